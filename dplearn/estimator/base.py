@@ -32,7 +32,7 @@ from dplearn.estimator.part_reading import read_parts, summary_of
 from dplearn.estimator.part_transforming import TransformsParts
 from dplearn.estimator.shown import guarantee_html
 from dplearn.estimator.stages import Params, Public, Table
-from dplearn.privacy import ApproxDP, Guarantee, PrivacyLedger, open_account
+from dplearn.privacy import ApproxDP, Event, Guarantee, PrivacyLedger, event_of, open_account
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.records.part_sources import source_of, table_in_memory
 from dplearn.records.parts import assuming_parts
@@ -224,6 +224,14 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     def _plan(self, params: Params, public: Public) -> Any:
         """Return the plan of a fit, whose `guarantee` costs at most `params.cost`."""
         raise NotImplementedError
+
+    def _event(self, plan: Any) -> Event:
+        """Return the privacy event of the release of a fit with the given plan, for composition.
+
+        A subclass whose release composes more tightly than its guarantee overrides this.
+        """
+        guarantee: Guarantee = plan.guarantee
+        return event_of(guarantee)
 
     def _plan_for(self, params: Params, public: Public, n_samples: int, **more: Any) -> Any:
         """Return the plan of a fit on another number of records."""

@@ -20,6 +20,8 @@ The decorator replaces the stages. With any other `domain` they are the stages o
 5. `_release` releases the schema, and then runs the stages of an inner learner, with the schema as its
    domain and the rest as its budget, on the rows. All cells lie in the schema, so nothing raises an error.
 6. `_publish` publishes the outcome of the inner learner, and the schema as `schema_`.
+
+The privacy event of a release that is concentrated, with a public schema, is `ZeroConcentrated`.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,7 +42,7 @@ from dplearn.estimator.part_reading import summary_of
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.composition import Composition
-from dplearn.privacy.events import ZeroConcentrated
+from dplearn.privacy.events import ZeroConcentrated, event_of
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.records.parts import PartedRecords
@@ -104,7 +106,8 @@ def learns_schema(
 
 def _stages(kind: Any, parameter: str, concentrated: Callable[[Any], bool]) -> dict[str, Callable[..., Any]]:
     """Return the stages of a class, each of which is the own one unless the fit learns the schema."""
-    own = {name: getattr(kind, name) for name in (*_OF_FITS, "_params", "_publish", "__sklearn_tags__")}
+    replaced = (*_OF_FITS, "_params", "_publish", "_event", "__sklearn_tags__")
+    own = {name: getattr(kind, name) for name in replaced}
 
     def params(learner: Any, reproducible: bool) -> Any:
         domain = _value(learner, parameter)
@@ -139,7 +142,27 @@ def _stages(kind: Any, parameter: str, concentrated: Callable[[Any], bool]) -> d
         return stage
 
     of_fits = {name: dispatched(name, given) for name, given in _GIVEN.items()}
-    return {**of_fits, "_params": params, "_publish": publish, "__sklearn_tags__": tags}
+    event = _event_stage(own["_event"], concentrated)
+    others: dict[str, Callable[..., Any]] = {
+        "_params": params,
+        "_publish": publish,
+        "_event": event,
+        "__sklearn_tags__": tags,
+    }
+    return {**of_fits, **others}
+
+
+def _event_stage(own: Callable[..., Any], concentrated: Callable[[Any], bool]) -> Callable[..., Any]:
+    """Return the privacy event of a plan; of a fit that learns the schema, that of its guarantee."""
+
+    def event(learner: Any, plan: Any) -> Any:
+        if isinstance(plan, SchemaFitPlan):
+            return event_of(plan.guarantee)
+        if concentrated(plan):
+            return ZeroConcentrated(concentrated_budget(plan.guarantee))
+        return own(learner, plan)
+
+    return event
 
 
 def gaussian_noise(plan: Any) -> bool:

@@ -9,6 +9,7 @@ from dplearn.learners.linear_regression import LinearRegressor
 from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
 from dplearn.learners.masked_parity import MaskedParityClassifier, MaskedParityPlan
+from dplearn.learners.multi_output import MultiOutputPlan, PrivateMultiOutputClassifier
 from dplearn.learners.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
 from dplearn.learners.parity import ParityClassifier, ParityPlan
 from dplearn.learners.point import ChosenPoint, PointClassifier, PointPlan
@@ -34,11 +35,13 @@ __all__ = [
     "LogisticPlan",
     "MaskedParityClassifier",
     "MaskedParityPlan",
+    "MultiOutputPlan",
     "NaiveBayesPlan",
     "ParityClassifier",
     "ParityPlan",
     "PointClassifier",
     "PointPlan",
+    "PrivateMultiOutputClassifier",
     "SecretSampleClassifier",
     "SoftLabelAggregateClassifier",
     "SoftLabelPlan",

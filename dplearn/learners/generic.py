@@ -46,7 +46,7 @@ from dplearn.estimator import RuleClassifier
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden, noted
 from dplearn.records.parts import PartedRecords
 from dplearn.records.reading import (
@@ -258,6 +258,9 @@ class ExponentialMechanismClassifier(RuleClassifier):
         group, member = select(errors, members, privacy=plan.guarantee, dice=dice)
         chosen: Concept = profile.member(errors[group], member)
         return chosen
+
+    def _event(self, plan: "GenericPlan") -> Event:
+        return BoundedRange(plan.guarantee.epsilon) if plan.method == "exponential" else super()._event(plan)
 
     def _publish(self, outcome: Concept, plan: "GenericPlan") -> None:
         self.classes_ = plan.public.classes

@@ -37,14 +37,15 @@ from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.stages import Params, Public, PublicOutputs, Table
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations, chosen_plan
 from dplearn.learners.parity_plan import ParityPlan
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.records.bit_rows import packed_rows
 from dplearn.records.outputs import (
-    all_correct,
     declared_sets,
-    labels_of_codes,
+    joined_outputs,
+    label_columns,
     n_outputs_of,
     read_outputs,
+    share_all_right,
 )
 from dplearn.records.reading import (
     TABLE,
@@ -248,6 +249,9 @@ class ParityClassifier(PrivateClassifier):
         # One replaced record replaces one equation.
         return PARITY_METHODS[plan.method].release(summary, plan, dice)
 
+    def _event(self, plan: ParityPlan) -> Event:
+        return BoundedRange(plan.guarantee.epsilon) if plan.method == "agnostic" else super()._event(plan)
+
     def _publish(self, outcome: NDArray[np.uint8] | None, plan: ParityPlan) -> None:
         # An abstention is represented by the parity of no columns, which predicts the first label.
         public = plan.public
@@ -285,7 +289,7 @@ class ParityClassifier(PrivateClassifier):
         """
         codes = self._codes(X)
         if isinstance(self.classes_, list):
-            return labels_of_codes(self.classes_, codes)
+            return joined_outputs(label_columns(self.classes_, codes))
         labels: NDArray[Any] = self.classes_[codes[:, 0]]
         return labels
 
@@ -318,8 +322,7 @@ class ParityClassifier(PrivateClassifier):
         """
         if not isinstance(getattr(self, "classes_", None), list):
             return float(super().score(X, y, sample_weight))
-        correct = all_correct(self.classes_, self._codes(X), y)
-        return float(np.average(correct, weights=sample_weight))
+        return share_all_right(label_columns(self.classes_, self._codes(X)), y, sample_weight)
 
     def _codes(self, X: Any) -> NDArray[np.uint8]:
         """Return the predicted label code of each row in each output."""

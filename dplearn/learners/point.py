@@ -58,11 +58,12 @@ from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.records.outputs import (
-    all_correct,
     declared_sets,
-    labels_of_codes,
+    joined_outputs,
+    label_columns,
     n_outputs_of,
     read_outputs,
+    share_all_right,
 )
 from dplearn.records.reading import TABLE, check_two_labels, labels_assumed, read_features
 from dplearn.records.rows import Columns, Examples
@@ -372,7 +373,7 @@ class PointClassifier(RuleClassifier):
         """
         codes = self._codes(X)
         if isinstance(self.classes_, list):
-            return labels_of_codes(self.classes_, codes)
+            return joined_outputs(label_columns(self.classes_, codes))
         labels: NDArray[Any] = self.classes_[codes]
         return labels
 
@@ -407,8 +408,7 @@ class PointClassifier(RuleClassifier):
         """
         if not isinstance(getattr(self, "classes_", None), list):
             return float(super().score(X, y, sample_weight))
-        correct = all_correct(self.classes_, self._codes(X), y)
-        return float(np.average(correct, weights=sample_weight))
+        return share_all_right(label_columns(self.classes_, self._codes(X)), y, sample_weight)
 
     def _codes(self, X: Any) -> NDArray[Any]:
         """Return the label code of each row, or of each row in each output."""

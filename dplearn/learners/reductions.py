@@ -30,6 +30,7 @@ from dplearn.core.search import first
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.learners.ensembles import EnsembleClassifier
+from dplearn.learners.multi_output import PrivateMultiOutputClassifier
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.subsampled import subsampled
@@ -201,7 +202,9 @@ class SecretSampleClassifier(PrivateClassifier):
         """Return an unfitted clone of the estimator, with a random state of its own."""
         if (
             not isinstance(self.estimator, PrivateClassifier)
-            or isinstance(self.estimator, (EnsembleClassifier, SecretSampleClassifier))
+            or isinstance(
+                self.estimator, (EnsembleClassifier, SecretSampleClassifier, PrivateMultiOutputClassifier)
+            )
             or not hasattr(self.estimator, "classes")
         ):
             raise TypeError(

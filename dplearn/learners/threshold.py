@@ -43,7 +43,7 @@ from dplearn.learners.threshold_sizes import (
 from dplearn.mechanisms.exponential import select_exponential
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.mechanisms.permute_and_flip import select_permute_and_flip
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import Plan, hidden, noted
 from dplearn.records.reading import (
@@ -253,6 +253,9 @@ class ThresholdClassifier(RuleClassifier):
         if plan.method == "exponential":
             return by_errors(*asked, privacy=plan.guarantee, dice=dice)
         return by_interior_point(*asked, plan.n_examples, privacy=plan.guarantee, dice=dice)
+
+    def _event(self, plan: "ThresholdPlan") -> Event:
+        return BoundedRange(plan.guarantee.epsilon) if plan.method == "exponential" else super()._event(plan)
 
     def _publish(self, outcome: Stump, plan: "ThresholdPlan") -> None:
         self.classes_ = plan.public.classes

@@ -6,20 +6,27 @@
 Fraction(1, 1000)
 """
 
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import Any
 
 from dplearn._validation import check_count
 from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition
-from dplearn.privacy.events import PureDP, ZeroConcentrated
+from dplearn.privacy.conversion import concentrated_epsilon
+from dplearn.privacy.events import Approximate, BoundedRange, Event, PureDP, ZeroConcentrated
 from dplearn.privacy.guarantees import ApproxDP, delta_of, epsilon_of
 
-__all__ = ["concentrated_budget", "equal_epsilon"]
+__all__ = ["concentrated_budget", "equal_epsilon", "equal_shares"]
+
+_BELOW = 1 - Fraction(1, 1 << 28)  # concentrated_budget is correct to one part in 2**30
+_WORTH_DELTA = 1 + Fraction(1, 10**4)  # for a smaller gain in epsilon, no delta is spent on composition
 
 
-def equal_epsilon(privacy: ApproxDP, count: int) -> Fraction:
-    """Return the greatest epsilon found for which `count` pure releases of that epsilon compose to `privacy`.
+def equal_epsilon(privacy: ApproxDP, count: int, kind: Callable[[Any], Event] = PureDP) -> Fraction:
+    """Return the greatest epsilon found for which `count` releases of that epsilon compose to `privacy`.
 
     Parameters
     ----------
@@ -27,22 +34,78 @@ def equal_epsilon(privacy: ApproxDP, count: int) -> Fraction:
         Epsilon positive. With delta 0 the result is epsilon / count.
     count : int
         At least 1. The epsilon of all releases is fixed in advance; a release may depend on earlier ones.
+    kind : callable, default=PureDP
+        The event of a release with a given epsilon, at most as costly as a pure release.
     """
     target = ApproxDP(epsilon_of(privacy), privacy.delta)
-    return _equal_epsilon(target, check_count("count", count, low=1))
+    return _equal_epsilon(target, check_count("count", count, low=1), kind)
 
 
 @lru_cache(maxsize=64)
-def _equal_epsilon(target: ApproxDP, count: int) -> Fraction:
-    if not target.delta:
+def _equal_epsilon(target: ApproxDP, count: int, kind: Callable[[Any], Event]) -> Fraction:
+    if not target.delta or count == 1:
         return target.epsilon / count
     return calibrate(
-        lambda epsilon: Composition({PureDP(epsilon): count}),
+        lambda epsilon: Composition({kind(epsilon): count}),
         target,
         low=target.epsilon / count,
         high=target.epsilon,
         increasing=True,
     )
+
+
+def equal_shares(privacy: ApproxDP, count: int) -> tuple[ApproxDP, ...]:
+    """Return the greatest equal shares of a budget that some composition theorem allows for some releases.
+
+    Parameters
+    ----------
+    privacy : ApproxDP
+        The budget of all releases together. Epsilon positive.
+    count : int
+        The number of releases, at least 1.
+
+    Returns
+    -------
+    tuple of ApproxDP
+        Shares in decreasing order of epsilon. `count` releases whose guarantees are the last share compose to
+        `privacy`. A greater share suffices only for releases of lower cost: zero-concentrated ones, ones of
+        bounded range, or pure ones. The caller composes the events of the releases, and takes the first share
+        for which their cost is at most `privacy`.
+
+    Examples
+    --------
+    >>> shares = equal_shares(ApproxDP(1, 1e-6), 20)
+    >>> [(round(float(share.epsilon), 4), float(share.delta)) for share in shares]
+    [(0.2031, 1e-06), (0.0987, 2.5e-08), (0.057, 2.5e-08), (0.0561, 2.5e-08)]
+    >>> equal_shares(ApproxDP(1), 10) == (ApproxDP("0.1"),)
+    True
+    """
+    count = check_count("count", count, low=1)
+    numbers = _equal_shares(ApproxDP(epsilon_of(privacy), privacy.delta), count)
+    return tuple(replace(privacy, epsilon=epsilon, delta=delta) for epsilon, delta in numbers)
+
+
+@lru_cache(maxsize=64)
+def _equal_shares(target: ApproxDP, count: int) -> tuple[tuple[Fraction, Fraction], ...]:
+    basic = target.epsilon / count, target.delta / count
+    if not target.delta or count == 1:
+        return (basic,)
+    half = target.delta / (2 * count)  # the failures add up to half of delta, and composition uses the rest
+    kinds = (partial(Approximate, delta=half), PureDP, BoundedRange)
+    shares = [(_equal_epsilon(target, count, kind), half) for kind in kinds]
+    shares.append((_concentrated_epsilon(target, count), target.delta))
+    least = shares[0] if shares[0][0] > basic[0] * _WORTH_DELTA else basic
+    greater = {share for share in shares if share[0] > least[0] * _WORTH_DELTA}
+    return (*sorted(greater, reverse=True), least)
+
+
+def _concentrated_epsilon(target: ApproxDP, count: int) -> Fraction:
+    """Return an epsilon whose rho, at the delta of `target`, is at most an equal share of its rho."""
+    rho = _concentrated_budget(target) / count
+    epsilon = concentrated_epsilon(rho, target.delta) * _BELOW
+    while epsilon and _concentrated_budget(ApproxDP(epsilon, target.delta)) > rho:
+        epsilon *= _BELOW
+    return epsilon
 
 
 def concentrated_budget(privacy: ApproxDP) -> Fraction:

@@ -17,12 +17,13 @@ from dplearn.records.reading import check_classes, read_labels
 
 __all__ = [
     "Outputs",
-    "all_correct",
     "declared_sets",
-    "labels_of_codes",
+    "joined_outputs",
+    "label_columns",
     "n_outputs_of",
     "output_column",
     "read_outputs",
+    "share_all_right",
 ]
 
 
@@ -114,8 +115,8 @@ def _cached(classes: Sequence[Any], k: int) -> list[NDArray[Any]]:
     return sets if len(sets) == k else sets * k
 
 
-def labels_of_codes(classes: Sequence[NDArray[Any]], codes: NDArray[np.integer]) -> NDArray[Any]:
-    """Return the labels with the given codes; objects, if outputs have labels of different kinds.
+def label_columns(classes: Sequence[NDArray[Any]], codes: NDArray[np.integer]) -> list[NDArray[Any]]:
+    """Return the labels with the given codes, of each output.
 
     Parameters
     ----------
@@ -123,36 +124,8 @@ def labels_of_codes(classes: Sequence[NDArray[Any]], codes: NDArray[np.integer])
         The label set of each output.
     codes : ndarray of int of shape (n, n_outputs)
         Indices into the label sets.
-
-    Returns
-    -------
-    ndarray of shape (n, n_outputs)
     """
-    columns = [labels[column] for labels, column in zip(classes, codes.T, strict=True)]
-    alike = len({column.dtype.kind for column in columns}) == 1
-    return np.column_stack(columns if alike else [column.astype(object) for column in columns])
-
-
-def all_correct(classes: Sequence[NDArray[Any]], codes: NDArray[np.integer], y: Any) -> NDArray[np.bool_]:
-    """Return for each row whether the labels with the given codes are those of y in all outputs.
-
-    Parameters
-    ----------
-    classes, codes : sequence of ndarray, ndarray
-        As for `labels_of_codes`.
-    y : array-like of shape (n, n_outputs)
-        Labels.
-
-    Raises
-    ------
-    ValueError
-        If y has another number of outputs.
-    """
-    if n_outputs_of(y) != len(classes):
-        raise ValueError(f"y must have {len(classes)} outputs, got {n_outputs_of(y)}")
-    equal = [labels[codes[:, i]] == np.asarray(output_column(y, i)) for i, labels in enumerate(classes)]
-    correct: NDArray[np.bool_] = np.all(equal, axis=0)
-    return correct
+    return [labels[column] for labels, column in zip(classes, codes.T, strict=True)]
 
 
 def output_column(y: Any, i: int) -> Any:
@@ -168,3 +141,42 @@ def output_column(y: Any, i: int) -> Any:
     if is_frame(y):
         return frame_column(y, i)
     return y[:, i] if isinstance(y, np.ndarray) else [row[i] for row in y]
+
+
+def joined_outputs(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return the labels of several outputs as one array; an array of objects if they are of several kinds.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of shape (n,)
+        The labels of each output.
+
+    Returns
+    -------
+    ndarray of shape (n, n_outputs)
+    """
+    alike = len({column.dtype.kind for column in columns}) == 1
+    return np.column_stack(columns if alike else [column.astype(object) for column in columns])
+
+
+def share_all_right(columns: Sequence[NDArray[Any]], y: Any, weights: Any = None) -> float:
+    """Return the share of rows whose labels are all predicted correctly.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of shape (n,)
+        The predicted labels of each output.
+    y : array-like of shape (n, n_outputs)
+        The true labels.
+    weights : array-like of shape (n,), optional
+        The weights of the rows.
+
+    Raises
+    ------
+    ValueError
+        If y has another number of outputs.
+    """
+    if n_outputs_of(y) != len(columns):
+        raise ValueError(f"y must have {len(columns)} outputs, got {n_outputs_of(y)}")
+    right = [column == np.asarray(output_column(y, i)) for i, column in enumerate(columns)]
+    return float(np.average(np.all(right, axis=0), weights=weights))

@@ -27,6 +27,7 @@ _NEED_MORE = {
     "SubsampleAggregateClassifier": "private teachers, which no file holds",
     "SoftLabelAggregateClassifier": "private teachers, which no file holds",
     "SecretSampleClassifier": "another learner",
+    "PrivateMultiOutputClassifier": "another learner, and several labels",
 }
 
 

@@ -80,6 +80,9 @@ FITS = {
     ),
     "ParityClassifier": lambda X, y, seed: dplearn.ParityClassifier(random_state=seed).fit(bits(X), y),
     "PointClassifier": lambda X, y, seed: dplearn.PointClassifier(random_state=seed).fit(X[:, :1], y),
+    "PrivateMultiOutputClassifier": lambda X, y, seed: dplearn.PrivateMultiOutputClassifier(
+        ExponentialMechanismClassifier(domain=DOMAIN), classes=[0, 1], random_state=seed
+    ).fit(X, np.column_stack([y, 1 - y])),
     "SecretSampleClassifier": lambda X, y, seed: dplearn.SecretSampleClassifier(
         ExponentialMechanismClassifier(classes=[0, 1]), sample_size=200, random_state=seed
     ).fit(X, y),

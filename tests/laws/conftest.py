@@ -30,6 +30,7 @@ from dplearn import (
     ParityClassifier,
     PointClassifier,
     PrivacyLedger,
+    PrivateMultiOutputClassifier,
     SoftLabelAggregateClassifier,
     SoftLabelTransferClassifier,
     StatisticalQueryLogisticRegression,
@@ -199,6 +200,7 @@ CLASSIFIERS = (
         {"method": ["exponential", "permute_and_flip"]},
         epsilon=1000.0,
     ),
+    PrivateMultiOutputClassifier(ExponentialMechanismClassifier()),
     KnowledgeTransferClassifier(GaussianNB(), GaussianNB(), n_teachers=9, epsilon=1e5, protects="labels"),
     KnowledgeTransferClassifier(protects="labels"),
     SoftLabelTransferClassifier(GaussianNB(), GaussianNB(), n_teachers=9, epsilon=1e5, protects="labels"),
@@ -327,7 +329,7 @@ def expected_failures(estimator):
         failures["check_dtype_object"] = (
             "an array of objects shows no kinds of columns; no cell may show them"
         )
-    if isinstance(estimator, PrivateSearchCV):
+    if isinstance(estimator, PrivateSearchCV | PrivateMultiOutputClassifier):
         reason = "no unfitted private estimator is pickled alike twice, lest a cache takes one for another"
         failures["check_estimators_overwrite_params"] = reason
     if isinstance(estimator, OnlineEnsembleClassifier):

@@ -119,6 +119,7 @@ ONE_PAIR = {
     "search_and_refit": ((1, 0), (0, 0), 0.56, "70abd30cabcdb451"),
     "search_by_random_stopping": ((1, 0), (0, 0), 0.57, "d5d29f54e1fd9883"),
     "secret_sample_classifier": ((0, 0, 1), (0, 0, 0), 0.9, "3156e808b0712548"),
+    "multi_output": ((0, 3), (0, 0), 0.56, "df313b64a28b5f51"),
     "stable_counts": ((0, 0, 0, 1, 1, 1), (0, 0, 0, 1, 1, 0), 0.85, "1d814055f1107f4d"),
     "stable_counts_of_few": ((0, 0, 0, 0), (1, 0, 0, 0), 0.48, "d974a152c9cb3929"),
     "threshold_exponential": ((0, 0, 1), (0, 0, 0), 0.72, "724f5b1b04616085"),

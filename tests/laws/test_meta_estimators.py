@@ -203,7 +203,13 @@ CASES = (
         "at most `code_size` times the number of classes",
         "a bit of the code that is the same for all classes takes no fit",
     ),
-    Case("MultiOutputClassifier", lambda: MultiOutputClassifier(R()), "number of outputs", task="outputs"),
+    Case(
+        "MultiOutputClassifier",
+        lambda: MultiOutputClassifier(R()),
+        "number of outputs",
+        "PrivateMultiOutputClassifier has one price for all outputs",
+        task="outputs",
+    ),
     Case(
         "ClassifierChain",
         lambda: ClassifierChain(R()),

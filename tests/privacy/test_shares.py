@@ -4,8 +4,17 @@ from fractions import Fraction
 
 import pytest
 
-from dplearn.privacy import ApproxDP, Composition, PureDP, ZeroConcentratedDP
-from dplearn.privacy.shares import concentrated_budget, equal_epsilon
+from dplearn.privacy import (
+    ApproxDP,
+    BoundedRange,
+    Composition,
+    PureDP,
+    ZeroConcentrated,
+    ZeroConcentratedDP,
+    event_of,
+)
+from dplearn.privacy.shares import concentrated_budget, equal_epsilon, equal_shares
+from dplearn.privacy.theorems import least_epsilon
 
 BUDGETS = [ApproxDP(1, 1e-6), ApproxDP("1e-3", "1e-12"), ApproxDP(50, "0.05"), ApproxDP(3, "0.9")]
 
@@ -36,3 +45,32 @@ def test_without_delta_epsilon_is_shared_and_no_concentrated_budget_is_known():
 def test_tiny_budgets_have_a_share_too():
     tiny = ApproxDP("1e-11", "1e-300")
     assert 0 < concentrated_budget(tiny) < Fraction(1, 10**24)
+
+
+@pytest.mark.parametrize("privacy", BUDGETS, ids=str)
+@pytest.mark.parametrize("count", [1, 2, 77])
+def test_so_many_shares_of_each_kind_fit(privacy, count):
+    shares = equal_shares(privacy, count)
+    assert len(shares) <= 4
+    assert [share.epsilon for share in shares] == sorted({share.epsilon for share in shares}, reverse=True)
+    kinds = [
+        lambda share: event_of(share),
+        lambda share: PureDP(share.epsilon),
+        lambda share: BoundedRange(share.epsilon),
+        lambda share: ZeroConcentrated(concentrated_budget(share)),
+    ]
+
+    def fits(event):
+        return least_epsilon(Composition({event: count}), privacy.delta) <= privacy.epsilon
+
+    assert fits(event_of(shares[-1]))
+    assert all(any(fits(kind(share)) for kind in kinds) for share in shares)
+    assert fits(PureDP(shares[-1].epsilon))
+
+
+def test_no_delta_is_spent_on_composition_for_a_tiny_gain():
+    last = equal_shares(ApproxDP(1, 1e-6), 5)[-1]
+    assert last == ApproxDP("0.2", "2e-7")
+    assert equal_shares(ApproxDP(1), 5) == (ApproxDP("0.2"),)
+    kept = ApproxDP(1, 1e-6, protects="labels", reproducible=True)
+    assert {(each.protects, each.reproducible) for each in equal_shares(kept, 9)} == {("labels", True)}

@@ -1,0 +1,119 @@
+"""Audit cases of several outputs: fits of two private classifiers to two labels of the same records.
+
+The cases of a minimal learner, which releases one label by randomised response, attain their claims: the
+composition of the shares is optimal. The case of thresholds does not, because of the normalisation of the
+exponential mechanism.
+"""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.cases.search import OneAnswer
+from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.rules import RULES
+from dplearn.domains import IntegerRange
+from dplearn.learners import ExponentialMechanismClassifier, PrivateMultiOutputClassifier
+from dplearn.privacy import ApproxDP
+
+__all__ = ["CASES", "multi_output_case"]
+
+_NO_YES = ("no", "yes")
+_OFF_ON = ("off", "on")
+
+
+def multi_output_case(
+    name: str,
+    estimator: Any,
+    claim: ApproxDP,
+    *,
+    n: int,
+    values: int,
+    classes: tuple[tuple[Any, ...], ...],
+    required: Required,
+    staged: bool = True,
+    ordered: bool = True,
+    rules: Any = RULES,
+) -> AuditCase:
+    """Return a case of the fit of two labels on one column of small integers.
+
+    Parameters
+    ----------
+    name : str
+        Name of the case.
+    estimator : PrivateClassifier
+        The classifier of each label.
+    claim : ApproxDP
+        The guarantee to verify, and the budget of the fit.
+    n, values : int
+        Number of records, and of integers.
+    classes : tuple of tuple
+        The labels of each output.
+    required : Required
+        Required evidence of the case.
+    staged : bool, default=True
+        True: the stages before the draws run once a table. False: the whole fit runs on each path.
+    ordered : bool, default=True
+        Whether the output distribution may depend on the order of the records.
+    rules : mapping or None, default=RULES
+        Allowed differences between neighbours in a replay.
+    """
+    budget: dict[str, Any] = {"epsilon": claim.epsilon, "delta": claim.delta}
+    model = PrivateMultiOutputClassifier(estimator, classes=list(map(list, classes)), **budget)
+    whole = WholeFit(refitted(model), _split, _shown)
+    return AuditCase(
+        name,
+        StagedFit(whole) if staged else whole,
+        list(product(range(values), *classes)),
+        n,
+        claim,
+        ordered=ordered,
+        rules=rules,
+        verifies=("PrivateMultiOutputClassifier",),
+        required=required,
+    )
+
+
+def _split(rows: Rows) -> tuple[Any, Any]:
+    X, *labels = zip(*rows, strict=True)
+    return np.array(X)[:, None], np.array(labels, dtype=object).T
+
+
+def _shown(fitted: PrivateMultiOutputClassifier) -> tuple[str, Any]:
+    return " and ".join(repr(each.concept_) for each in fitted.estimators_), fitted
+
+
+_THRESHOLDS = ExponentialMechanismClassifier("thresholds", domain=IntegerRange(0, 1))
+_ANSWERS: dict[str, Any] = {"values": 1, "classes": ((0, 1), (0, 1)), "rules": None}
+
+CASES = (
+    multi_output_case(
+        "multi_output",
+        _THRESHOLDS,
+        ApproxDP(1),
+        n=2,
+        values=2,
+        classes=(_NO_YES, _OFF_ON),
+        ordered=False,
+        required=Required(33, 0.56),
+    ),
+    multi_output_case(
+        "whole_multi_output",
+        OneAnswer(),
+        ApproxDP(1),
+        n=2,
+        staged=False,
+        required=Required(4, 0.999999),
+        **_ANSWERS,
+    ),
+    multi_output_case(
+        "multi_output_with_delta",
+        OneAnswer(),
+        ApproxDP(1, "0.05"),
+        n=1,
+        required=Required(4, 0.97),
+        **_ANSWERS,
+    ),
+)

@@ -1,0 +1,544 @@
+"""One private classifier for each of several labels of a record, within one privacy budget.
+
+>>> import numpy as np
+>>> from dplearn.domains import IntegerRange
+>>> from dplearn.learners.generic import ExponentialMechanismClassifier
+>>> X = np.arange(4000)[:, None] % 100
+>>> Y = X > np.array([20, 40, 60, 80])
+>>> learner = ExponentialMechanismClassifier("thresholds", domain=IntegerRange(0, 99))
+>>> model = PrivateMultiOutputClassifier(learner, epsilon=1.0, classes=[False, True], random_state=0)
+>>> model.fit(X, Y).predict(X).shape, bool(model.score(X, Y) > 0.8), model.estimators_[0].guarantee_.epsilon
+((4000, 4), True, Fraction(1, 4))
+>>> model.guarantee_.epsilon, model.guarantee_.delta
+(Fraction(1, 1), Fraction(0, 1))
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MetaEstimatorMixin, MultiOutputMixin, clone
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from dplearn._validation import check_count, check_number
+from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import ignores_float_errors
+from dplearn.estimator.base import PrivateClassifier, PrivateEstimator
+from dplearn.estimator.part_reading import summary_of
+from dplearn.estimator.stages import Params, Public, Table
+from dplearn.learners.online import OnlineEnsembleClassifier
+from dplearn.privacy import ApproxDP, Composition, Event, PrivacyLedger
+from dplearn.privacy.held import held_by
+from dplearn.privacy.plan import Plan, hidden
+from dplearn.privacy.shares import equal_shares
+from dplearn.privacy.theorems import basic, least_epsilon
+from dplearn.records.outputs import (
+    declared_sets,
+    joined_outputs,
+    n_outputs_of,
+    read_outputs,
+    share_all_right,
+)
+from dplearn.records.reading import TABLE, declared_classes, labels_assumed, read_rows
+from dplearn.records.rows import Examples, count_of
+
+__all__ = ["MultiOutputPlan", "PrivateMultiOutputClassifier"]
+
+
+def _predicts_likelihoods(model: "PrivateMultiOutputClassifier") -> bool:
+    return hasattr(model.estimator, "predict_proba")
+
+
+class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, PrivateClassifier):
+    """Fit one private classifier for each of several labels of a record, within one privacy budget.
+
+    All classifiers have the same share of the budget, the greatest that a composition theorem allows. For
+    many labels it is much greater than epsilon divided by their number.
+
+    Parameters
+    ----------
+    estimator : PrivateClassifier
+        The classifier, cloned for each output. Its predictions must be functions of the release of its fit.
+        Its `epsilon`, its `delta` if it has one, and its `random_state` are set by this class. It must have
+        no ledger and a trusted curator (`trust_model="central"`).
+    epsilon : float, default=1.0
+        Privacy budget of one fit, for all outputs together; positive. A float stands for its shortest
+        decimal.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail, for all outputs together. A positive delta increases
+        the shares of many outputs, also of classifiers that spend none themselves; where it would not, no
+        delta is spent. 0: pure differential privacy, and each classifier has an equal part of epsilon.
+    classes : sequence, or sequence of sequences, optional
+        All labels that can occur: one set for all outputs, or one for each. None: those that `estimator`
+        declares, or else the labels that occur in `y`; the guarantee then assumes that the sets of labels
+        are public.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, once for all outputs; fits of clones, searches and worker
+        processes are included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    estimators_ : list of PrivateClassifier
+        Released. The fitted classifier of each output. Its `guarantee_` is its share of the budget, and
+        holds if the others are not published.
+    classes_ : list of ndarray of shape (n_classes,), or ndarray
+        Public. The labels of each output, sorted; declared, or assumed to be public. Not a list if `y` has
+        one dimension.
+    n_outputs_ : int
+        Public. The number of labels of a record.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, for all outputs together, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    ParityClassifier : Several parities at once, at the price of one.
+    sklearn.multioutput.MultiOutputClassifier : Each output at the full price of `estimator`.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record, with all its labels; if
+    `estimator` protects labels, for all labels of one record. Proof: a replaced record replaces at most one
+    record of each classifier's table, and the draws of the classifiers are independent, so the guarantee is
+    that of the composition of their releases. Each release is analysed as zero-concentrated, as one of
+    bounded range, or by its epsilon and delta, as its plan states before any draw; the composition of these
+    events costs at most `epsilon` at `delta`, by the best theorem of `dplearn.privacy.Composition`.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** That of `estimator` with the share of the budget, for each output by itself: if each fails
+    with probability at most beta, some of k outputs fails with probability at most k beta.
+
+    **Source.** Bun, Nissim and Stemmer (2016), Observation 3.2. There composition is basic or advanced.
+    """
+
+    estimators_: list[Any]
+    classes_: Any
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        classes: Sequence[Any] | None = None,
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.epsilon = epsilon
+        self.delta = delta
+        self.classes = classes
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def plan(self, n_samples: int, *, n_outputs: int = 1, **parameters: Any) -> "MultiOutputPlan":
+        """Return the plan of a fit: its guarantee, the share of each output and its plan. No data is read.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        n_outputs : int, default=1
+            Number of labels of a record.
+        **parameters
+            Further parameters of the `plan` of `estimator`, such as n_features.
+        """
+        n_samples = check_count("n_samples", n_samples, low=1)
+        count = check_count("n_outputs", n_outputs, low=1)
+        params = self._params(self.random_state is not None)
+        sets = [None] * count if params.classes is None else _sets_of(params.classes, count)
+
+        def planned(share: ApproxDP, place: int) -> _Fit:
+            learner = _with_share(params, share, sets[place], 0 if params.cost.reproducible else None)
+            return _Fit(learner, None, learner.plan(n_samples, **parameters))
+
+        if len({None if each is None else len(each) for each in sets}) == 1:
+            share, fits = _shared(params.cost, count, lambda share, _: planned(share, 0), alike=True)
+        else:
+            share, fits = _shared(params.cost, count, planned)
+        return self._plan(params, MultiOutputTable(n_samples, n_outputs=count, share=share, fits=fits))
+
+    def _params(self, reproducible: bool) -> Params:
+        inner = _checked(self.estimator)
+        epsilon = check_number("epsilon", self.epsilon, above=0)
+        owner, name = _owner_of_classes(inner)
+        classes = self.classes
+        if classes is None:
+            classes = declared_classes(owner.classes, getattr(owner, "domain", None))
+        params = Params(
+            ApproxDP(epsilon, self.delta, reproducible=reproducible),
+            inner=inner,
+            classes=classes,
+            name_of_classes=name,
+            sparse=get_tags(inner).input_tags.sparse,
+            random_state=self.random_state,
+        )
+        # The classifier's own checks; it protects labels, or records.
+        for each in [None] if classes is None else declared_sets(classes):
+            own = _with_share(params, params.cost, each, None)._params(reproducible)
+            params = params.given(cost=replace(params.cost, protects=own.cost.protects))
+        return params
+
+    def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:  # noqa: ARG002 - y alone is of use
+        """Return the cost of a fit; pure classifiers of few outputs spend no delta."""
+        if y is None or "delta" in params.inner.get_params(deep=False):
+            return params.cost
+        few = _is_basic(params.cost, max(1, n_outputs_of(y)))
+        return replace(params.cost, delta=Fraction(0)) if few else params.cost
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        rows = read_rows(self, X, reset=True, sparse=params.sparse)
+        n = count_of(rows)
+        outputs = read_outputs(y, n, params.classes)
+        records, count = Examples(rows, outputs.codes), len(outputs.classes)
+        reproducible = params.cost.reproducible
+        seeds = self._public_stream(params).seeds(count) if reproducible else [None] * count
+
+        def read(share: ApproxDP, place: int) -> _Fit:
+            # The table is read again in `_release`, so that one encoded table is held at a time.
+            labels = outputs.classes[place]
+            learner = _with_share(params, share, None if params.classes is None else labels, seeds[place])
+            own = learner._params(reproducible)
+            _, plan = learner._begin(rows, labels[records.y[:, place]], own)
+            return _Fit(learner, own, plan)
+
+        share, fits = _shared(params.cost, count, read)
+        public = MultiOutputTable(
+            n,
+            rows.shape[1],
+            names=getattr(self, "feature_names_in_", None),
+            n_outputs=count,
+            many=outputs.many,
+            sets=tuple(outputs.classes),
+            share=share,
+            fits=fits,
+        )
+        return Table(public, records)
+
+    def _plan(self, params: Params, public: Public) -> "MultiOutputPlan":
+        assert isinstance(public, MultiOutputTable)
+        fits = public.fits
+        composed = Composition([fit.event for fit in fits])
+        pure = basic(composed, Fraction(0)) <= params.cost.epsilon
+        theirs = [text for fit in fits for text in fit.plan.guarantee.assumes if text != labels_assumed(())]
+        assumes = tuple(dict.fromkeys([*TABLE, labels_assumed(params.classes), *theirs]))
+        delta = Fraction(0) if pure else params.cost.delta
+        return MultiOutputPlan(
+            guarantee=replace(params.cost, delta=delta, assumes=assumes),
+            n_samples=public.n_samples,
+            n_outputs=public.n_outputs,
+            share=fits[0].plan.guarantee,
+            estimator_plan=fits[0].plan,
+            fits=fits,
+            public=public,
+        )
+
+    def _release(self, summary: Examples, plan: "MultiOutputPlan", dice: Dice) -> "list[_Released]":
+        # One replaced record replaces one record of each output's table; each release has its own draws.
+        released = []
+        for place, fit in enumerate(plan.fits):
+            learner = clone(fit.learner)
+            labels = plan.public.sets[place][summary.y[:, place]]
+            table, own = learner._begin(summary.X, labels, fit.params)
+            assert own.guarantee == fit.plan.guarantee  # what has been charged
+            outcome = learner._release(summary_of(learner, table, own), own, dice)
+            released.append(_Released(learner, own, outcome))
+        return released
+
+    def _publish(self, outcome: "list[_Released]", plan: "MultiOutputPlan") -> None:
+        for each in outcome:
+            each.learner._publish(each.outcome, each.plan)
+        self.estimators_ = [each.learner for each in outcome]
+        sets = list(plan.public.sets)
+        self.classes_ = sets if plan.public.many else sets[0]
+        self.n_outputs_ = plan.n_outputs
+        self.guarantee_ = plan.guarantee
+
+    def _released_warnings(self, plan: "MultiOutputPlan") -> tuple[str, ...]:
+        given = [
+            text
+            for learner, fit in zip(self.estimators_, plan.fits, strict=True)
+            for text in learner._released_warnings(fit.plan)
+        ]
+        return tuple(dict.fromkeys(given))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `estimator`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Entries of `classes_`.
+        """
+        columns = self._label_columns(X)
+        return joined_outputs(columns) if isinstance(self.classes_, list) else columns[0]
+
+    @available_if(_predicts_likelihoods)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @ignores_float_errors
+    def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
+        """Return the probabilities that the fitted classifiers predict; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `estimator`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or a list of n_outputs such arrays
+        """
+        check_is_fitted(self)
+        likely = [each.predict_proba(X) for each in self.estimators_]
+        return likely if isinstance(self.classes_, list) else likely[0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows with all labels correct; if the rows are private, so is the result.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The labels of the rows.
+        sample_weight : array-like of shape (n_samples,), optional
+            The weights of the rows.
+        """
+        if not isinstance(getattr(self, "classes_", None), list):
+            return float(super().score(X, y, sample_weight))
+        return share_all_right(self._label_columns(X), y, sample_weight)
+
+    def _label_columns(self, X: Any) -> list[NDArray[Any]]:
+        """Return the predicted labels of each output."""
+        check_is_fitted(self)
+        return [np.asarray(each.predict(X)) for each in self.estimators_]
+
+    def _context(self) -> tuple[object, ...]:
+        inner = self.estimator._context() if isinstance(self.estimator, PrivateClassifier) else ()
+        return type(self.estimator).__name__, *inner, str(self.epsilon), str(self.delta)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = replace(inner.input_tags)
+        tags.non_deterministic = inner.non_deterministic
+        tags.classifier_tags.multi_label = tags.target_tags.multi_output = True
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+        return tags
+
+
+@dataclass(frozen=True)
+class MultiOutputPlan(Plan):
+    """The plan of a fit of `PrivateMultiOutputClassifier`.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        The guarantee of the fit, for all outputs together.
+    n_samples : int
+        Number of records.
+    n_outputs : int
+        Number of labels of a record.
+    share : ApproxDP
+        The guarantee of the classifier of the first output alone. All have the same budget; whether one
+        spends delta may depend on its number of labels.
+    estimator_plan : object
+        The plan of this classifier.
+    """
+
+    guarantee: ApproxDP
+    n_samples: int
+    n_outputs: int
+    share: ApproxDP
+    estimator_plan: Any
+    fits: Any = hidden(())
+    public: Any = hidden()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of the plans of all outputs, each text once."""
+        return tuple(dict.fromkeys(text for fit in self.fits for text in fit.plan.warnings))
+
+
+@dataclass(frozen=True)
+class MultiOutputTable(Public):
+    """The public values of a table with several labels a record.
+
+    Attributes
+    ----------
+    n_outputs : int
+        Number of labels of a record.
+    many : bool
+        Whether `y` has two dimensions.
+    sets : tuple of ndarray
+        The labels of each output, sorted; empty in a plan without data.
+    share : ApproxDP or None
+        The budget of each classifier.
+    fits : tuple of _Fit
+        The classifiers with this budget, and their plans.
+    """
+
+    n_outputs: int = 1
+    many: bool = False
+    sets: tuple[NDArray[Any], ...] = ()
+    share: ApproxDP | None = None
+    fits: "tuple[_Fit, ...]" = ()
+
+
+@dataclass(frozen=True, repr=False)
+class _Fit:
+    """The planned fit of one output: an unfitted classifier, its parameters and its plan."""
+
+    learner: Any
+    params: Any
+    plan: Any
+
+    @property
+    def event(self) -> Event:
+        """The privacy event of the release."""
+        event: Event = self.learner._event(self.plan)
+        return event
+
+
+@dataclass(frozen=True, repr=False)
+class _Released:
+    """A classifier, its plan and its released outcome."""
+
+    learner: Any
+    plan: Any
+    outcome: Any
+
+
+def _checked(estimator: Any) -> Any:
+    """Return an unfitted copy of a classifier; raise TypeError or ValueError if it cannot be wrapped."""
+    kind = type(estimator).__name__
+    if (
+        not isinstance(estimator, PrivateClassifier)
+        or "epsilon" not in estimator.get_params(deep=False)
+        or _owner_of_classes(estimator) is None
+    ):
+        raise TypeError(
+            "estimator must be a private classifier of dplearn with the parameters epsilon and classes, got"
+            f" {kind}"
+        )
+    held = list(held_by(estimator))
+    if any(isinstance(each, PrivateMultiOutputClassifier) for each in held):
+        raise TypeError(f"estimator must be a classifier of one label, got {kind}, which is of several")
+    if any(isinstance(each, OnlineEnsembleClassifier) for each in held):
+        raise TypeError(
+            "estimator must be a classifier whose predictions are functions of its fit's release, got"
+            f" {kind}, whose predictions spend a budget: KnowledgeTransferClassifier trains a student"
+        )
+    if any(isinstance(each, PrivacyLedger) for each in held):
+        raise ValueError(
+            f"estimator must have ledger=None, got {kind} with a ledger: pass the ledger to"
+            " PrivateMultiOutputClassifier, which charges it once for all outputs"
+        )
+    if any(map(_is_local, held)):
+        raise ValueError(
+            f"estimator must have trust_model='central', got {kind} with 'local': each record would report"
+            " once for each output"
+        )
+    if "X_public" in signature(estimator.fit).parameters and estimator.protects == "examples":
+        raise ValueError(
+            f"estimator must be fitted from X and y only, got {kind}, which needs X_public unless"
+            " protects='labels'"
+        )
+    return clone(estimator)
+
+
+def _owner_of_classes(estimator: Any) -> Any:
+    """Return the estimator with the parameter `classes`, and the name for `set_params`; None without one.
+
+    Of a search, it is the searched classifier, or the last step of the searched pipeline.
+    """
+    name = ""
+    while hasattr(estimator, "get_params"):
+        parameters = estimator.get_params(deep=False)
+        if "classes" in parameters:
+            return estimator, f"{name}classes"
+        step = (
+            parameters["steps"][-1] if parameters.get("steps") else ("estimator", parameters.get("estimator"))
+        )
+        name, estimator = f"{name}{step[0]}__", step[1]
+    return None
+
+
+def _is_local(held: Any) -> bool:
+    """Return whether an object is a learner without a trusted curator, or a grid of parameters with one."""
+    if isinstance(held, Mapping):
+        grids = [value for name, value in held.items() if str(name).endswith("trust_model")]
+        return any("local" in grid for grid in grids if isinstance(grid, Sequence))
+    return isinstance(held, PrivateEstimator) and getattr(held, "trust_model", "") == "local"
+
+
+def _with_share(params: Params, share: ApproxDP, classes: Any, seed: int | None) -> Any:
+    """Return an unfitted classifier of one output with a share of the budget."""
+    given: dict[str, Any] = {"epsilon": share.epsilon, "random_state": seed}
+    if "delta" in params.inner.get_params(deep=False):
+        given["delta"] = share.delta
+    if classes is not None:
+        given[params.name_of_classes] = list(classes)
+    return clone(params.inner).set_params(**given)
+
+
+def _sets_of(classes: Sequence[Any], count: int) -> list[NDArray[Any]]:
+    """Return the declared label set of each output."""
+    sets = declared_sets(classes)
+    if len(sets) not in (1, count):
+        raise ValueError(f"classes must have a label set for each of {count} outputs, got {len(sets)}")
+    return sets if len(sets) == count else sets * count
+
+
+def _is_basic(cost: ApproxDP, k: int) -> bool:
+    """Return whether no theorem gives pure releases more than an equal part of epsilon."""
+    return all(share.epsilon <= cost.epsilon / k for share in equal_shares(cost, k)[1:])
+
+
+def _shared(
+    cost: ApproxDP, count: int, fit: Callable[[ApproxDP, int], _Fit], *, alike: bool = False
+) -> tuple[ApproxDP, tuple[_Fit, ...]]:
+    """Return the greatest share for which the releases of all outputs together cost at most the budget.
+
+    Parameters
+    ----------
+    cost : ApproxDP
+        The budget.
+    count : int
+        The number of outputs.
+    fit : callable
+        From a share and an output to its planned fit.
+    alike : bool
+        Whether all outputs have the same plan.
+    """
+    for share in equal_shares(cost, count):
+        first = fit(share, 0)
+        if not _costs_at_most(cost, [first.event] * count):
+            continue
+        fits = [first] * count if alike else [first, *(fit(share, place) for place in range(1, count))]
+        if _costs_at_most(cost, [each.event for each in fits]):
+            return share, tuple(fits)
+    raise ValueError("estimator must cost at most its parameters epsilon and delta, got one that costs more")
+
+
+def _costs_at_most(cost: ApproxDP, events: Sequence[Event]) -> bool:
+    """Return whether the best composition theorem proves a budget."""
+    return least_epsilon(Composition(events), cost.delta) <= cost.epsilon
