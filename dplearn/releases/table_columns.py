@@ -1,0 +1,205 @@
+"""The public cells of a column of a synthetic table, and values drawn within them.
+
+The cell of a value is a function of the value and its declared domain; so are the values of a cell.
+
+>>> import numpy as np
+>>> from dplearn.domains import Categories, IntegerRange
+>>> age = table_column("age", IntegerRange(18, 81), n_bins=16)
+>>> age.size, age.of(np.array([0, 1, 63])).tolist(), age.described()[:2]
+(16, [0, 0, 15], ('18 to 21', '22 to 25'))
+>>> set(age.values(np.zeros(100, dtype=int), np.random.default_rng(0)).tolist()) == {18, 19, 20, 21}
+True
+>>> gain = table_column("gain", IntegerRange(0, 99_999), n_bins=16)  # a wide range: 0 is a cell, others grow
+>>> gain.described()[:2], gain.described()[-1]
+(('0', '1 to 1104'), '70711 to 99999')
+>>> table_column("town", Categories(["north", "south"], other=True), n_bins=16).described()
+('north', 'south', 'missing or other')
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.core.code_places import CodePlaces
+from dplearn.domains import Categories, Domain, Floats, Hashed, Product
+from dplearn.domains.base import NumberDomain
+from dplearn.domains.cells import object_array
+
+__all__ = ["MOST_BINS", "TableColumn", "table_column", "table_columns"]
+
+#: The most cells of a column of numbers; a cell is held in 16 bits.
+MOST_BINS = 1 << 14
+_WIDE = 256.0  # a range from 0 or above is wide if its end is this many times its start, or more
+_GROWTH = 2.0**0.5  # of the cells of a wide range, from the greatest down
+_EXPONENTS = range(-8, 18)  # the powers of two that are first values of cells of unbounded floats
+
+
+@dataclass(frozen=True, eq=False)
+class TableColumn:
+    """The cells of one column.
+
+    Attributes
+    ----------
+    name : str
+        Public. The name of the column.
+    domain : Domain
+        Public. The domain of the column.
+    starts : ndarray of uint64 of shape (size,)
+        Public. The first code of each cell, ascending. Categories have a cell each.
+    """
+
+    name: str
+    domain: Domain
+    starts: NDArray[np.uint64]
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return len(self.starts)
+
+    @property
+    def gap(self) -> int:
+        """The number of cells before the numbers: 1 if cell 0 is that of missing numbers, else 0."""
+        return int(self.domain.ordered and self.domain.accepts_missing)
+
+    def of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
+        """Return the cell of each value.
+
+        Parameters
+        ----------
+        codes : ndarray of unsigned int of shape (n,)
+            Private. Codes from `domain.encode`.
+
+        Returns
+        -------
+        ndarray of int16 of shape (n,)
+        """
+        if self.is_hidden:
+            return np.zeros(len(codes), dtype=np.int16)
+        if self.size == self.domain.size:
+            return codes.astype(np.int16)
+        return self._places(codes)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the values cannot be given back, because they are hashed: then there is one cell."""
+        return isinstance(self.domain, Hashed)
+
+    @cached_property
+    def _places(self) -> CodePlaces:
+        return CodePlaces(self.starts, self.domain.size)
+
+    def values(self, cells: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        """Return a value of each cell: a category, or a number drawn uniformly from the cell.
+
+        Parameters
+        ----------
+        cells : ndarray of int of shape (m,)
+            Released. Cells of synthetic records.
+        rng : Generator
+            Public chance.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Numbers of the domain: int64 for integers, float64 for others, and for integers with missing
+            values, which are NaN. Objects for categories that are not all numbers; missing ones are None.
+        """
+        if self.is_hidden:
+            return object_array([None] * len(cells))
+        if isinstance(self.domain, Categories):
+            listed = object_array([*self.domain.values, *[None] * self.domain.other])
+            return listed[cells]
+        if not isinstance(self.domain, NumberDomain):  # bits
+            return cells.astype(np.int64)
+        if isinstance(self.domain, Floats):
+            return self._floats(self.domain, cells, rng)
+        ends = np.append(self.starts[1:], np.uint64(self.domain.size))
+        low, widths = self.starts[cells], (ends - self.starts)[cells]
+        drawn = np.minimum((rng.random(len(cells)) * widths).astype(np.uint64), widths - np.uint64(1))
+        return self.domain.decode(low + drawn)
+
+    def _floats(self, domain: Floats, cells: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return floats that are uniform between the ends of cells; the two endless cells have their end."""
+        first = np.asarray(domain.decode(self.starts), dtype=np.float64)
+        low, high = first.copy(), np.append(first[1:], first[-1])
+        if self.size > self.gap + 1:
+            low[self.gap] = high[self.gap]
+        drawn = low[cells] + rng.random(len(cells)) * (high - low)[cells]
+        return np.asarray(np.where(np.isnan(low[cells]), np.nan, drawn))
+
+    def described(self) -> tuple[str, ...]:
+        """Return a description of each cell."""
+        if self.is_hidden:
+            return ("hashed",)
+        if isinstance(self.domain, Categories):
+            rest = "missing or other" if None not in self.domain.values else "other"
+            named = ["missing" if value is None else str(value) for value in self.domain.values]
+            return (*named, *[rest] * self.domain.other)
+        if not isinstance(self.domain, NumberDomain):
+            return ("0", "1")
+        whole = np.append(self.starts[1:], np.uint64(self.domain.size)) - np.uint64(1)
+        firsts, lasts = (self.domain.decode(codes)[self.gap :] for codes in (self.starts, whole))
+        spans = [
+            f"{first:.6g}" if first == last else f"{first:.6g} to {last:.6g}"
+            for first, last in zip(firsts, lasts, strict=True)
+        ]
+        return (*["missing"] * self.gap, *spans)
+
+
+def table_columns(domain: Product, n_bins: int) -> tuple[TableColumn, ...]:
+    """Return the cells of each column of a table.
+
+    Parameters
+    ----------
+    domain : Product
+        Public. The domain of a record.
+    n_bins : int
+        Public. As for `table_column`.
+    """
+    return tuple(
+        table_column(name, each, n_bins) for name, each in zip(domain.names, domain.domains, strict=True)
+    )
+
+
+def table_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
+    """Return the cells of a column.
+
+    Parameters
+    ----------
+    name : str
+        Public. The name of the column.
+    domain : Domain
+        Public. Categories and bits have a cell each. At most n_bins numbers have a cell each. More have
+        cells of equal width, or, in a wide range, 0 has a cell, and the others grow by a factor of sqrt(2)
+        up to the end. Floats have cells between powers of two. Missing numbers have the first cell. Hashed
+        values share one cell.
+    n_bins : int
+        Public. The most cells of numbers between ends, without that of missing ones; at least 2.
+    """
+    if not isinstance(domain, NumberDomain):
+        size = 1 if isinstance(domain, Hashed) else domain.size
+        return TableColumn(name, domain, np.arange(size, dtype=np.uint64))
+    gap = int(domain.accepts_missing)
+    numbers = domain.size - gap
+    if numbers <= n_bins:
+        return TableColumn(name, domain, np.arange(domain.size, dtype=np.uint64))
+    starts = [*range(gap), *(gap + first for first in _first_numbers(domain, gap, numbers, n_bins))]
+    return TableColumn(name, domain, np.unique(np.array(starts, dtype=np.uint64)))
+
+
+def _first_numbers(domain: NumberDomain, gap: int, numbers: int, n_bins: int) -> list[int]:
+    """Return the first code of each cell of numbers, less `gap`."""
+    if isinstance(domain, Floats):
+        powers = 2.0 ** np.array(_EXPONENTS)
+        codes = domain.nearest(np.concatenate([-powers[::-1], [0.0], powers]))
+        return [0, *(int(code) - gap for code in codes)]
+    low, high = (float(each) for each in domain.decode(np.array([gap, domain.size - 1], dtype=np.uint64)))
+    if low < 0 or high < _WIDE * max(low, 1.0):
+        return [numbers * place // n_bins for place in range(n_bins)]
+    ends = high * _GROWTH ** -np.arange(n_bins - 2, 0, -1)
+    after_zero = [1] * (low == 0)
+    return [0, *after_zero, *(int(code) - gap for code in domain.nearest(np.ceil(ends[ends > low])))]

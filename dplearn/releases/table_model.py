@@ -1,0 +1,237 @@
+"""The distribution of a synthetic table: a Bayesian network that is made from released numbers alone.
+
+A network has its columns in an order. Each column depends on some earlier ones, its parents. Noisy tables of
+counts become conditional distributions: they are made nonnegative with the right sum, then consistent with
+the tables of their parents and with the base tables, which have less noise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.releases.table_counts import TableNoise, counts_of, projected, raked
+from dplearn.releases.table_plan import TableBudget, TableLayout
+
+__all__ = ["NetworkStep", "TableModel"]
+
+_ROWS = 1 << 16  # synthetic rows for the joint distributions of parents that no table contains
+_DRAWN = 1 << 16  # rows at once
+_PRIOR = 1e-3  # the weight of the distribution without a network's table in one with it
+
+Floats64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkStep:
+    """One column of the network, and the noisy table that was measured for it.
+
+    Attributes
+    ----------
+    column : int
+        Released. The place of the column.
+    parents : tuple of int
+        Released. The columns that it depends on, besides the target; () if it depends on no other.
+    table : ndarray of int64 or None
+        Released. The noisy counts of target, if there is one, parents and column; None without parents.
+    """
+
+    column: int
+    parents: tuple[int, ...]
+    table: NDArray[np.int64] | None
+
+
+class TableModel:
+    """A distribution of records, in cells, that grows by one column after another.
+
+    Parameters
+    ----------
+    layout : TableLayout
+        Public.
+    budget : TableBudget
+        Public. The noise of the tables.
+    n_samples : int
+        Public. Number of records.
+    base : sequence of ndarray of int64
+        Released. The noisy counts of the base tables.
+
+    Attributes
+    ----------
+    margins : list of ndarray of float64
+        Released. The shares of the cells of each column.
+    conditionals : dict
+        Released. For each column its parents, and the probabilities of its cells given theirs, of the shape
+        of the parents' sizes and one more; in the order in which records are drawn.
+    """
+
+    def __init__(
+        self, layout: TableLayout, budget: TableBudget, n_samples: int, base: Sequence[NDArray[np.int64]]
+    ):
+        self.layout, self.budget, self.n_samples = layout, budget, n_samples
+        shares = [
+            projected(noisy, n_samples).reshape([layout.sizes[place] for place in places])
+            for noisy, places in zip(base, layout.base, strict=True)
+        ]
+        self._tables: dict[tuple[int, ...], Floats64] = {}
+        self.margins: list[Floats64]
+        if layout.target is None:
+            self.margins = shares
+            self._tables |= {(place,): share for place, share in enumerate(shares)}
+        else:
+            self._with_target(layout.target, shares)
+        self.conditionals: dict[int, tuple[tuple[int, ...], Floats64]] = {}
+        self._rows: dict[int, NDArray[np.int16]] = {}
+        for place in layout.first:
+            self._place(place, *self._without_parents(place))
+
+    def _with_target(self, target: int, shares: Sequence[Floats64]) -> None:
+        """Make all base tables consistent with one distribution of the target: the mean of theirs."""
+        labels = np.mean([share.sum(axis=1) for share in shares], axis=0)
+        self._tables[target,] = labels
+        margins = {target: labels}
+        for places, share in zip(self.layout.base, shares, strict=True):
+            table = _filled(share, labels)
+            self._tables[places] = table
+            margins[places[1]] = table.sum(axis=0)
+        self.margins = [margins[place] for place in range(len(margins))]
+        self._tables |= {(place,): margin for place, margin in margins.items()}
+
+    def grow(self, step: NetworkStep) -> None:
+        """Add a column."""
+        if step.table is None:
+            self._place(step.column, *self._without_parents(step.column))
+            return
+        places = self.places_of(step.column, step.parents)
+        parents, margin = places[:-1], self.joint(places[:-1])
+        before = margin[..., None] * self._alone(step.column, len(parents))
+        table = projected(step.table, self.n_samples).reshape(before.shape)
+        table = (1 - _PRIOR) * table + _PRIOR * before
+        axes = (len(parents),) if self.layout.target is None else (0, len(parents))
+        own = self._combined(step.column, axes, table)
+        kept = tuple(range(len(parents)))
+        table = raked(table, [(axes, own), (kept, margin)])
+        self._tables[places] = table
+        self._place(step.column, parents, _given(table, self._alone(step.column, len(parents))))
+
+    def places_of(self, column: int, parents: Sequence[int]) -> tuple[int, ...]:
+        """Return the columns of the table of a column and its parents: the target first, the column last."""
+        target = () if self.layout.target is None else (self.layout.target,)
+        return (*target, *parents, column)
+
+    def expected(self, places: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return the counts of a network's table if the column depended on the target alone, rounded.
+
+        Parameters
+        ----------
+        places : tuple of int
+            From `places_of`; the parents are in the network.
+
+        Returns
+        -------
+        ndarray of int64 of shape (k,)
+            Released: a function of released numbers alone.
+        """
+        shares = self.joint(places[:-1])[..., None] * self._alone(places[-1], len(places) - 1)
+        return np.rint(self.n_samples * shares).astype(np.int64).ravel()
+
+    def joint(self, places: tuple[int, ...]) -> Floats64:
+        """Return the joint shares of some columns of the network, of the shape of their sizes.
+
+        They are those of a table that contains the columns, or else those of synthetic rows.
+        """
+        for axes, table in self._tables.items():
+            if set(places) <= set(axes):
+                others = tuple(axis for axis, place in enumerate(axes) if place not in places)
+                kept = [place for place in axes if place in places]
+                return table.sum(axis=others).transpose([kept.index(place) for place in places])
+        sizes = [self.layout.sizes[place] for place in places]
+        rows = np.stack([self._drawn_column(place) for place in places], axis=1)
+        counts = counts_of(range(len(places)), sizes, rows)
+        return counts.reshape(sizes) / len(rows)
+
+    def draw(self, m: int, rng: np.random.Generator) -> NDArray[np.int16]:
+        """Return the cells of synthetic records.
+
+        Parameters
+        ----------
+        m : int
+            Number of records.
+        rng : Generator
+            Public chance.
+
+        Returns
+        -------
+        ndarray of int16 of shape (m, d)
+        """
+        cells = np.empty((m, len(self.layout.columns)), dtype=np.int16, order="F")
+        for start in range(0, m, _DRAWN):
+            part = cells[start : start + _DRAWN]
+            for place, (parents, given) in self.conditionals.items():
+                part[:, place] = _chosen([part[:, each] for each in parents], given, rng.random(len(part)))
+        return cells
+
+    def _without_parents(self, place: int) -> tuple[tuple[int, ...], Floats64]:
+        """Return the target, if there is one and this is another column, and the distribution given it."""
+        target = self.layout.target
+        if target is None or place == target:
+            return (), self.margins[place]
+        return (target,), self._alone(place, 1)
+
+    def _alone(self, column: int, n_parents: int) -> Floats64:
+        """Return the distribution of a column that depends on the target alone, for so many parents."""
+        target = self.layout.target
+        if target is None:
+            return self.margins[column].reshape(*[1] * n_parents, -1)
+        table = self._tables[target, column]
+        given = _given(table, self.margins[column])
+        return given.reshape(len(given), *[1] * (n_parents - 1), -1)
+
+    def _combined(self, column: int, axes: tuple[int, ...], table: Floats64) -> Floats64:
+        """Return a base table combined with the one in a network's table, weighted by their precision."""
+        own = self.margins[column] if self.layout.target is None else self._tables[self.layout.target, column]
+        others = tuple(axis for axis in range(table.ndim) if axis not in axes)
+        summed = table.size // own.size
+        base, network = (noise.deviation(3) ** 2 for noise in (self.budget.base, self.budget.network))
+        weight = base / (base + network * summed)
+        return np.asarray((1 - weight) * own + weight * table.sum(axis=others))
+
+    def _place(self, column: int, parents: tuple[int, ...], given: Floats64) -> None:
+        self.conditionals[column] = parents, given
+
+    def _drawn_column(self, place: int) -> NDArray[np.int16]:
+        """Return one column of the rows that joint distributions are taken from."""
+        if place not in self._rows:
+            parents, given = self.conditionals[place]
+            rng = np.random.default_rng((_ROWS, place))  # public: the rows follow from released numbers
+            above = [self._drawn_column(each) for each in parents]
+            self._rows[place] = _chosen(above, given, rng.random(_ROWS)).astype(np.int16)
+        return self._rows[place]
+
+
+def _chosen(parents: Sequence[NDArray[Any]], given: Floats64, points: Floats64) -> NDArray[np.intp]:
+    """Return a cell for each row, by its parents' cells and a point in [0, 1)."""
+    row = np.zeros(len(points), dtype=np.intp)
+    for cells, size in zip(parents, given.shape, strict=False):
+        row = row * size + cells
+    table = given.reshape(-1, given.shape[-1])
+    ends = table.cumsum(axis=1)
+    ends /= ends[:, -1:]
+    flat = (ends + np.arange(len(ends))[:, None]).ravel()
+    places = np.searchsorted(flat, points + row, side="right") - row * table.shape[1]
+    # A point within a rounding error of an end may have a cell too far.
+    return np.minimum(np.maximum(places, 0), table.shape[1] - 1)
+
+
+def _given(table: Floats64, otherwise: Floats64) -> Floats64:
+    """Return the distribution of the last axis given the others; `otherwise` where these have no records."""
+    sums = table.sum(axis=-1, keepdims=True)
+    return np.asarray(np.where(sums > 0, table / np.where(sums > 0, sums, 1.0), otherwise))
+
+
+def _filled(share: Floats64, labels: Floats64) -> Floats64:
+    """Return a table with a given distribution of its first axis."""
+    return labels[:, None] * _given(share, share.sum(axis=0))
