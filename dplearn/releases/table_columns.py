@@ -11,7 +11,7 @@ The cell of a value is a function of the value and its declared domain; so are t
 True
 >>> gain = table_column("gain", IntegerRange(0, 99_999), n_bins=16)  # a wide range: 0 is a cell, others grow
 >>> gain.described()[:2], gain.described()[-1]
-(('0', '1 to 1104'), '70711 to 99999')
+(('0', '1 to 781'), '70710 to 99999')
 >>> table_column("town", Categories(["north", "south"], other=True), n_bins=16).described()
 ('north', 'south', 'missing or other')
 """
@@ -200,6 +200,6 @@ def _first_numbers(domain: NumberDomain, gap: int, numbers: int, n_bins: int) ->
     low, high = (float(each) for each in domain.decode(np.array([gap, domain.size - 1], dtype=np.uint64)))
     if low < 0 or high < _WIDE * max(low, 1.0):
         return [numbers * place // n_bins for place in range(n_bins)]
-    ends = high * _GROWTH ** -np.arange(n_bins - 2, 0, -1)
+    ends = high * _GROWTH ** -np.arange(n_bins - 2.0, 0.0, -1.0)
     after_zero = [1] * (low == 0)
     return [0, *after_zero, *(int(code) - gap for code in domain.nearest(np.ceil(ends[ends > low])))]

@@ -22,6 +22,8 @@ __all__ = ["NetworkStep", "TableModel"]
 _ROWS = 1 << 16  # synthetic rows for the joint distributions of parents that no table contains
 _DRAWN = 1 << 16  # rows at once
 _PRIOR = 1e-3  # the weight of the distribution without a network's table in one with it
+_SHRINKING = 0.6  # of the noise's variance; chosen, as the shares of the budget, on other tables
+_TINY = 1e-9
 
 Floats64 = NDArray[np.float64]
 
@@ -37,7 +39,8 @@ class NetworkStep:
     parents : tuple of int
         Released. The columns that it depends on, besides the target; () if it depends on no other.
     table : ndarray of int64 or None
-        Released. The noisy counts of target, if there is one, parents and column; None without parents.
+        Released. The noisy counts of target, if there is one, parents and column; without parents those of
+        the base table, a second time. None if no table was measured.
     """
 
     column: int
@@ -102,13 +105,16 @@ class TableModel:
 
     def grow(self, step: NetworkStep) -> None:
         """Add a column."""
-        if step.table is None:
+        places = self.places_of(step.column, step.parents)
+        if step.table is not None and not step.parents:
+            self._measured_again(places, step.table)
+        if not step.parents:
             self._place(step.column, *self._without_parents(step.column))
             return
-        places = self.places_of(step.column, step.parents)
+        assert step.table is not None
         parents, margin = places[:-1], self.joint(places[:-1])
         before = margin[..., None] * self._alone(step.column, len(parents))
-        table = projected(step.table, self.n_samples).reshape(before.shape)
+        table = self._shrunk(step.table.reshape(before.shape), before)
         table = (1 - _PRIOR) * table + _PRIOR * before
         axes = (len(parents),) if self.layout.target is None else (0, len(parents))
         own = self._combined(step.column, axes, table)
@@ -116,6 +122,15 @@ class TableModel:
         table = raked(table, [(axes, own), (kept, margin)])
         self._tables[places] = table
         self._place(step.column, parents, _given(table, self._alone(step.column, len(parents))))
+
+    def _measured_again(self, places: tuple[int, ...], noisy: NDArray[np.int64]) -> None:
+        """Combine a base table with a second measurement of it."""
+        again = projected(noisy, self.n_samples).reshape(self._tables[places].shape)
+        table = self._combined(places[-1], tuple(range(len(places))), again)
+        if len(places) > 1:
+            table = _filled(table, self.margins[places[0]])
+        self._tables[places] = table
+        self.margins[places[-1]] = self._tables[places[-1],] = table.reshape(-1, table.shape[-1]).sum(axis=0)
 
     def places_of(self, column: int, parents: Sequence[int]) -> tuple[int, ...]:
         """Return the columns of the table of a column and its parents: the target first, the column last."""
@@ -198,6 +213,18 @@ class TableModel:
         base, network = (noise.deviation(3) ** 2 for noise in (self.budget.base, self.budget.network))
         weight = base / (base + network * summed)
         return np.asarray((1 - weight) * own + weight * table.sum(axis=others))
+
+    def _shrunk(self, noisy: NDArray[np.int64], before: Floats64) -> Floats64:
+        """Return the shares of a network's table: each row is moved towards the one without parents.
+
+        A row is the counts for the same parents. It moves the more, the more of its distance is noise, as the
+        estimator of James and Stein does.
+        """
+        moved = noisy - self.n_samples * before
+        noise = _SHRINKING * moved.shape[-1] * self.budget.network.deviation(moved.size) ** 2
+        squares = (moved**2).sum(axis=-1, keepdims=True)
+        kept = np.maximum(0.0, 1 - noise / np.maximum(squares, _TINY))
+        return projected(self.n_samples * before + kept * moved, self.n_samples)
 
     def _place(self, column: int, parents: tuple[int, ...], given: Floats64) -> None:
         self.conditionals[column] = parents, given

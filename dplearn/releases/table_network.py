@@ -117,11 +117,8 @@ def released_tables(records: Any, plan: SyntheticTablePlan, dice: Dice) -> Relea
             dice=dice,
         )
         column, parents = candidates[chosen]
-        noisy = None
-        if parents:
-            [table] = _tables(records, [released.model.places_of(column, parents)], sizes)
-            noisy = plan.budget.network.noisy(table, n, dice)
-        released.grow(NetworkStep(column, parents, noisy))
+        [table] = _tables(records, [released.model.places_of(column, parents)], sizes)
+        released.grow(NetworkStep(column, parents, plan.budget.network.noisy(table, n, dice)))
         placed.append(column)
         unplaced.remove(column)
     for column in unplaced:  # no selections: all depend on the target alone
@@ -148,8 +145,7 @@ def candidates_of(
         for size in range(1, layout.others + 1):
             for parents in combinations(sorted(placed), size):
                 cells = layout.size_of((*target, *parents, column))
-                # Twice the expected error would be more than all records: such a table is never worth it.
-                if cells <= layout.max_cells and plan.network_tv(cells) < 1 / 2:
+                if cells <= layout.max_cells and plan.network_error(cells) < layout.most_error:
                     yield column, parents
 
 

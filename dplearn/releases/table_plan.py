@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import comb, isqrt
 from typing import Any
@@ -14,14 +14,15 @@ from dplearn.releases.stages import ReleasePlan
 from dplearn.releases.table_columns import TableColumn
 from dplearn.releases.table_counts import TableNoise
 
-__all__ = ["SyntheticTablePlan", "TableBudget", "TableLayout", "synthetic_table_plan"]
+__all__ = ["SyntheticTablePlan", "TableBudget", "TableLayout", "checked_layout", "synthetic_table_plan"]
 
 # Shares of the budget, in hundredths: base tables, selections, tables of the network. Chosen on other tables
 # than those of the benchmark.
-_BASE, _SELECTIONS, _NETWORK = 30, 10, 60
+_BASE, _SELECTIONS, _NETWORK = 42, 6, 52
 _BITS = 100  # of the square root of a budget
 _MOST_CANDIDATES = 20_000  # of all rounds together
 _MOST_COLUMNS = 400
+_WIDEST = 1 << 55  # variance of Gaussian noise
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,15 @@ class TableLayout:
         The most columns that one column depends on, the target included.
     max_cells : int
         The most cells of a table.
+    most_error : float, default=0.5
+        A table of the network whose expected error is this share of the records, or more, is no candidate.
     """
 
     columns: tuple[TableColumn, ...]
     target: int | None
     degree: int
     max_cells: int
+    most_error: float = 0.5
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -173,8 +177,18 @@ class SyntheticTablePlan(ReleasePlan):
         n_cells : int
             The number of cells, at least 1.
         """
+        return min(1.0, self.network_error(n_cells))
+
+    def network_error(self, n_cells: int) -> float:
+        """Return the expected error of a network's table, as a share of the records; it may be above 1.
+
+        Parameters
+        ----------
+        n_cells : int
+            The number of cells, at least 1.
+        """
         budget: TableBudget = self.budget
-        return min(1.0, budget.network.expected_error(n_cells) / self.n_samples)
+        return budget.network.expected_error(n_cells) / self.n_samples
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -196,7 +210,12 @@ class SyntheticTablePlan(ReleasePlan):
 
 
 def synthetic_table_plan(
-    guarantee: ApproxDP, n_samples: int, layout: TableLayout, *, reach: int | None = None
+    guarantee: ApproxDP,
+    n_samples: int,
+    layout: TableLayout,
+    *,
+    reach: int | None = None,
+    budget: TableBudget | None = None,
 ) -> SyntheticTablePlan:
     """Return the plan of a synthetic table.
 
@@ -210,13 +229,20 @@ def synthetic_table_plan(
         Checked by `checked_layout`.
     reach : int, optional
         As for `TableNoise`; audits use a smaller one.
+    budget : TableBudget, optional
+        The division of the budget in a stored release. None: that of `TableBudget.of`.
 
     Raises
     ------
     ValueError
-        If a base table has more than `max_cells` cells.
+        If epsilon is too small for noise that can be drawn.
     """
-    budget = TableBudget.of(guarantee, len(layout.base), layout.rounds, reach)
+    budget = budget or TableBudget.of(guarantee, len(layout.base), layout.rounds, reach)
+    if any(noise.rho and 1 / noise.rho >= _WIDEST for noise in (budget.base, budget.network)):
+        raise ValueError(
+            f"epsilon must be greater for so many tables: with {float(guarantee.epsilon):g} their noise is too"
+            " wide to be drawn"
+        )
     errors = {
         layout.name_of(places): budget.base.expected_error(layout.size_of(places)) for places in layout.base
     }
@@ -266,7 +292,7 @@ def checked_layout(
                 f" {layout.size_of(places)}: declare fewer categories, or take fewer bins"
             )
     while layout.others > 1 and _n_candidates(layout) > _MOST_CANDIDATES:
-        layout = TableLayout(layout.columns, target, layout.degree - 1, max_cells)
+        layout = replace(layout, degree=layout.degree - 1)
     return layout
 
 

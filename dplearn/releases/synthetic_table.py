@@ -1,0 +1,586 @@
+"""Synthetic records from a private table: noisy tables of a network of columns, released once, sampled forever.
+
+No error is promised for queries that are not measured: the network is a model of the table.
+
+>>> import numpy as np
+>>> import pandas as pd
+>>> from dplearn.domains import Categories, IntegerRange, Schema
+>>> rng = np.random.default_rng(0)
+>>> age = rng.integers(18, 90, 5000)
+>>> frame = pd.DataFrame({"age": age, "works": np.where(age < 65, "yes", "no")})
+>>> schema = Schema({"age": IntegerRange(18, 90), "works": Categories(["no", "yes"])})
+>>> table = SyntheticTable(epsilon=1.0, delta=1e-6, domain=schema, random_state=0).fit(frame)
+>>> table.sample(3, random_state=0)
+   age works
+0   79    no
+1   21   yes
+2   41   yes
+>>> rows = table.sample(10_000, random_state=0)
+>>> bool(rows[rows.works == "no"].age.min() >= 60), table.network_
+(True, {'age': (), 'works': ('age',)})
+>>> table.plan(5000).expected_tv
+{'age': 0.03, 'works': 0.002}
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from inspect import signature
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from dplearn._validation import check_count, check_number
+from dplearn._writing import brief, shortened
+from dplearn.chance.dice import Dice
+from dplearn.chance.public import public_seed
+from dplearn.core.float_errors import IgnoresFloatErrors
+from dplearn.domains import Floats, Hashed, Product, Schema
+from dplearn.domains.cells import cells_of, is_frame, object_array
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.base import Guarantee
+from dplearn.privacy.unrepeatable import UnrepeatablePickles
+from dplearn.records.part_sources import source_of, table_in_memory
+from dplearn.records.parts import PartedRecords, Source
+from dplearn.records.reading import TABLE
+from dplearn.records.rows import Columns
+from dplearn.releases.stages import Release, Released
+from dplearn.releases.table_columns import MOST_BINS, TableColumn, table_columns
+from dplearn.releases.table_counts import TableNoise
+from dplearn.releases.table_model import NetworkStep, TableModel
+from dplearn.releases.table_network import ReleasedTables, released_tables
+from dplearn.releases.table_plan import (
+    SyntheticTablePlan,
+    TableBudget,
+    TableLayout,
+    checked_layout,
+    synthetic_table_plan,
+)
+
+__all__ = ["SyntheticTable", "SyntheticTablePlan", "TableStages", "as_table"]
+
+_FORMAT, _VERSION = "dplearn.SyntheticTable", 1
+_LARGEST = 2.0**64  # floats without a smaller declared bound have no bins that values can be drawn from
+_NOT_FITTED = "this SyntheticTable is not fitted yet; call fit(frame) first"
+
+
+class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
+    """Synthetic records, for one price: any number of rows, for any number of learners and tables.
+
+    A fit measures a noisy table of each column, chooses which columns depend on which others, and measures
+    noisy tables of these. All else follows from the released tables: sampled records cost no privacy.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy cost of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail, below 1; choose it far below 1 / n_samples. 0: Laplace
+        noise, and pure differential privacy, with less accurate tables.
+    domain : Schema or Product
+        Public. The possible values of each column, bounded: `IntegerRange`, `Grid`, `Categories`, `Bits`, or
+        `Floats` with a declared `largest`. Or the `schema` of a `learned_schema`, whose cost is its own. A
+        data frame's columns that a schema does not name are left out.
+    target : str, optional
+        Public. The name of a column that the synthetic records will be used to predict: all other columns
+        depend on it, and tables with it are measured. None: the network has no such column.
+    degree : int, default=2
+        The most columns that a column depends on, `target` included. With 1 and a target, all columns depend
+        on the target alone. With many columns it is lowered; then 1 takes the least time.
+    n_bins : int, default=16
+        The most bins of a column of numbers, from 2 to 16,384. The bin of missing numbers is one more.
+        Synthetic numbers are uniform within their bin.
+    max_cells : int, default=20_000
+        The most cells of a measured table, at least 4.
+    ledger : PrivacyLedger, optional
+        The account that each fit is charged to, before any draw.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    network_ : dict of str to tuple of str
+        Released. For each column, in the order in which records are drawn, the columns that it depends on.
+    columns_ : tuple of TableColumn
+        Public. The columns and their bins.
+    margins_ : dict of str to ndarray of float64 of shape (size,)
+        Released. The share of records in each bin of each column.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    plan_ : SyntheticTablePlan
+        Public. The plan of the fit.
+
+    See Also
+    --------
+    dplearn.SyntheticDataClassifier : Any classifier, trained on synthetic records.
+    learned_schema : Release a schema of a table without declarations.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record; the number of records is
+    public. Proof: `released_tables`. Sampled records, and whatever is made from them, are post-processing.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** `plan` states the expected total variation distance of each base table's noise, and that of
+    a table of the network of any size. For all other queries no error is promised.
+
+    **Source.** Zhang, Cormode, Procopiuc, Srivastava and Xiao (2017) for Bayesian networks; McKenna, Mullins,
+    Sheldon and Miklau (2022) for candidates that are charged for their noise; Bun, Nissim and Stemmer (2016),
+    Section 3.1, for many learners on one sanitised table.
+    """
+
+    _read_private_rows = frozenset({"fit"})
+
+    network_: dict[str, tuple[str, ...]]
+    columns_: tuple[TableColumn, ...]
+    margins_: dict[str, NDArray[np.float64]]
+    guarantee_: ApproxDP
+    plan_: SyntheticTablePlan
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        *,
+        domain: Any = None,
+        target: str | None = None,
+        degree: int = 2,
+        n_bins: int = 16,
+        max_cells: int = 20_000,
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.target = target
+        self.degree = degree
+        self.n_bins = n_bins
+        self.max_cells = max_cells
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def __repr__(self) -> str:
+        given = [
+            f"{name}={shortened(getattr(self, name))!r}"
+            for name, each in signature(type(self).__init__).parameters.items()
+            if each.default is not each.empty and getattr(self, name) is not each.default
+        ]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - as scikit-learn calls it
+        """Return the parameters of the constructor by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Not used.
+        """
+        return {name: getattr(self, name) for name in list(signature(type(self).__init__).parameters)[1:]}
+
+    def fit(self, frame: Any) -> Self:
+        """Release the tables of a private table; they are used for this one release and are not kept.
+
+        Parameters
+        ----------
+        frame : data frame or array of shape (n, d), or parts of it
+            Private. Cells within the declared domain. Parts: as for the learners of tables in parts,
+            without y.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        DomainError
+            If a value is outside its declared domain; the message shows no value, and nothing is spent.
+        TypeError, ValueError
+            If a parameter is not as described, or the table is sparse or has other columns; nothing is spent.
+        BudgetExceededError
+            If the guarantee does not fit the ledger's remaining budget; nothing is spent.
+
+        Warns
+        -----
+        UserWarning
+            If the noise of a count is greater than the mean count of its table; the number of records is
+            public.
+        """
+        stages = self._stages()
+        self._publish(stages.run(frame, self.ledger))
+        return self
+
+    def plan(self, n_samples: int) -> SyntheticTablePlan:
+        """Return the plan of a fit: its guarantee, its noise and the expected error of tables, without data.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records, at least 1.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is not as described.
+        """
+        return self._stages().plan(n_samples)
+
+    def sample(self, m: int, random_state: Any = None) -> Any:
+        """Return synthetic records; costs no privacy.
+
+        Parameters
+        ----------
+        m : int
+            Number of records, at least 1.
+        random_state : None, int or numpy random generator, default=None
+            Public chance. None: fresh entropy of the operating system.
+
+        Returns
+        -------
+        data frame or array of shape (m, d)
+            Of pandas; of polars if the fit's table was; a numpy array if that was an array. Numbers are
+            uniform within a bin, integers whole; categories are as declared; missing values, and categories
+            that are not listed, are gaps.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If m is not as described, or the table is not fitted.
+        """
+        released = self._fitted()
+        m = check_count("m", m, low=1)
+        rng = np.random.default_rng(public_seed(random_state, type(self).__name__, "sample"))
+        cells = released.tables.model.draw(m, rng)
+        columns = [
+            column.values(cells[:, place], rng) for place, column in enumerate(released.plan.layout.columns)
+        ]
+        return as_table([column.name for column in released.plan.layout.columns], columns, released.kind)
+
+    def to_json(self) -> str:
+        """Return all released numbers, with the domains and the guarantee, as a JSON text.
+
+        Raises
+        ------
+        ValueError
+            If the table is not fitted.
+        """
+        released = self._fitted()
+        plan = released.plan
+        budget, layout = plan.budget, plan.layout
+        record = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "guarantee": json.loads(plan.guarantee.to_json()),
+            "n_samples": plan.n_samples,
+            "kind": released.kind,
+            "schema": Schema(
+                {column.name: column.domain for column in layout.columns}
+            ).to_dict(),
+            "target": None if layout.target is None else layout.columns[layout.target].name,
+            "degree": layout.degree,
+            "n_bins": self.n_bins,
+            "max_cells": layout.max_cells,
+            "budget": {
+                "base": _noise_to_dict(budget.base),
+                "selection": str(budget.selection),
+                "network": _noise_to_dict(budget.network),
+            },
+            "base": [table.tolist() for table in released.tables.base],
+            "network": [
+                {
+                    "column": step.column,
+                    "parents": list(step.parents),
+                    "table": None if step.table is None else step.table.tolist(),
+                }
+                for step in released.tables.steps
+            ],
+        }
+        return json.dumps(record)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the fitted table of a text of `to_json`; it samples the same records.
+
+        Parameters
+        ----------
+        text : str
+            JSON.
+
+        Raises
+        ------
+        ValueError
+            If `text` is not such a record, or its format version is not supported.
+        """
+        record = json.loads(text)
+        if not isinstance(record, dict) or record.get("format") != _FORMAT:
+            raise ValueError(f"not a {_FORMAT} record")
+        if record.get("version") != _VERSION:
+            raise ValueError(f"version must be {_VERSION}, got {record.get('version')!r}")
+        try:
+            return cls._of_record(record)
+        except (KeyError, TypeError, IndexError) as error:
+            raise ValueError(f"not a {_FORMAT} record: {error}") from None
+
+    @classmethod
+    def _of_record(cls, record: dict[str, Any]) -> Self:
+        guarantee = Guarantee.from_json(json.dumps(record["guarantee"]))
+        assert isinstance(guarantee, ApproxDP)
+        schema, target = Schema.from_dict(record["schema"]), record["target"]
+        given = {name: record[name] for name in ("target", "degree", "n_bins", "max_cells")}
+        found = cls(float(guarantee.epsilon), float(guarantee.delta), domain=schema, **given)
+        place = None if target is None else schema.names.index(target)
+        layout = checked_layout(
+            table_columns(schema, record["n_bins"]), place, record["degree"], record["max_cells"]
+        )
+        costs = record["budget"]
+        budget = TableBudget(
+            _noise_of(costs["base"]), Fraction(costs["selection"]), _noise_of(costs["network"])
+        )
+        plan = synthetic_table_plan(guarantee, record["n_samples"], layout, budget=budget)
+        steps = [
+            NetworkStep(
+                step["column"],
+                tuple(step["parents"]),
+                None if step["table"] is None else np.array(step["table"], dtype=np.int64),
+            )
+            for step in record["network"]
+        ]
+        base = [np.array(table, dtype=np.int64) for table in record["base"]]
+        found._publish(_ReleasedTable(ReleasedTables(plan, base, steps), plan, record["kind"]))
+        return found
+
+    def _stages(self) -> "TableStages":
+        """Return the stages of a fit, after all parameters have been checked."""
+        privacy = ApproxDP(
+            check_number("epsilon", self.epsilon, above=0),
+            check_number("delta", self.delta, low=0, below=1),
+            reproducible=self.random_state is not None,
+        )
+        domain = _checked_domain(self.domain)
+        n_bins = check_count("n_bins", self.n_bins, low=2, high=MOST_BINS)
+        if self.target is not None and self.target not in domain.names:
+            raise ValueError(
+                f"target must be the name of a column of the domain, got {brief(self.target)}; the columns are"
+                f" {brief(list(domain.names))}"
+            )
+        layout = checked_layout(
+            table_columns(domain, n_bins),
+            None if self.target is None else domain.names.index(self.target),
+            check_count("degree", self.degree, low=1),
+            check_count("max_cells", self.max_cells, low=4),
+        )
+        return TableStages(domain, layout, privacy, random_state=self.random_state)
+
+    def _publish(self, released: "_ReleasedTable") -> None:
+        layout, model = released.plan.layout, released.tables.model
+        names = [column.name for column in layout.columns]
+        self.network_ = {
+            names[place]: tuple(names[each] for each in parents)
+            for place, (parents, _) in model.conditionals.items()
+        }
+        self.columns_ = layout.columns
+        self.margins_ = dict(zip(names, model.margins, strict=True))
+        self.guarantee_, self.plan_ = released.plan.guarantee, released.plan
+        self._released = released
+
+    def _fitted(self) -> "_ReleasedTable":
+        released: _ReleasedTable | None = vars(self).get("_released")
+        if released is None:
+            raise ValueError(_NOT_FITTED)
+        return released
+
+
+@dataclass(frozen=True, eq=False)
+class _ReleasedTable(Released):
+    """The result of the stages: all released numbers, and the kind of table that was read."""
+
+    tables: ReleasedTables
+    plan: SyntheticTablePlan
+    kind: str
+
+
+class TableStages(Release[SyntheticTablePlan, _ReleasedTable]):
+    """The stages of a synthetic table.
+
+    Parameters
+    ----------
+    domain : Product
+        Public. The domain of each column.
+    layout : TableLayout
+        Public. The columns and their cells.
+    privacy : ApproxDP
+        The cost of the release.
+    random_state : None, int or numpy random generator
+        As given to the release.
+    reach : int, optional
+        As for `TableNoise`; audits use a smaller one.
+
+    Attributes
+    ----------
+    kind : str
+        Public. The kind of the table that was read: "pandas", "polars" or "array".
+    """
+
+    kind: str = "pandas"
+    takes = "frame"
+    set_by_reading = ("kind",)
+
+    def __init__(
+        self,
+        domain: Product,
+        layout: TableLayout,
+        privacy: ApproxDP,
+        *,
+        random_state: Any = None,
+        reach: int | None = None,
+    ):
+        self.domain, self.layout, self.reach = domain, layout, reach
+        guarantee = ApproxDP(
+            privacy.epsilon,
+            privacy.delta,
+            assumes=(*TABLE, *domain.assumes),
+            reproducible=privacy.reproducible,
+        )
+        context = (
+            str(guarantee.epsilon),
+            str(guarantee.delta),
+            str([(column.name, repr(column.domain), column.size) for column in layout.columns]),
+            str((layout.target, layout.degree, layout.max_cells)),
+        )
+        super().__init__("SyntheticTable", guarantee, context, random_state)
+
+    def source_of(self, values: Any) -> Source | None:
+        return source_of(values, None)
+
+    def read(self, values: Any) -> NDArray[np.int16]:
+        return cells_in(self.layout.columns, self._encoded(values))
+
+    def plan(self, n_samples: int) -> SyntheticTablePlan:
+        n = check_count("n_samples", n_samples, low=1)
+        return synthetic_table_plan(self.guarantee, n, self.layout, reach=self.reach)
+
+    def summarize_parts(self, rows: PartedRecords, plan: SyntheticTablePlan) -> PartedRecords:  # noqa: ARG002
+        return rows
+
+    def release(self, summary: Any, plan: SyntheticTablePlan, dice: Dice) -> _ReleasedTable:
+        return _ReleasedTable(released_tables(summary, plan, dice), plan, self.kind)
+
+    def _encoded(self, values: Any) -> Columns:
+        """Return the codes of the columns of the domain; validates the table and spends nothing."""
+        if issparse(values):
+            raise TypeError("frame must be dense, got a sparse matrix; make it dense with frame.toarray()")
+        table = table_in_memory(values)
+        if not is_frame(table):
+            self.kind = "array"
+            table = cells_of(table)
+            if table.shape[1] != len(self.domain):
+                raise ValueError(
+                    f"frame must have {len(self.domain)} columns, as the domain has, got {table.shape[1]}"
+                )
+        else:
+            self.kind = "pandas" if hasattr(table, "iloc") else "polars"
+            table = _selected(table, self.domain)
+        if not len(table):
+            raise ValueError("frame must have at least one row, got none")
+        return Columns(self.domain.encode(table))
+
+
+def cells_in(columns: Sequence[TableColumn], rows: Columns) -> NDArray[np.int16]:
+    """Return the cells of encoded records, of shape (n, d) and column by column in memory.
+
+    Parameters
+    ----------
+    columns : sequence of TableColumn
+        Public.
+    rows : Columns
+        Private. Codes of each column.
+    """
+    cells = np.empty((len(rows), len(columns)), dtype=np.int16, order="F")
+    for place, (column, codes) in enumerate(zip(columns, rows.columns, strict=True)):
+        cells[:, place] = column.of(codes)
+    return cells
+
+
+def as_table(names: Sequence[str], columns: Sequence[NDArray[Any]], kind: str) -> Any:
+    """Return columns as a table.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the columns.
+    columns : sequence of ndarray of shape (m,)
+        Released. The values of each column.
+    kind : str
+        "pandas", "polars" or "array". An array is of objects unless all columns are of numbers.
+    """
+    if kind == "array":
+        if any(column.dtype == object for column in columns):
+            columns = [object_array(column.tolist()) for column in columns]
+        return np.stack(columns, axis=1)
+    if kind == "polars":
+        import polars
+
+        return polars.DataFrame(
+            {
+                name: column.tolist() if column.dtype == object else column
+                for name, column in zip(names, columns, strict=True)
+            },
+            nan_to_null=True,
+        )
+    import pandas
+
+    return pandas.DataFrame(dict(zip(names, columns, strict=True)))
+
+
+def _checked_domain(domain: Any) -> Product:
+    """Return the declared domain if values can be drawn from its cells."""
+    if not isinstance(domain, Product):
+        raise TypeError(
+            "domain must be a Schema, or the schema of learned_schema(frame, ...), since synthetic values are"
+            f" drawn from public domains, got {brief(domain)}"
+        )
+    for name, each in zip(domain.names, domain.domains, strict=True):
+        if isinstance(each, Hashed):
+            raise ValueError(
+                f"column {name!r} must not be Hashed, since values cannot be given back from"
+                f" {each.size} buckets: declare Categories([...], other=True), release a list by"
+                " learned_schema, or leave the column out of the schema"
+            )
+        if isinstance(each, Floats) and each.largest > _LARGEST:
+            raise ValueError(
+                f"column {name!r} must have bounds, since synthetic numbers are drawn between them: declare"
+                " Grid(low, high), IntegerRange(low, high), or Floats(largest=...)"
+            )
+    return domain
+
+
+def _selected(frame: Any, domain: Product) -> Any:
+    """Return the columns of a data frame that the domain names; all of them if it has no names of its own."""
+    names = [str(name) for name in frame.columns]
+    if not isinstance(domain, Schema) and frame.shape[1] == len(domain) and not set(domain.names) <= set(names):
+        return frame
+    for name in domain.names:
+        if names.count(name) != 1:
+            how_often = "is missing" if name not in names else "occurs more than once"
+            raise ValueError(f"frame must have the columns of its domain once, but {name!r} {how_often}")
+    places = [names.index(name) for name in domain.names]
+    return frame.iloc[:, places] if hasattr(frame, "iloc") else frame[:, places]
+
+
+def _noise_to_dict(noise: TableNoise) -> dict[str, Any]:
+    return {
+        "epsilon": None if noise.epsilon is None else str(noise.epsilon),
+        "rho": None if noise.rho is None else str(noise.rho),
+        "reach": noise.reach,
+    }
+
+
+def _noise_of(record: dict[str, Any]) -> TableNoise:
+    exact = {name: None if record[name] is None else Fraction(record[name]) for name in ("epsilon", "rho")}
+    return TableNoise(**exact, reach=record["reach"])
