@@ -7,23 +7,86 @@ more.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
-from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.fits import Rows
+import numpy as np
+
+from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
+from dplearn.audit.fits import Fit, Rows, TableFit
+from dplearn.audit.rules import RULES
 from dplearn.chance.dice import Dice
-from dplearn.domains import Bits, Categories, Schema
+from dplearn.domains import Bits, Categories, Grid, IntegerRange, Schema
 from dplearn.domains.base import Domain
+from dplearn.domains.cells import object_array
 from dplearn.privacy import ApproxDP
+from dplearn.releases.part_reading import read_parts
 from dplearn.releases.synthetic_table import TableStages
 from dplearn.releases.table_columns import table_columns
-from dplearn.releases.table_plan import checked_layout
+from dplearn.releases.table_plan import TableLayout, checked_layout
 
-__all__ = ["CASES", "SYNTHETIC_REPLAYS", "synthetic_case"]
+__all__ = ["CASES", "SYNTHETIC_REPLAYS", "StagedTable", "same_tables", "synthetic_case"]
 
 _BIT = Bits(binarize=None)
+
+
+@dataclass(frozen=True)
+class StagedTable(TableFit):
+    """The release of a synthetic table, with the stages before the draws run once a table.
+
+    Attributes
+    ----------
+    schema : Schema
+        The domain of each column.
+    layout : TableLayout
+        The columns and their cells.
+    claim : ApproxDP
+        The guarantee.
+    """
+
+    schema: Schema
+    layout: TableLayout
+    claim: ApproxDP
+
+    def on(self, rows: Rows) -> Callable[[Dice], Any]:
+        """Return the release of one table, a function of the dice."""
+        return self.released([list(row) for row in rows])
+
+    def in_two_parts(self) -> Callable[[Rows, Dice], Any]:
+        """Return the same release of a table in two parts, the first record and all others."""
+
+        def run(rows: Rows, dice: Dice) -> Any:
+            table = object_array([cell for row in rows for cell in row]).reshape(len(rows), -1)
+            return self.released([table[:1], table[1:]] if len(rows) > 1 else [table])(dice)
+
+        return run
+
+    def released(self, table: Any) -> Callable[[Dice], Any]:
+        """Return the release of a table in memory or in parts, a function of the dice.
+
+        Parameters
+        ----------
+        table : object
+            As for `SyntheticTable.fit`.
+        """
+        stages = TableStages(self.schema, self.layout, self.claim, reach=0)
+        source = stages.source_of(table)
+        rows: Any = stages.read(table) if source is None else read_parts(stages, source)
+        plan = stages.plan(len(rows))
+        summary = stages.summary_of(rows, plan)
+
+        def run(dice: Dice) -> tuple[str, Any]:
+            found = stages.release(summary, plan, dice).tables
+            base = [table.tolist() for table in found.base]
+            steps = [
+                (step.column, step.parents, None if step.table is None else step.table.tolist())
+                for step in found.steps
+            ]
+            return f"{base} {steps}", [each.tolist() for _, each in found.model.conditionals.values()]
+
+        return run
 
 
 def synthetic_case(
@@ -63,22 +126,9 @@ def synthetic_case(
         checked_layout(table_columns(schema, 4), target, degree, 1 << 10), most_error=math.inf
     )
 
-    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        stages = TableStages(schema, layout, claim, reach=0)
-        records = stages.read([list(row) for row in rows])
-        plan = stages.plan(len(records))
-        found = stages.release(stages.summarize(records, plan), plan, dice).tables
-        base = [table.tolist() for table in found.base]
-        steps = [
-            (step.column, step.parents, None if step.table is None else step.table.tolist())
-            for step in found.steps
-        ]
-        model = [(parents, given.tolist()) for parents, given in found.model.conditionals.values()]
-        return f"{base} {steps}", model
-
     return AuditCase(
         name,
-        fit,
+        StagedTable(schema, layout, claim),
         universe,
         n,
         claim,
@@ -91,18 +141,17 @@ def synthetic_case(
 
 
 _PAIRS = [(one, other) for one in range(2) for other in range(2)]
-_TRIPLES = [(*pair, bit) for pair in _PAIRS for bit in range(2)]
 
 CASES = (
-    synthetic_case("synthetic_table", [_BIT] * 2, _PAIRS, 2, claim=ApproxDP(2), required=Required(10, 0.5)),
+    synthetic_case("synthetic_table", [_BIT] * 2, _PAIRS, 2, claim=ApproxDP(2), required=Required(10, 0.95)),
     synthetic_case(
         "synthetic_table_of_three_columns",
-        [_BIT] * 3,
-        _TRIPLES,
+        [Categories(["a"]), _BIT, _BIT],
+        [("a", *pair) for pair in _PAIRS],
         1,
         claim=ApproxDP("1.9"),
         degree=1,
-        required=Required(8, 0.5),
+        required=Required(4, 0.81),
     ),
     synthetic_case(
         "synthetic_table_with_target",
@@ -111,6 +160,62 @@ CASES = (
         2,
         claim=ApproxDP(2),
         target=1,
-        required=Required(10, 0.5),
+        required=Required(10, 0.9999),
     ),
+)
+
+_FAR = 1 << 62  # noisy counts are clipped to the numbers below
+
+
+class _FarNoise:
+    """Dice with Gaussian noise so large that noisy counts are at their ends, by the signs of the drawn noise.
+
+    A replay repeats noise, not noisy counts, and the later draws depend on these.
+    """
+
+    def __init__(self, dice: Any):
+        self._dice = dice
+
+    def __getattr__(self, primitive: str) -> Any:
+        return getattr(self._dice, primitive)
+
+    def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
+        return np.where(self._dice.discrete_gaussian(sigma2, size=size) > 0, _FAR, -_FAR)
+
+
+def same_tables(fit: Fit) -> Fit:
+    """Return a computation whose Gaussian noisy counts are the same for all records."""
+
+    def run(rows: Rows, dice: Dice) -> Any:
+        far: Any = _FarNoise(dice)
+        return fit(rows, far)
+
+    return run
+
+
+_MIXED = (IntegerRange(0, 99, missing=True), Categories(["a", "b", "c"]), Grid(0, 1, 101), _BIT, _BIT)
+_RECORDS = tuple(
+    (None if place % 5 == 0 else 37 * place % 100, "abc"[place % 3], place % 11 / 10, place // 2 % 2, place % 2)
+    for place in range(12)
+)
+
+
+def _replay(name: str, target: int | None, degree: int) -> AuditCase:
+    case = synthetic_case(
+        name,
+        _MIXED,
+        _RECORDS,
+        24,
+        claim=ApproxDP(1, "1e-6"),
+        target=target,
+        degree=degree,
+        required=NOTHING_REQUIRED,
+    )
+    return replace(case.with_fit(same_tables(case.fit)), rules=RULES)
+
+
+#: Releases with Gaussian noise, which are replayed on neighbours.
+SYNTHETIC_REPLAYS = (
+    _replay("synthetic_table_gaussian", None, 2),
+    _replay("synthetic_table_gaussian_with_target", 3, 3),
 )
