@@ -82,10 +82,10 @@ class TableNoise:
         ndarray of int64 of shape (k,)
             Released. With two cells, their sum is n.
         """
-        moved = _moved(len(counts))
-        asked = counts[:1] if moved == 1 else counts
         if len(counts) == 1:
             return np.array([n])
+        moved = _moved(len(counts))
+        asked = counts[:1] if len(counts) == 2 else counts
         if self.rho is not None:
             privacy = ZeroConcentratedDP(self.rho)
             found = gaussian_counts(asked, privacy=privacy, dice=dice, squared_sensitivity=moved)
@@ -99,7 +99,7 @@ class TableNoise:
                 low=-reach,
                 high=n + reach,
             )
-        return np.append(found, n - found) if moved == 1 else np.asarray(found)
+        return np.append(found, n - found) if len(counts) == 2 else np.asarray(found)
 
     def deviation(self, size: int) -> float:
         """Return the standard deviation of the noise of a cell of a table of `size` cells."""
