@@ -19,6 +19,8 @@ from dplearn.learners import (
     StatisticalQueryLogisticRegression,
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
+    SyntheticDataClassifier,
+    SyntheticDataRegressor,
     ThresholdClassifier,
 )
 from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError, PrivacyLedger, ZeroConcentratedDP
@@ -46,6 +48,8 @@ __all__ = [
     "StatisticalQueryLogisticRegression",
     "StatisticalQueryNaiveBayes",
     "SubsampleAggregateClassifier",
+    "SyntheticDataClassifier",
+    "SyntheticDataRegressor",
     "ThresholdClassifier",
     "ZeroConcentratedDP",
     "__version__",

@@ -17,6 +17,11 @@ from dplearn.learners.reductions import SecretSampleClassifier
 from dplearn.learners.soft_label_transfer import SoftLabelTransferClassifier
 from dplearn.learners.soft_labels import SoftLabelAggregateClassifier, SoftLabelPlan
 from dplearn.learners.subsample_aggregate import SubsampleAggregateClassifier
+from dplearn.learners.synthetic_data import (
+    SyntheticDataClassifier,
+    SyntheticDataPlan,
+    SyntheticDataRegressor,
+)
 from dplearn.learners.threshold import ThresholdClassifier, ThresholdPlan
 
 __all__ = [
@@ -49,6 +54,9 @@ __all__ = [
     "StatisticalQueryLogisticRegression",
     "StatisticalQueryNaiveBayes",
     "SubsampleAggregateClassifier",
+    "SyntheticDataClassifier",
+    "SyntheticDataPlan",
+    "SyntheticDataRegressor",
     "ThresholdClassifier",
     "ThresholdPlan",
 ]

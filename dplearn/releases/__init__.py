@@ -38,6 +38,7 @@ from dplearn.releases.stable_counts import (
     stable_counts,
     stable_counts_plan,
 )
+from dplearn.releases.synthetic_table import SyntheticTable, SyntheticTablePlan
 
 __all__ = [
     "CDFPlan",
@@ -52,6 +53,8 @@ __all__ = [
     "QuantilesPlan",
     "StableCounts",
     "StableCountsPlan",
+    "SyntheticTable",
+    "SyntheticTablePlan",
     "cdf",
     "cdf_plan",
     "interior_point",

@@ -131,6 +131,24 @@ class TableColumn:
         drawn = low[cells] + rng.random(len(cells)) * (high - low)[cells]
         return np.asarray(np.where(np.isnan(low[cells]), np.nan, drawn))
 
+    def decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Return the value of each code, of the types of `values`; None for hashed or unknown values.
+
+        Parameters
+        ----------
+        codes : ndarray of unsigned int of shape (m,)
+            Codes from `domain.nearest`.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        if isinstance(self.domain, Categories):
+            return object_array([*self.domain.values, *[None] * (1 + self.domain.other)])[codes]
+        if isinstance(self.domain, NumberDomain):
+            return self.domain.decode(codes)
+        return object_array([None] * len(codes)) if self.is_hidden else codes.astype(np.int64)
+
     def described(self) -> tuple[str, ...]:
         """Return a description of each cell."""
         if self.is_hidden:
@@ -179,10 +197,17 @@ def table_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
         values share one cell.
     n_bins : int
         Public. The most cells of numbers between ends, without that of missing ones; at least 2.
+
+    Raises
+    ------
+    ValueError
+        If the domain has 2**64 values or more.
     """
     if not isinstance(domain, NumberDomain):
         size = 1 if isinstance(domain, Hashed) else domain.size
         return TableColumn(name, domain, np.arange(size, dtype=np.uint64))
+    if domain.size >> 64:
+        raise ValueError(f"column {name!r} must have fewer than 2**64 values, got {domain!r}")
     gap = int(domain.accepts_missing)
     numbers = domain.size - gap
     if numbers <= n_bins:

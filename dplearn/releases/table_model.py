@@ -168,7 +168,9 @@ class TableModel:
         counts = counts_of(range(len(places)), sizes, rows)
         return counts.reshape(sizes) / len(rows)
 
-    def draw(self, m: int, rng: np.random.Generator) -> NDArray[np.int16]:
+    def draw(
+        self, m: int, rng: np.random.Generator, target: NDArray[Any] | None = None
+    ) -> NDArray[np.int16]:
         """Return the cells of synthetic records.
 
         Parameters
@@ -177,6 +179,8 @@ class TableModel:
             Number of records.
         rng : Generator
             Public chance.
+        target : ndarray of int of shape (m,), optional
+            Public. Cells of the target in these records; None: they are drawn too.
 
         Returns
         -------
@@ -186,6 +190,9 @@ class TableModel:
         for start in range(0, m, _DRAWN):
             part = cells[start : start + _DRAWN]
             for place, (parents, given) in self.conditionals.items():
+                if place == self.layout.target and target is not None:
+                    part[:, place] = target[start : start + _DRAWN]
+                    continue
                 part[:, place] = _chosen([part[:, each] for each in parents], given, rng.random(len(part)))
         return cells
 

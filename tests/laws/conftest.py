@@ -36,6 +36,8 @@ from dplearn import (
     StatisticalQueryLogisticRegression,
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
+    SyntheticDataClassifier,
+    SyntheticDataRegressor,
     ThresholdClassifier,
     learners,
 )
@@ -201,6 +203,8 @@ CLASSIFIERS = (
         epsilon=1000.0,
     ),
     PrivateMultiOutputClassifier(ExponentialMechanismClassifier()),
+    SyntheticDataClassifier(GaussianNB(), domain=FEW_VALUES),
+    SyntheticDataClassifier(),
     KnowledgeTransferClassifier(GaussianNB(), GaussianNB(), n_teachers=9, epsilon=1e5, protects="labels"),
     KnowledgeTransferClassifier(protects="labels"),
     SoftLabelTransferClassifier(GaussianNB(), GaussianNB(), n_teachers=9, epsilon=1e5, protects="labels"),
@@ -228,6 +232,8 @@ REGRESSORS = (
     AdditiveRegressor(**ANY_TARGET),
     AdditiveRegressor(delta=0, **ANY_TARGET),
     AdditiveRegressor(trust_model="local", **ANY_TARGET),
+    SyntheticDataRegressor(Ridge(), domain=FEW_VALUES, delta=0, **ANY_TARGET),
+    SyntheticDataRegressor(**ANY_TARGET),
 )
 PREDICTORS = (*CLASSIFIERS, *REGRESSORS)
 TRANSFORMERS = (
@@ -256,6 +262,8 @@ def is_fitted_soon(each):
     columns have few values; for quantiles, whether they are few."""
     if isinstance(each, PrivateQuantileTransformer):
         return each.n_quantiles == 3
+    if isinstance(each, SyntheticDataClassifier | SyntheticDataRegressor):
+        return each.estimator is not None
     if isinstance(each, AdditiveClassifier | AdditiveRegressor):
         return each.domain is FEW_VALUES
     is_ensemble = isinstance(each, OnlineEnsembleClassifier | KnowledgeTransferClassifier)

@@ -1,0 +1,626 @@
+"""Any classifier or regressor, trained on synthetic records that are released for one price.
+
+>>> import numpy as np
+>>> import pandas as pd
+>>> from sklearn.tree import DecisionTreeClassifier
+>>> from dplearn.domains import Categories, IntegerRange, Schema
+>>> rng = np.random.default_rng(0)
+>>> X = pd.DataFrame({"age": rng.integers(18, 90, 5000), "town": rng.choice(["north", "south"], 5000)})
+>>> y = np.where(X.age < 65, "works", "retired")
+>>> schema = Schema({"age": IntegerRange(18, 90), "town": Categories(["north", "south"])})
+>>> learner = SyntheticDataClassifier(domain=schema, classes=["retired", "works"], random_state=0).fit(X, y)
+>>> learner.score(X, y) > 0.95, learner.guarantee_.epsilon
+(True, Fraction(1, 1))
+>>> rows = learner.synthetic_.sample(1000, random_state=0)  # for any other learner, at no further cost
+>>> DecisionTreeClassifier().fit(rows[["age"]], rows["target"]).score(X[["age"]], y) > 0.95
+True
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MetaEstimatorMixin, is_classifier, is_regressor
+from sklearn.compose import ColumnTransformer
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number, shown
+from dplearn.chance.dice import Dice
+from dplearn.domains import Categories, Domain, Floats, Grid, Product
+from dplearn.ensembles.base_estimators import Seeded
+from dplearn.estimator import PrivateClassifier, PrivateRegressor
+from dplearn.estimator.base import PrivateEstimator
+from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
+from dplearn.estimator.stages import Params, Public, Table, planned_columns, planned_table
+from dplearn.learners.bins import declared_columns
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import hidden
+from dplearn.records.encoded import encoded
+from dplearn.records.reading import (
+    TABLE,
+    as_product,
+    check_classes,
+    declared_classes,
+    labels_assumed,
+    read_features,
+    read_labels,
+)
+from dplearn.records.rows import Columns, Examples
+from dplearn.records.targets import STEPS, TargetRange, read_target
+from dplearn.releases.synthetic_table import SyntheticTable, as_table, values_of
+from dplearn.releases.table_columns import MOST_BINS, TableColumn, table_column, table_columns
+from dplearn.releases.table_network import ReleasedTables, released_tables
+from dplearn.releases.table_plan import SyntheticTablePlan, checked_layout, synthetic_table_plan
+
+__all__ = ["SyntheticDataClassifier", "SyntheticDataPlan", "SyntheticDataRegressor"]
+
+_NUMBERS = Floats(smallest=2.0**-64, largest=2.0**64)  # the assumed domain of each undeclared column
+_BLOCK = 1 << 14  # records at once
+_FEWEST, _MOST = 1000, 200_000  # synthetic records, unless n_rows says how many
+_EACH = 5  # the fewest synthetic records of a label, so that it can be learned and stratified
+_TARGET = "target"
+
+
+@dataclass(frozen=True)
+class SyntheticDataPlan(SyntheticTablePlan):
+    """The plan of a `SyntheticDataClassifier` or `SyntheticDataRegressor`: that of its synthetic table.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        The guarantee of the fit.
+    n_samples : int
+        Number of records.
+    noise : str
+        "gaussian", or "laplace" without delta.
+    rounds : int
+        The number of selections, after each of which one table of the network is measured.
+    selection_epsilon : float
+        The epsilon of each selection.
+    base_deviation, network_deviation : float
+        The standard deviations of the noise of a cell of a base table, and of a table of the network, with
+        more than two cells.
+    expected_tv : mapping of str to float
+        For the table of the target and each column, a bound on the expected total variation distance between
+        its noisy shares and the true ones, by noise alone: at most 1.
+    n_needed : int
+        The number of records from which on all these are at most .05.
+    """
+
+    domain: Any = hidden()
+    public: Any = hidden()
+    n_rows: Any = hidden()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of the table, and one for columns of which no values can be given back."""
+        names = [column.name for column in self.layout.columns if column.is_hidden]
+        if not names:
+            return super().warnings
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        hashed = (
+            f"n_samples is {self.n_samples}: the values of column {names[0]!r}{more} are hashed, and synthetic"
+            " records have none; declare Categories([...], other=True)"
+        )
+        return (*super().warnings, hashed)
+
+
+class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
+    """What classifiers and regressors share."""
+
+    synthetic_: SyntheticTable
+    domain_: Product
+    guarantee_: ApproxDP
+
+    reads_parts = True
+
+    def _values(self, reproducible: bool) -> dict[str, Any]:
+        """Return the checked parameters that classifiers and regressors share."""
+        return {
+            "cost": ApproxDP(
+                check_number("epsilon", self.epsilon, above=0),
+                check_number("delta", self.delta, low=0, below=1),
+                reproducible=reproducible,
+            ),
+            "declared": declared_columns(self.domain, _NUMBERS),
+            "degree": check_count("degree", self.degree, low=1),
+            "n_bins": check_count("n_bins", self.n_bins, low=2, high=MOST_BINS),
+            "max_cells": check_count("max_cells", self.max_cells, low=4),
+            "n_rows": check_count_or_auto("n_rows", self.n_rows),
+            "random_state": self.random_state,
+        }
+
+    def _columns(self, X: Any, params: Params) -> tuple[Columns, dict[str, Any]]:
+        """Return the codes of a table's columns, and its public values."""
+        stream = self._public_stream(params)
+        X = read_features(self, X, domain=params.declared, reset=True)
+        names = getattr(self, "feature_names_in_", None)
+        domain = as_product(params.declared, X.shape[1], names)
+        known = {"n_samples": len(X), "n_features": X.shape[1], "names": names, "stream": stream}
+        return encoded(X, domain), known
+
+    def _table_plan(
+        self, params: Params, public: Public, target: Callable[[str], TableColumn], assumed: str
+    ) -> SyntheticDataPlan:
+        """Return the plan, given the function from a name to the column of the target."""
+        domain = as_product(params.declared, public.n_features, public.names)
+        columns = (*table_columns(domain, params.n_bins), target(_free_name(domain.names)))
+        layout = checked_layout(columns, len(domain), params.degree, params.max_cells)
+        guarantee = replace(params.cost, assumes=(*TABLE, *domain.assumes, assumed))
+        table = synthetic_table_plan(guarantee, public.n_samples, layout)
+        rows = params.n_rows or min(max(public.n_samples, _FEWEST), _MOST)
+        return SyntheticDataPlan(**vars(table), domain=domain, public=public, n_rows=rows)
+
+    def _summarize(self, table: Table, plan: SyntheticDataPlan) -> NDArray[np.int16]:
+        # One replaced record replaces one row of cells.
+        columns, target = plan.layout.columns[:-1], plan.layout.columns[-1]
+        cells = np.empty((len(table.rows), len(columns) + 1), dtype=np.int16, order="F")
+        for here, block in table.rows.X.blocks(_BLOCK):
+            for place, (column, codes) in enumerate(zip(columns, block, strict=True)):
+                cells[here, place] = column.of(codes)
+        cells[:, -1] = target.of(table.rows.y.astype(np.uint64))
+        return cells
+
+    def _release(self, summary: Any, plan: SyntheticDataPlan, dice: Dice) -> ReleasedTables:
+        return released_tables(summary, plan, dice)
+
+    def _publish_table(self, tables: ReleasedTables, plan: SyntheticDataPlan) -> None:
+        """Set the attributes that classifiers and regressors share, except for the estimator."""
+        self.guarantee_, self.domain_ = plan.guarantee, plan.domain
+        self.synthetic_ = SyntheticTable.of(tables, plan, kind=self._kind, n_bins=self.n_bins)
+
+    @property
+    def _kind(self) -> str:
+        """The kind of table that the estimator is given."""
+        return "pandas" if hasattr(self, "feature_names_in_") else "array"
+
+    @property
+    def _features(self) -> tuple[TableColumn, ...]:
+        return self.synthetic_.columns_[:-1]
+
+    def _drawn(
+        self, tables: ReleasedTables, plan: SyntheticDataPlan, least: int = 0
+    ) -> tuple[Any, NDArray[np.int16], NDArray[Any], int]:
+        """Return synthetic rows, the cells and the values of their target, and a seed for the estimator.
+
+        Each cell of the target occurs at least `least` times.
+        """
+        seeds = plan.public.stream.seeds(2)
+        rng = np.random.default_rng(seeds[0])
+        columns = plan.layout.columns
+        cells = tables.model.draw(plan.n_rows, rng)
+        if least:
+            counts = np.bincount(cells[:, -1], minlength=columns[-1].size)
+            rare = np.repeat(np.arange(len(counts)), (least - counts).clip(0))
+            cells = np.concatenate([cells, tables.model.draw(len(rare), rng, target=rare)])
+        *values, target = values_of(columns, cells, rng)
+        rows = as_table([column.name for column in columns[:-1]], values, self._kind)
+        return rows, cells[:, -1], target, seeds[1]
+
+    def _rows(self, X: Any) -> Any:
+        """Return new records as the estimator was given synthetic ones, with values nearest to theirs."""
+        check_is_fitted(self)
+        X = read_features(self, X, domain=self.domain_, reset=False)
+        codes = self.domain_.nearest(X)
+        values = [column.decoded(each) for column, each in zip(self._features, codes, strict=True)]
+        return as_table([column.name for column in self._features], values, self._kind)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        domain = declared_columns(self.domain, _NUMBERS)
+        tags.input_tags.allow_nan = domain.accepts_missing
+        tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
+        return tags
+
+
+def _offers(name: str) -> Callable[[Any], bool]:
+    def offered(model: Any) -> bool:
+        return model.estimator is None or hasattr(model.estimator, name)
+
+    return offered
+
+
+@learns_schema(concentrated=gaussian_noise)
+class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
+    """Any classifier, trained on synthetic records that are released for one price.
+
+    A fit releases noisy tables of the label and each column, chooses further tables that matter, and trains
+    the classifier on records drawn from these. Further learners may be trained on `synthetic_` at no cost.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        The classifier, cloned; not a private one. It is given a data frame of pandas if `X` has names, else
+        an array, with the values of the domain: numbers, categories, None or NaN for missing values. None:
+        gradient boosting, `HistGradientBoostingClassifier`, with codes of categories.
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail; choose it far below 1 / n_samples. 0: Laplace noise,
+        and pure differential privacy, with less accurate tables.
+    domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
+        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
+        first, `schema_`, from a tenth of its budget; see `dplearn.releases.learned_schema`. None: finite
+        numbers, in bins between powers of two.
+    degree : int, default=2
+        The most columns that a column depends on, the label included. With 1, all depend on the label alone.
+    n_bins : int, default=16
+        The most bins of a column of numbers, from 2 to 16,384.
+    max_cells : int, default=20_000
+        The most cells of a measured table.
+    n_rows : int or "auto", default="auto"
+        Number of synthetic records for training. "auto": the number of records, at least 1,000 and at most
+        200,000. Labels with fewer than 5 of these have 5 in addition.
+    classes : sequence, optional
+        All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Released. The fitted classifier.
+    synthetic_ : SyntheticTable
+        Released. The fitted table; its last column, "target", has the labels.
+    domain_ : Product
+        Public. The domain of each column.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
+    classes_ : ndarray of shape (n_classes,)
+        Public. The labels, sorted; declared, or assumed to be public.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    dplearn.releases.SyntheticTable : The synthetic records alone, also without a label.
+    AdditiveClassifier : One label and an additive model: more accurate on most tables.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: `released_tables`; the
+    classifier is trained on records that are drawn from released tables by public chance.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** None is promised: the plan states the errors of measured tables, and a classifier may depend
+    on others.
+
+    **Source.** As for `SyntheticTable`; Bun, Nissim and Stemmer (2016), Section 3.1, for learners on sanitised
+    data.
+    """
+
+    estimator_: Any
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        domain: Any = "learn",
+        degree: int = 2,
+        n_bins: int = 16,
+        max_cells: int = 20_000,
+        n_rows: Any = AUTO,
+        classes: Sequence[Any] | None = None,
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.degree = degree
+        self.n_bins = n_bins
+        self.max_cells = max_cells
+        self.n_rows = n_rows
+        self.classes = classes
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def plan(
+        self, n_samples: int, *, n_features: int | None = None, n_labels: int | None = None
+    ) -> SyntheticDataPlan:
+        """Return the plan of a fit: its guarantee, noise and the expected errors of tables, without data.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        n_features : int, optional
+            Number of columns; required unless `domain` determines it.
+        n_labels : int, optional
+            Number of labels; required unless `classes` or the schema determines it.
+        """
+        params = self._params(self.random_state is not None)
+        public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
+        return self._plan(params, public)
+
+    def _params(self, reproducible: bool) -> Params:
+        if self.estimator is not None:
+            _check_inner(self.estimator, is_classifier, "classifier")
+        classes = declared_classes(self.classes, self.domain)
+        if classes is not None:
+            check_classes(classes)
+        return Params(**self._values(reproducible), classes=classes, estimator=self.estimator)
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        columns, known = self._columns(X, params)
+        classes, codes = read_labels(y, len(columns), params.classes)
+        return Table(Public(**known, classes=classes), Examples(columns, codes))
+
+    def _plan(self, params: Params, public: Public) -> SyntheticDataPlan:
+        labels = range(public.n_labels) if public.classes is None else public.classes.tolist()
+        domain = Categories(list(labels))
+        return self._table_plan(
+            params,
+            public,
+            lambda name: table_column(name, domain, MOST_BINS),
+            labels_assumed(params.classes),
+        )
+
+    def _publish(self, outcome: ReleasedTables, plan: SyntheticDataPlan) -> None:
+        self._publish_table(outcome, plan)
+        self.classes_ = plan.public.classes
+        rows, cells, _, seed = self._drawn(outcome, plan, least=_EACH)
+        inner = _boosted(self._features, HistGradientBoostingClassifier())
+        inner = inner if self.estimator is None else self.estimator
+        if len(self.classes_) == 1:
+            inner = DummyClassifier()
+        self.estimator_ = Seeded(inner).clone(seed).fit(rows, self.classes_[cells])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `fit`; a value outside the domain is replaced by the nearest one, an unknown category by
+            None.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of `classes_`.
+        """
+        rows = self._rows(X)
+        labels: NDArray[Any] = self.estimator_.predict(rows)
+        return labels
+
+    @available_if(_offers("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities of the fitted classifier; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        rows = self._rows(X)
+        likely: NDArray[np.float64] = self.estimator_.predict_proba(rows)
+        return likely
+
+    @available_if(_offers("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the margins of the fitted classifier; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two classes
+        """
+        rows = self._rows(X)
+        margins: NDArray[np.float64] = self.estimator_.decision_function(rows)
+        return margins
+
+
+@learns_schema(concentrated=gaussian_noise)
+class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
+    """Any regressor, trained on synthetic records that are released for one price.
+
+    A fit releases noisy tables of the target's bin and each column, chooses further tables that matter, and
+    trains the regressor on records drawn from these.
+
+    Parameters
+    ----------
+    estimator : regressor, optional
+        The regressor, cloned; not a private one. Its rows are as for `SyntheticDataClassifier`. None: gradient
+        boosting, `HistGradientBoostingRegressor`, with codes of categories.
+    epsilon, delta, domain, degree, max_cells, n_rows
+        As for `SyntheticDataClassifier`.
+    n_bins : int, default=8
+        The most bins of a column of numbers, and of the target; from 2 to 16,384.
+    target_range : pair of numbers
+        Public bounds (low, high) on the target, known without looking at the data; required.
+    clip_target : bool, default=False
+        Whether a target outside the range is moved to the nearest bound. False: it is refused.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        Released. The fitted regressor.
+    synthetic_ : SyntheticTable
+        Released. The fitted table; its last column, "target", has the targets.
+    target_range_ : tuple of float
+        Public. The declared range of the target.
+    domain_ : Product
+        Public. The domain of each column.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    AdditiveRegressor : An additive model: more accurate on most tables.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: `released_tables`; the
+    regressor is trained on records that are drawn from released tables by public chance.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** None is promised: the plan states the errors of measured tables. Targets are uniform within
+    a bin of the declared range: a narrow range is better.
+
+    **Source.** As for `SyntheticDataClassifier`.
+    """
+
+    estimator_: Any
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        domain: Any = "learn",
+        degree: int = 2,
+        n_bins: int = 8,
+        max_cells: int = 20_000,
+        n_rows: Any = AUTO,
+        target_range: Any = None,
+        clip_target: bool = False,
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.degree = degree
+        self.n_bins = n_bins
+        self.max_cells = max_cells
+        self.n_rows = n_rows
+        self.target_range = target_range
+        self.clip_target = clip_target
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def plan(self, n_samples: int, *, n_features: int | None = None) -> SyntheticDataPlan:
+        """Return the plan of a fit: its guarantee, noise and the expected errors of tables, without data.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        n_features : int, optional
+            Number of columns; required unless `domain` determines it.
+        """
+        params = self._params(self.random_state is not None)
+        return self._plan(params, planned_columns(params, n_samples, n_features=n_features))
+
+    def _params(self, reproducible: bool) -> Params:
+        if self.estimator is not None:
+            _check_inner(self.estimator, is_regressor, "regressor")
+        target = TargetRange.of(self.target_range, clip=self.clip_target)
+        return Params(**self._values(reproducible), target=target, estimator=self.estimator)
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        columns, known = self._columns(X, params)
+        codes = read_target(y, len(columns), params.target) + STEPS
+        return Table(Public(**known), Examples(columns, codes))
+
+    def _plan(self, params: Params, public: Public) -> SyntheticDataPlan:
+        target = params.target
+        domain = Grid(target.low, target.high, 2 * STEPS + 1)
+        return self._table_plan(
+            params, public, partial(_even_column, domain=domain, n_bins=params.n_bins), target.assumption
+        )
+
+    def _publish(self, outcome: ReleasedTables, plan: SyntheticDataPlan) -> None:
+        self._publish_table(outcome, plan)
+        domain = plan.layout.columns[-1].domain
+        self.target_range_ = (domain.low, domain.high)
+        rows, _, targets, seed = self._drawn(outcome, plan)
+        inner = _boosted(self._features, HistGradientBoostingRegressor())
+        inner = inner if self.estimator is None else self.estimator
+        self.estimator_ = Seeded(inner).clone(seed).fit(rows, targets)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict targets, clipped to the declared range; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `SyntheticDataClassifier.predict`.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples,)
+        """
+        rows = self._rows(X)
+        return np.asarray(self.estimator_.predict(rows), dtype=np.float64).clip(*self.target_range_)
+
+
+def _even_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
+    """Return the column of a target, with bins of equal width."""
+    starts = [domain.size * place // n_bins for place in range(n_bins)]
+    return TableColumn(name, domain, np.array(starts, dtype=np.uint64))
+
+
+def _boosted(features: Sequence[TableColumn], boosting: Any) -> Any:
+    """Return gradient boosting for the columns of a domain: categories as codes, the others as numbers."""
+    places = [place for place, column in enumerate(features) if isinstance(column.domain, Categories)]
+    kept = [
+        place for place, column in enumerate(features) if place not in places and not column.is_hidden
+    ]
+    codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
+    return make_pipeline(
+        ColumnTransformer([("codes", codes, places), ("numbers", "passthrough", kept)]), boosting
+    )
+
+
+def _check_inner(estimator: Any, is_kind: Callable[[Any], bool], kind: str) -> None:
+    if isinstance(estimator, type) or not hasattr(estimator, "fit") or not is_kind(estimator):
+        raise TypeError(f"estimator must be a {kind}, or None, got {shown(estimator)}")
+    if isinstance(estimator, PrivateEstimator):
+        raise TypeError(
+            f"estimator must not be private, got {type(estimator).__name__}: synthetic records are released,"
+            f" and a {kind} without noise learns more from them"
+        )
+
+
+def _free_name(names: Sequence[str]) -> str:
+    """Return a name for the target that no column has."""
+    name = _TARGET
+    while name in names:
+        name += "_"
+    return name
