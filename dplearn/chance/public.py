@@ -6,6 +6,8 @@ it.
 >>> stream = PublicStream(7, "example")
 >>> sorted(stream.permutation(5).tolist())
 [0, 1, 2, 3, 4]
+>>> bool((PublicStream(7, "example").uniform(5) < 1).all())
+True
 >>> PublicStream(7, "example").seeds(2) == PublicStream(7, "example").seeds(2)
 True
 """
@@ -84,6 +86,11 @@ class PublicStream:
         """Return k integers below 2**31, for the `random_state` of base estimators."""
         seeds: list[int] = self.labels(1 << 31, k).tolist()
         return seeds
+
+    def uniform(self, size: int) -> NDArray[np.float64]:
+        """Return `size` uniform draws from [0, 1), multiples of 2**-53."""
+        words = np.frombuffer(self._dice._bytes(8 * check_count("size", size)), dtype="<u8")
+        return np.asarray((words >> np.uint64(11)) * 2.0**-53)
 
     def labels(self, n_labels: int, size: int) -> NDArray[np.int64]:
         """Return `size` uniform draws from 0..n_labels-1."""

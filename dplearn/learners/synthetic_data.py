@@ -35,6 +35,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number, shown
 from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Categories, Domain, Floats, Grid, Product
 from dplearn.ensembles.base_estimators import Seeded
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
@@ -108,8 +109,8 @@ class SyntheticDataPlan(SyntheticTablePlan):
             return super().warnings
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         hashed = (
-            f"n_samples is {self.n_samples}: the values of column {names[0]!r}{more} are hashed, and synthetic"
-            " records have none; declare Categories([...], other=True)"
+            f"n_samples is {self.n_samples}: the values of column {names[0]!r}{more} are hashed, and"
+            " synthetic records have none; declare Categories([...], other=True)"
         )
         return (*super().warnings, hashed)
 
@@ -194,17 +195,16 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
 
         Each cell of the target occurs at least `least` times.
         """
-        seeds = plan.public.stream.seeds(2)
-        rng = np.random.default_rng(seeds[0])
+        stream = plan.public.stream
         columns = plan.layout.columns
-        cells = tables.model.draw(plan.n_rows, rng)
+        cells = tables.model.draw(plan.n_rows, stream)
         if least:
             counts = np.bincount(cells[:, -1], minlength=columns[-1].size)
             rare = np.repeat(np.arange(len(counts)), (least - counts).clip(0))
-            cells = np.concatenate([cells, tables.model.draw(len(rare), rng, target=rare)])
-        *values, target = values_of(columns, cells, rng)
+            cells = np.concatenate([cells, tables.model.draw(len(rare), stream, target=rare)])
+        *values, target = values_of(columns, cells, stream)
         rows = as_table([column.name for column in columns[:-1]], values, self._kind)
-        return rows, cells[:, -1], target, seeds[1]
+        return rows, cells[:, -1], target, stream.seeds(1)[0]
 
     def _rows(self, X: Any) -> Any:
         """Return new records as the estimator was given synthetic ones, with values nearest to theirs."""
@@ -303,8 +303,8 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     **Accuracy.** None is promised: the plan states the errors of measured tables, and a classifier may depend
     on others.
 
-    **Source.** As for `SyntheticTable`; Bun, Nissim and Stemmer (2016), Section 3.1, for learners on sanitised
-    data.
+    **Source.** As for `SyntheticTable`; Bun, Nissim and Stemmer (2016), Section 3.1, for learners on
+    sanitised data.
     """
 
     estimator_: Any
@@ -407,6 +407,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         return labels
 
     @available_if(_offers("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @ignores_float_errors
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the fitted classifier; costs no privacy.
 
@@ -424,6 +425,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         return likely
 
     @available_if(_offers("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @ignores_float_errors
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the margins of the fitted classifier; costs no privacy.
 
@@ -599,9 +601,7 @@ def _even_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
 def _boosted(features: Sequence[TableColumn], boosting: Any) -> Any:
     """Return gradient boosting for the columns of a domain: categories as codes, the others as numbers."""
     places = [place for place, column in enumerate(features) if isinstance(column.domain, Categories)]
-    kept = [
-        place for place, column in enumerate(features) if place not in places and not column.is_hidden
-    ]
+    kept = [place for place, column in enumerate(features) if place not in places and not column.is_hidden]
     codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
     return make_pipeline(
         ColumnTransformer([("codes", codes, places), ("numbers", "passthrough", kept)]), boosting

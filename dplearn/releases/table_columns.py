@@ -3,11 +3,12 @@
 The cell of a value is a function of the value and its declared domain; so are the values of a cell.
 
 >>> import numpy as np
+>>> from dplearn.chance import PublicStream
 >>> from dplearn.domains import Categories, IntegerRange
 >>> age = table_column("age", IntegerRange(18, 81), n_bins=16)
 >>> age.size, age.of(np.array([0, 1, 63])).tolist(), age.described()[:2]
 (16, [0, 0, 15], ('18 to 21', '22 to 25'))
->>> set(age.values(np.zeros(100, dtype=int), np.random.default_rng(0)).tolist()) == {18, 19, 20, 21}
+>>> set(age.values(np.zeros(100, dtype=int), PublicStream(0)).tolist()) == {18, 19, 20, 21}
 True
 >>> gain = table_column("gain", IntegerRange(0, 99_999), n_bins=16)  # a wide range: 0 is a cell, others grow
 >>> gain.described()[:2], gain.described()[-1]
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.chance import PublicStream
 from dplearn.core.code_places import CodePlaces
 from dplearn.domains import Categories, Domain, Floats, Hashed, Product
 from dplearn.domains.base import NumberDomain
@@ -92,14 +94,14 @@ class TableColumn:
     def _places(self) -> CodePlaces:
         return CodePlaces(self.starts, self.domain.size)
 
-    def values(self, cells: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    def values(self, cells: NDArray[Any], stream: PublicStream) -> NDArray[Any]:
         """Return a value of each cell: a category, or a number drawn uniformly from the cell.
 
         Parameters
         ----------
         cells : ndarray of int of shape (m,)
             Released. Cells of synthetic records.
-        rng : Generator
+        stream : PublicStream
             Public chance.
 
         Returns
@@ -116,19 +118,19 @@ class TableColumn:
         if not isinstance(self.domain, NumberDomain):  # bits
             return cells.astype(np.int64)
         if isinstance(self.domain, Floats):
-            return self._floats(self.domain, cells, rng)
+            return self._floats(self.domain, cells, stream)
         ends = np.append(self.starts[1:], np.uint64(self.domain.size))
         low, widths = self.starts[cells], (ends - self.starts)[cells]
-        drawn = np.minimum((rng.random(len(cells)) * widths).astype(np.uint64), widths - np.uint64(1))
-        return self.domain.decode(low + drawn)
+        drawn = np.minimum((stream.uniform(len(cells)) * widths).astype(np.uint64), widths - np.uint64(1))
+        return np.asarray(self.domain.decode(low + drawn))
 
-    def _floats(self, domain: Floats, cells: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
+    def _floats(self, domain: Floats, cells: NDArray[Any], stream: PublicStream) -> NDArray[np.float64]:
         """Return floats that are uniform between the ends of cells; the two endless cells have their end."""
         first = np.asarray(domain.decode(self.starts), dtype=np.float64)
         low, high = first.copy(), np.append(first[1:], first[-1])
         if self.size > self.gap + 1:
             low[self.gap] = high[self.gap]
-        drawn = low[cells] + rng.random(len(cells)) * (high - low)[cells]
+        drawn = low[cells] + stream.uniform(len(cells)) * (high - low)[cells]
         return np.asarray(np.where(np.isnan(low[cells]), np.nan, drawn))
 
     def decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
@@ -146,7 +148,7 @@ class TableColumn:
         if isinstance(self.domain, Categories):
             return object_array([*self.domain.values, *[None] * (1 + self.domain.other)])[codes]
         if isinstance(self.domain, NumberDomain):
-            return self.domain.decode(codes)
+            return np.asarray(self.domain.decode(codes))
         return object_array([None] * len(codes)) if self.is_hidden else codes.astype(np.int64)
 
     def described(self) -> tuple[str, ...]:

@@ -173,7 +173,9 @@ def projected(counts: NDArray[Any], n: int) -> Floats64:
     return nearest_shares(counts.astype(np.float64).ravel() / n).reshape(counts.shape)
 
 
-def raked(table: Floats64, margins: Iterable[tuple[tuple[int, ...], Floats64]], rounds: int = _RAKINGS) -> Floats64:
+def raked(
+    table: Floats64, margins: Iterable[tuple[tuple[int, ...], Floats64]], rounds: int = _RAKINGS
+) -> Floats64:
     """Return a table near a given one whose margins are near given ones.
 
     Parameters

@@ -7,14 +7,13 @@ the tables of their parents and with the base tables, which have less noise.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.releases.table_counts import TableNoise, counts_of, projected, raked
+from dplearn.chance import PublicStream
+from dplearn.releases.table_counts import counts_of, projected, raked
 from dplearn.releases.table_plan import TableBudget, TableLayout
 
 __all__ = ["NetworkStep", "TableModel"]
@@ -162,22 +161,21 @@ class TableModel:
             if set(places) <= set(axes):
                 others = tuple(axis for axis, place in enumerate(axes) if place not in places)
                 kept = [place for place in axes if place in places]
-                return table.sum(axis=others).transpose([kept.index(place) for place in places])
+                shares = table.sum(axis=others)
+                return np.asarray(shares.transpose([kept.index(place) for place in places]))
         sizes = [self.layout.sizes[place] for place in places]
         rows = np.stack([self._drawn_column(place) for place in places], axis=1)
         counts = counts_of(range(len(places)), sizes, rows)
         return counts.reshape(sizes) / len(rows)
 
-    def draw(
-        self, m: int, rng: np.random.Generator, target: NDArray[Any] | None = None
-    ) -> NDArray[np.int16]:
+    def draw(self, m: int, stream: PublicStream, target: NDArray[Any] | None = None) -> NDArray[np.int16]:
         """Return the cells of synthetic records.
 
         Parameters
         ----------
         m : int
             Number of records.
-        rng : Generator
+        stream : PublicStream
             Public chance.
         target : ndarray of int of shape (m,), optional
             Public. Cells of the target in these records; None: they are drawn too.
@@ -193,7 +191,9 @@ class TableModel:
                 if place == self.layout.target and target is not None:
                     part[:, place] = target[start : start + _DRAWN]
                     continue
-                part[:, place] = _chosen([part[:, each] for each in parents], given, rng.random(len(part)))
+                part[:, place] = _chosen(
+                    [part[:, each] for each in parents], given, stream.uniform(len(part))
+                )
         return cells
 
     def _without_parents(self, place: int) -> tuple[tuple[int, ...], Floats64]:
@@ -240,9 +240,9 @@ class TableModel:
         """Return one column of the rows that joint distributions are taken from."""
         if place not in self._rows:
             parents, given = self.conditionals[place]
-            rng = np.random.default_rng((_ROWS, place))  # public: the rows follow from released numbers
+            stream = PublicStream(place, "rows of a synthetic table")  # of released numbers: always the same
             above = [self._drawn_column(each) for each in parents]
-            self._rows[place] = _chosen(above, given, rng.random(_ROWS)).astype(np.int16)
+            self._rows[place] = _chosen(above, given, stream.uniform(_ROWS)).astype(np.int16)
         return self._rows[place]
 
 
@@ -257,7 +257,7 @@ def _chosen(parents: Sequence[NDArray[Any]], given: Floats64, points: Floats64) 
     flat = (ends + np.arange(len(ends))[:, None]).ravel()
     places = np.searchsorted(flat, points + row, side="right") - row * table.shape[1]
     # A point within a rounding error of an end may have a cell too far.
-    return np.minimum(np.maximum(places, 0), table.shape[1] - 1)
+    return np.asarray(np.minimum(np.maximum(places, 0), table.shape[1] - 1))
 
 
 def _given(table: Floats64, otherwise: Floats64) -> Floats64:

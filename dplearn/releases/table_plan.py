@@ -64,7 +64,7 @@ class TableLayout:
 
     @property
     def first(self) -> tuple[int, ...]:
-        """The columns that are placed without a selection: the target if there is one, and the first other."""
+        """The columns that are placed without a selection: the target, if any, and the first other."""
         return self.base[0]
 
     @property
@@ -129,7 +129,9 @@ class TableBudget:
                 TableNoise.laplace(network / each, reach),
             )
         return cls(
-            TableNoise.gaussian(base / n_base), _root(8 * selections / each), TableNoise.gaussian(network / each)
+            TableNoise.gaussian(base / n_base),
+            _root(8 * selections / each),
+            TableNoise.gaussian(network / each),
         )
 
 
@@ -204,8 +206,8 @@ class SyntheticTablePlan(ReleasePlan):
             return ()
         more = f" and of {len(noisy) - 1} more tables" if len(noisy) > 1 else ""
         return (
-            f"n_samples is {self.n_samples}: the noise of a count of {noisy[0]}{more} is greater than the mean"
-            " count; declare fewer categories, take fewer bins, or spend more epsilon",
+            f"n_samples is {self.n_samples}: the noise of a count of {noisy[0]}{more} is greater than the"
+            " mean count; declare fewer categories, take fewer bins, or spend more epsilon",
         )
 
 
@@ -240,8 +242,8 @@ def synthetic_table_plan(
     budget = budget or TableBudget.of(guarantee, len(layout.base), layout.rounds, reach)
     if any(noise.rho and 1 / noise.rho >= _WIDEST for noise in (budget.base, budget.network)):
         raise ValueError(
-            f"epsilon must be greater for so many tables: with {float(guarantee.epsilon):g} their noise is too"
-            " wide to be drawn"
+            f"epsilon must be greater for so many tables: with {float(guarantee.epsilon):g} their noise is"
+            " too wide to be drawn"
         )
     errors = {
         layout.name_of(places): budget.base.expected_error(layout.size_of(places)) for places in layout.base

@@ -1,4 +1,5 @@
-"""Deliberate mistakes in synthetic tables: each breaks an enumerated claim or a replay; the original does not.
+"""Deliberate mistakes in synthetic tables: each breaks an enumerated claim or a replay.
+
 
 The enumerated claim is basic composition: the base tables' epsilons, which two columns of one count each
 attain by a record that moves both; half of the selection's, since the quality of no dependence is constant;
@@ -120,7 +121,8 @@ def test_expected_counts_from_the_true_table_break_replay(monkeypatch):
             def expected(places):
                 sizes = [plan.layout.sizes[place] for place in places]
                 *above, own = (
-                    np.bincount(records[:, place], minlength=size) for place, size in zip(places, sizes)
+                    np.bincount(records[:, place], minlength=size)
+                    for place, size in zip(places, sizes, strict=True)
                 )
                 for one in reversed(above):
                     own = np.multiply.outer(one, own) // len(records)
@@ -203,7 +205,9 @@ def test_a_record_moves_a_quality_by_at_most_1_whatever_is_expected():
 def test_the_steps_compose_to_the_guarantee(delta, n_base, rounds):
     target = ApproxDP("0.7", delta)
     budget = TableBudget.of(target, n_base, rounds)
-    of_table = (lambda noise: ZeroConcentrated(noise.rho)) if float(delta) else (lambda noise: PureDP(noise.epsilon))
+    of_table = (
+        (lambda noise: ZeroConcentrated(noise.rho)) if float(delta) else (lambda noise: PureDP(noise.epsilon))
+    )
     events = [of_table(budget.base)] * n_base
     if rounds:
         events += [BoundedRange(budget.selection)] * rounds + [of_table(budget.network)] * rounds

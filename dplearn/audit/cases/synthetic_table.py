@@ -122,9 +122,7 @@ def synthetic_case(
         Required evidence of the case.
     """
     schema = Schema({f"x{place}": domain for place, domain in enumerate(domains)})
-    layout = replace(
-        checked_layout(table_columns(schema, 4), target, degree, 1 << 10), most_error=math.inf
-    )
+    layout = replace(checked_layout(table_columns(schema, 4), target, degree, 1 << 10), most_error=math.inf)
 
     return AuditCase(
         name,
@@ -170,8 +168,8 @@ _FAR = (1 << 62) + (1 << 30)  # noisy counts are clipped to the numbers below 1 
 class _FarNoise:
     """Dice whose draws lead to the same release for all records, so that later draws can be compared.
 
-    Gaussian noise is so large that all noisy counts are at their end. Of groups of candidates, that of the best
-    is selected; on the replayed records it is one candidate, by far.
+    Gaussian noise is so large that all noisy counts are at their end. Of groups of candidates, that of the
+    best is selected; on the replayed records it is one candidate, by far.
     """
 
     def __init__(self, dice: Any):
