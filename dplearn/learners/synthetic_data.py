@@ -453,8 +453,8 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     Parameters
     ----------
     estimator : regressor, optional
-        The regressor, cloned; not a private one. Its rows are as for `SyntheticDataClassifier`. None: gradient
-        boosting, `HistGradientBoostingRegressor`, with codes of categories.
+        The regressor, cloned; not a private one. Its rows are as for `SyntheticDataClassifier`. None:
+        gradient boosting, `HistGradientBoostingRegressor`, with codes of categories.
     epsilon, delta, domain, degree, max_cells, n_rows
         As for `SyntheticDataClassifier`.
     n_bins : int, default=8

@@ -1,6 +1,5 @@
 """Deliberate mistakes in synthetic tables: each breaks an enumerated claim or a replay.
 
-
 The enumerated claim is basic composition: the base tables' epsilons, which two columns of one count each
 attain by a record that moves both; half of the selection's, since the quality of no dependence is constant;
 and the network's table. Together .42 + .03 + .52 of 2, 1.94; clipped counts show 1.9078 of these.
