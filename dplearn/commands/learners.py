@@ -27,6 +27,8 @@ from dplearn.learners import (
     PointClassifier,
     StatisticalQueryLogisticRegression,
     StatisticalQueryNaiveBayes,
+    SyntheticDataClassifier,
+    SyntheticDataRegressor,
     ThresholdClassifier,
 )
 from dplearn.preprocessing import CellEncoder
@@ -59,11 +61,13 @@ CLASSIFIERS: dict[str, type[PrivateClassifier]] = {
     "parity": ParityClassifier,
     "masked_parity": MaskedParityClassifier,
     "point": PointClassifier,
+    "synthetic": SyntheticDataClassifier,
 }
 #: The learners of numbers; the first is the default.
 REGRESSORS: dict[str, type[PrivateRegressor]] = {
     "additive": AdditiveRegressor,
     "linear": LinearRegressor,
+    "synthetic": SyntheticDataRegressor,
 }
 
 AUTO = "auto"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -30,7 +30,7 @@ from dplearn import (
 from dplearn.display import privacy_card
 from dplearn.display.evidence import recorded_evidence
 from dplearn.display.shape_cells import ShownCells
-from dplearn.domains import Grid, IntegerRange
+from dplearn.domains import Grid, IntegerRange, Product
 from dplearn.model_selection import PrivateSearchCV, private_score
 from dplearn.preprocessing import (
     CellEncoder,
@@ -40,7 +40,14 @@ from dplearn.preprocessing import (
     PrivateRobustScaler,
 )
 from dplearn.privacy import LedgerError
-from dplearn.releases import cdf, interior_point, learned_schema, quantiles, stable_counts
+from dplearn.releases import (
+    SyntheticTable,
+    cdf,
+    interior_point,
+    learned_schema,
+    quantiles,
+    stable_counts,
+)
 
 DAY = datetime.date(2030, 1, 2)
 DOMAIN = Grid(-9, 9, 19)  # small, so that so few records are enough
@@ -83,6 +90,12 @@ FITS = {
     "PrivateMultiOutputClassifier": lambda X, y, seed: dplearn.PrivateMultiOutputClassifier(
         ExponentialMechanismClassifier(domain=DOMAIN), classes=[0, 1], random_state=seed
     ).fit(X, np.column_stack([y, 1 - y])),
+    "SyntheticDataClassifier": lambda X, y, seed: dplearn.SyntheticDataClassifier(
+        GaussianNB(), domain=DOMAIN, classes=[0, 1], random_state=seed
+    ).fit(X, y),
+    "SyntheticDataRegressor": lambda X, _, seed: dplearn.SyntheticDataRegressor(
+        LinearRegression(), domain=DOMAIN, target_range=(-9, 9), random_state=seed
+    ).fit(X, X[:, 0]),
     "SecretSampleClassifier": lambda X, y, seed: dplearn.SecretSampleClassifier(
         ExponentialMechanismClassifier(classes=[0, 1]), sample_size=200, random_state=seed
     ).fit(X, y),
@@ -121,6 +134,9 @@ FITS = {
     "StableCounts": lambda X, _, seed: stable_counts(
         list(map(str, X[:, 0])), epsilon=1, delta=1e-6, random_state=seed
     ),
+    "SyntheticTable": lambda X, _, seed: SyntheticTable(
+        domain=Product([DOMAIN] * X.shape[1]), random_state=seed
+    ).fit(X),
     "LearnedSchema": lambda X, _, seed: learned_schema(X, random_state=seed),
     "CDFRelease": lambda X, _, seed: cdf(X[:, 0], epsilon=1, random_state=seed),
 }
