@@ -117,21 +117,25 @@ class TableColumn:
             return listed[cells]
         if not isinstance(self.domain, NumberDomain):  # bits
             return cells.astype(np.int64)
-        if isinstance(self.domain, Floats):
-            return self._floats(self.domain, cells, stream)
         ends = np.append(self.starts[1:], np.uint64(self.domain.size))
+        if isinstance(self.domain, Floats):
+            codes = self._uniform_floats(self.domain, cells, stream)
+            codes = np.clip(codes, self.starts[cells], ends[cells] - np.uint64(1))
+            return np.asarray(self.domain.decode(codes))
         low, widths = self.starts[cells], (ends - self.starts)[cells]
         drawn = np.minimum((stream.uniform(len(cells)) * widths).astype(np.uint64), widths - np.uint64(1))
         return np.asarray(self.domain.decode(low + drawn))
 
-    def _floats(self, domain: Floats, cells: NDArray[Any], stream: PublicStream) -> NDArray[np.float64]:
-        """Return floats that are uniform between the ends of cells; the two endless cells have their end."""
+    def _uniform_floats(self, domain: Floats, cells: NDArray[Any], stream: PublicStream) -> NDArray[Any]:
+        """Return codes of floats that are uniform between the ends of cells; endless cells have one end."""
         first = np.asarray(domain.decode(self.starts), dtype=np.float64)
         low, high = first.copy(), np.append(first[1:], first[-1])
         if self.size > self.gap + 1:
             low[self.gap] = high[self.gap]
+        if self.gap:
+            low[0] = high[0] = 0.0  # moved to the code of missing numbers by the caller
         drawn = low[cells] + stream.uniform(len(cells)) * (high - low)[cells]
-        return np.asarray(np.where(np.isnan(low[cells]), np.nan, drawn))
+        return domain.nearest(drawn).astype(np.uint64)
 
     def decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return the value of each code, of the types of `values`; None for hashed or unknown values.
