@@ -52,7 +52,9 @@ def regressor(estimator=None, **given):
 
 def one_hot(model):
     return make_pipeline(
-        make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["town"]), ("passthrough", ["age"])),
+        make_column_transformer(
+            (OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["town"]), ("passthrough", ["age"])
+        ),
         model,
     )
 
@@ -126,9 +128,8 @@ def test_values_outside_the_domain_are_moved_to_the_nearest():
 
 def test_rare_labels_have_enough_records_to_be_stratified():
     labels = ["no", "yes", "never"]
-    model = classifier(
-        HistGradientBoostingClassifier(early_stopping=True, max_iter=5), classes=labels, epsilon=3
-    )
+    boosting = HistGradientBoostingClassifier(early_stopping=True, max_iter=5)
+    model = classifier(one_hot(boosting), classes=labels, epsilon=3)
     assert model.fit(X, Y).predict_proba(X).shape == (N, 3)
     alone = classifier(classes=["no"]).fit(X[:100], ["no"] * 100)
     assert alone.predict(X[:3]).tolist() == ["no"] * 3
@@ -140,7 +141,7 @@ def test_the_schema_is_learned():
         warnings.simplefilter("ignore")
         model = SyntheticDataClassifier(epsilon=5, classes=["no", "yes"], random_state=0).fit(X, Y)
     assert model.score(X, Y) > 0.9
-    assert model.schema_.columns["town"].values == ("moon", "north", "south")
+    assert set(model.schema_.columns["town"].values) >= {"moon", "north", "south"}
     assert model.guarantee_.epsilon == 5
     assert model.synthetic_.guarantee_ == model.guarantee_
 
