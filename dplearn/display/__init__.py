@@ -11,6 +11,7 @@ from dplearn.display.distribution import DistributionDisplay
 from dplearn.display.epsilon import EpsilonDisplay
 from dplearn.display.sample_size import SampleSizeDisplay
 from dplearn.display.shapes import ShapesDisplay
+from dplearn.display.synthetic import SyntheticTableDisplay
 from dplearn.records.pass_progress import PassProgress
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "QueryBudgetDisplay",
     "SampleSizeDisplay",
     "ShapesDisplay",
+    "SyntheticTableDisplay",
     "TeacherAgreementDisplay",
     "privacy_card",
 ]

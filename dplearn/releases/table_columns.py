@@ -83,7 +83,7 @@ class TableColumn:
             return np.zeros(len(codes), dtype=np.int16)
         if self.size == self.domain.size:
             return codes.astype(np.int16)
-        return self._places(codes)
+        return np.asarray(self._places(codes))
 
     @property
     def is_hidden(self) -> bool:
@@ -114,7 +114,7 @@ class TableColumn:
             return object_array([None] * len(cells))
         if isinstance(self.domain, Categories):
             listed = object_array([*self.domain.values, *[None] * self.domain.other])
-            return listed[cells]
+            return np.asarray(listed[cells])
         if not isinstance(self.domain, NumberDomain):  # bits
             return cells.astype(np.int64)
         ends = np.append(self.starts[1:], np.uint64(self.domain.size))
@@ -135,7 +135,7 @@ class TableColumn:
         if self.gap:
             low[0] = high[0] = 0.0  # moved to the code of missing numbers by the caller
         drawn = low[cells] + stream.uniform(len(cells)) * (high - low)[cells]
-        return domain.nearest(drawn).astype(np.uint64)
+        return np.asarray(domain.nearest(drawn).astype(np.uint64))
 
     def decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return the value of each code, of the types of `values`; None for hashed or unknown values.
@@ -150,7 +150,8 @@ class TableColumn:
         ndarray of shape (m,)
         """
         if isinstance(self.domain, Categories):
-            return object_array([*self.domain.values, *[None] * (1 + self.domain.other)])[codes]
+            known = object_array([*self.domain.values, *[None] * (1 + self.domain.other)])
+            return np.asarray(known[codes])
         if isinstance(self.domain, NumberDomain):
             return np.asarray(self.domain.decode(codes))
         return object_array([None] * len(codes)) if self.is_hidden else codes.astype(np.int64)
