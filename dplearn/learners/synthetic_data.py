@@ -123,6 +123,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     guarantee_: ApproxDP
 
     reads_parts = True
+    _reach: int | None = None  # of noisy counts beyond 0..n; audits use a smaller one
 
     def _values(self, reproducible: bool) -> dict[str, Any]:
         """Return the checked parameters that classifiers and regressors share."""
@@ -137,6 +138,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
             "n_bins": check_count("n_bins", self.n_bins, low=2, high=MOST_BINS),
             "max_cells": check_count("max_cells", self.max_cells, low=4),
             "n_rows": check_count_or_auto("n_rows", self.n_rows),
+            "reach": self._reach,
             "random_state": self.random_state,
         }
 
@@ -157,7 +159,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         columns = (*table_columns(domain, params.n_bins), target(_free_name(domain.names)))
         layout = checked_layout(columns, len(domain), params.degree, params.max_cells)
         guarantee = replace(params.cost, assumes=(*TABLE, *domain.assumes, assumed))
-        table = synthetic_table_plan(guarantee, public.n_samples, layout)
+        table = synthetic_table_plan(guarantee, public.n_samples, layout, reach=params.reach)
         rows = params.n_rows or min(max(public.n_samples, _FEWEST), _MOST)
         return SyntheticDataPlan(**vars(table), domain=domain, public=public, n_rows=rows)
 

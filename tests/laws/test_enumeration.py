@@ -122,6 +122,7 @@ ONE_PAIR = {
     "multi_output": ((0, 3), (0, 0), 0.56, "df313b64a28b5f51"),
     "stable_counts": ((0, 0, 0, 1, 1, 1), (0, 0, 0, 1, 1, 0), 0.85, "1d814055f1107f4d"),
     "stable_counts_of_few": ((0, 0, 0, 0), (1, 0, 0, 0), 0.48, "d974a152c9cb3929"),
+    "synthetic_table": ((0, 3), (0, 0), 0.95, "0ad7b096d77ab25a"),
     "threshold_exponential": ((0, 0, 1), (0, 0, 0), 0.72, "724f5b1b04616085"),
     "threshold_exponential_of_two_columns": ((0, 1), (0, 0), 0.62, "d92d317ac5a73c09"),
     "threshold_interior_point": ((2, 2, 0), (2, 2, 5), 0.65, "22c3e3b0f9e4625d"),

@@ -30,6 +30,7 @@ from dplearn.releases.part_reading import read_parts
 from dplearn.releases.quantiles import _Quantiles
 from dplearn.releases.stable_counts import _StableCounts
 from dplearn.releases.stages import Release
+from dplearn.releases.synthetic_table import TableStages
 from tests.laws.conftest import OnePair
 from tests.laws.test_enumeration import ONE_PAIR
 
@@ -48,16 +49,19 @@ PARTED = {
     "local_naive_bayes": "StatisticalQueryNaiveBayes",
     "small_ensemble_gnmax": "SubsampleAggregateClassifier",
     "small_min_max_clipper": "PrivateMinMaxClipper",
+    "synthetic_data": "SyntheticDataClassifier",
     "small_fit_with_learned_schema": "ExponentialMechanismClassifier",
 }
 #: Classes that share their stages with one of these: all transformers learn quantiles, a transfer of soft
-#: labels trains the teachers of an aggregation, and a regressor fits the additive model of a classifier.
+#: labels trains the teachers of an aggregation, and a regressor fits the additive model of a classifier, or
+#: releases its tables.
 ALIKE = {
     "PrivateKBinsDiscretizer",
     "PrivateQuantileTransformer",
     "PrivateRobustScaler",
     "SoftLabelTransferClassifier",
     "AdditiveRegressor",
+    "SyntheticDataRegressor",
 }
 SHORT = ("conjunction", "small_classifier", "naive_bayes", "small_soft_labels", "small_ensemble_gnmax")
 AGES = IntegerRange(0, 3)
@@ -156,8 +160,16 @@ def test_a_schema_of_two_parts_has_the_distribution_of_that_of_the_table(name, r
     assert len(expected) > 1
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["synthetic_table_with_target", pytest.param("synthetic_table", marks=pytest.mark.nightly)],
+)
+def test_a_synthetic_table_of_two_parts_has_the_distribution_of_the_table(name):
+    assert in_two_parts(name).digest() == CASES[name].frozen()["digest"]
+
+
 def test_every_release_has_a_case():
-    kinds = {type(release) for release, _, _ in RELEASES.values()} | {SchemaStages}
+    kinds = {type(release) for release, _, _ in RELEASES.values()} | {SchemaStages, TableStages}
     found = {
         each
         for module in iter_modules(releases.__path__)

@@ -6,6 +6,7 @@ the selection shows half of its epsilon at most, .03 of the 1 that all steps cos
 more.
 """
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,14 +14,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from sklearn.dummy import DummyClassifier
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.fits import Fit, Rows, TableFit
+from dplearn.audit.fits import Fit, Rows, TableFit, WholeFit
 from dplearn.audit.rules import RULES
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, Categories, Grid, IntegerRange, Schema
 from dplearn.domains.base import Domain
 from dplearn.domains.cells import object_array
+from dplearn.learners.synthetic_data import SyntheticDataClassifier
 from dplearn.privacy import ApproxDP
 from dplearn.releases.part_reading import read_parts
 from dplearn.releases.synthetic_table import TableStages
@@ -138,6 +141,48 @@ def synthetic_case(
     )
 
 
+class _SmallClassifier(SyntheticDataClassifier):
+    """A classifier whose noisy counts are clipped to 0..n."""
+
+    _reach = 0
+
+
+def _fit_case(name: str, n: int, *, required: Required) -> AuditCase:
+    """Return a case of a whole fit of a classifier on synthetic records of one column of two categories."""
+
+    def make() -> SyntheticDataClassifier:
+        return _SmallClassifier(
+            DummyClassifier(),
+            epsilon=1,
+            delta=0,
+            domain=[Categories(["a", "b"])],
+            classes=["no", "yes"],
+            n_rows=10,
+            random_state=0,
+        )
+
+    def table(rows: Rows) -> tuple[Any, Any]:
+        X = object_array([cell for cell, _ in rows]).reshape(-1, 1)
+        return X, np.array([label for _, label in rows])
+
+    def shown(fitted: Any) -> tuple[str, Any]:
+        tables = json.loads(fitted.synthetic_.to_json())["base"]
+        return str(tables), (fitted.estimator_.class_prior_.tolist(), fitted.synthetic_.to_json())
+
+    return AuditCase(
+        name,
+        WholeFit(make, table, shown),
+        [(cell, label) for cell in "ab" for label in ("no", "yes")],
+        n,
+        ApproxDP(1),
+        ordered=False,
+        rules=None,
+        verifies=("SyntheticDataClassifier",),
+        part_of=("SyntheticDataRegressor",),
+        required=required,
+    )
+
+
 _PAIRS = [(one, other) for one in range(2) for other in range(2)]
 
 CASES = (
@@ -160,6 +205,7 @@ CASES = (
         target=1,
         required=Required(10, 0.9999),
     ),
+    _fit_case("synthetic_data", 2, required=Required(10, 0.9999)),
 )
 
 _FAR = (1 << 62) + (1 << 30)  # noisy counts are clipped to the numbers below 1 << 62
