@@ -101,19 +101,6 @@ class SyntheticDataPlan(SyntheticTablePlan):
     public: Any = hidden()
     n_rows: Any = hidden()
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """The warnings of the table, and one for columns of which no values can be given back."""
-        names = [column.name for column in self.layout.columns if column.is_hidden]
-        if not names:
-            return super().warnings
-        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        hashed = (
-            f"n_samples is {self.n_samples}: the values of column {names[0]!r}{more} are hashed, and"
-            " synthetic records have none; declare Categories([...], other=True)"
-        )
-        return (*super().warnings, hashed)
-
 
 class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     """What classifiers and regressors share."""
@@ -242,8 +229,9 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     ----------
     estimator : classifier, optional
         The classifier, cloned; not a private one. It is given a data frame of pandas if `X` has names, else
-        an array, with the values of the domain: numbers, categories, None or NaN for missing values. None:
-        gradient boosting, `HistGradientBoostingClassifier`, with codes of categories.
+        an array, with the values of the domain: numbers, categories, None or NaN for missing values, and
+        for hashed values the numbers of their buckets. None: gradient boosting,
+        `HistGradientBoostingClassifier`, with codes of categories.
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
@@ -602,8 +590,8 @@ def _even_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
 
 def _boosted(features: Sequence[TableColumn], boosting: Any) -> Any:
     """Return gradient boosting for the columns of a domain: categories as codes, the others as numbers."""
-    places = [place for place, column in enumerate(features) if isinstance(column.domain, Categories)]
-    kept = [place for place, column in enumerate(features) if place not in places and not column.is_hidden]
+    places = [place for place, column in enumerate(features) if not column.domain.ordered]
+    kept = [place for place in range(len(features)) if place not in places]
     codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
     return make_pipeline(
         ColumnTransformer([("codes", codes, places), ("numbers", "passthrough", kept)]), boosting

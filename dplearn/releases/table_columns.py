@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
 from dplearn.core.code_places import CodePlaces
-from dplearn.domains import Categories, Domain, Floats, Hashed, Product
+from dplearn.domains import Categories, Domain, Floats, Product
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import object_array
 
@@ -79,16 +79,9 @@ class TableColumn:
         -------
         ndarray of int16 of shape (n,)
         """
-        if self.is_hidden:
-            return np.zeros(len(codes), dtype=np.int16)
         if self.size == self.domain.size:
             return codes.astype(np.int16)
         return np.asarray(self._places(codes))
-
-    @property
-    def is_hidden(self) -> bool:
-        """Whether the values cannot be given back, because they are hashed: then there is one cell."""
-        return isinstance(self.domain, Hashed)
 
     @cached_property
     def _places(self) -> CodePlaces:
@@ -108,14 +101,12 @@ class TableColumn:
         -------
         ndarray of shape (m,)
             Numbers of the domain: int64 for integers, float64 for others, and for integers with missing
-            values, which are NaN. Objects for categories that are not all numbers; missing ones are None.
+            values, which are NaN. Objects for categories; missing ones are None.
         """
-        if self.is_hidden:
-            return object_array([None] * len(cells))
         if isinstance(self.domain, Categories):
             listed = object_array([*self.domain.values, *[None] * self.domain.other])
             return np.asarray(listed[cells])
-        if not isinstance(self.domain, NumberDomain):  # bits
+        if not isinstance(self.domain, NumberDomain):  # bits, or the numbers of buckets
             return cells.astype(np.int64)
         ends = np.append(self.starts[1:], np.uint64(self.domain.size))
         if isinstance(self.domain, Floats):
@@ -138,7 +129,7 @@ class TableColumn:
         return np.asarray(domain.nearest(drawn).astype(np.uint64))
 
     def decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """Return the value of each code, of the types of `values`; None for hashed or unknown values.
+        """Return the value of each code, of the types of `values`; None for unknown categories.
 
         Parameters
         ----------
@@ -154,18 +145,16 @@ class TableColumn:
             return np.asarray(known[codes])
         if isinstance(self.domain, NumberDomain):
             return np.asarray(self.domain.decode(codes))
-        return object_array([None] * len(codes)) if self.is_hidden else codes.astype(np.int64)
+        return codes.astype(np.int64)
 
     def described(self) -> tuple[str, ...]:
         """Return a description of each cell."""
-        if self.is_hidden:
-            return ("hashed",)
         if isinstance(self.domain, Categories):
             rest = "missing or other" if None not in self.domain.values else "other"
             named = ["missing" if value is None else str(value) for value in self.domain.values]
             return (*named, *[rest] * self.domain.other)
         if not isinstance(self.domain, NumberDomain):
-            return ("0", "1")
+            return tuple(map(str, range(self.size)))
         whole = np.append(self.starts[1:], np.uint64(self.domain.size)) - np.uint64(1)
         firsts, lasts = (self.domain.decode(codes)[self.gap :] for codes in (self.starts, whole))
         spans = [
@@ -201,7 +190,7 @@ def table_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
         Public. Categories and bits have a cell each. At most n_bins numbers have a cell each. More have
         cells of equal width, or, in a wide range, 0 has a cell, and the others grow by a factor of sqrt(2)
         up to the end. Floats have cells between powers of two. Missing numbers have the first cell. Hashed
-        values share one cell.
+        values have a cell for each bucket, whose number takes their place.
     n_bins : int
         Public. The most cells of numbers between ends, without that of missing ones; at least 2.
 
@@ -211,8 +200,7 @@ def table_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
         If the domain has 2**64 values or more.
     """
     if not isinstance(domain, NumberDomain):
-        size = 1 if isinstance(domain, Hashed) else domain.size
-        return TableColumn(name, domain, np.arange(size, dtype=np.uint64))
+        return TableColumn(name, domain, np.arange(domain.size, dtype=np.uint64))
     if domain.size >> 64:
         raise ValueError(f"column {name!r} must have fewer than 2**64 values, got {domain!r}")
     gap = int(domain.accepts_missing)

@@ -90,6 +90,10 @@ class TableModel:
         for place in layout.first:
             self._place(place, *self._without_parents(place))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state to pickle, without the rows, which can be drawn again."""
+        return vars(self) | {"_rows": {}}
+
     def _with_target(self, target: int, shares: Sequence[Floats64]) -> None:
         """Make all base tables consistent with one distribution of the target: the mean of theirs."""
         labels = np.mean([share.sum(axis=1) for share in shares], axis=0)

@@ -22,6 +22,7 @@ _BASE, _SELECTIONS, _NETWORK = 42, 6, 52
 _BITS = 100  # of the square root of a budget
 _MOST_CANDIDATES = 20_000  # of all rounds together
 _MOST_COLUMNS = 400
+_MOST_IN_COLUMN = (1 << 15) - 1  # a cell is held in 16 bits
 _WIDEST = 1 << 55  # variance of Gaussian noise
 
 
@@ -282,11 +283,18 @@ def checked_layout(
     Raises
     ------
     ValueError
-        If there are fewer than two columns or too many, or a base table has more than `max_cells` cells.
+        If there are fewer than two columns or too many, a column has too many cells, or a base table has more
+        than `max_cells`.
     """
     if not 2 <= len(columns) <= _MOST_COLUMNS:
         raise ValueError(f"the table must have 2 to {_MOST_COLUMNS} columns, got {len(columns)}")
     layout = TableLayout(tuple(columns), target, degree, max_cells)
+    for column in columns:
+        if column.size > _MOST_IN_COLUMN:
+            raise ValueError(
+                f"column {column.name!r} must have at most {_MOST_IN_COLUMN} categories or bins, got"
+                f" {column.size}"
+            )
     for places in layout.base:
         if layout.size_of(places) > max_cells:
             raise ValueError(

@@ -15,6 +15,7 @@ from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -232,7 +233,7 @@ REGRESSORS = (
     AdditiveRegressor(**ANY_TARGET),
     AdditiveRegressor(delta=0, **ANY_TARGET),
     AdditiveRegressor(trust_model="local", **ANY_TARGET),
-    SyntheticDataRegressor(Ridge(), domain=FEW_VALUES, delta=0, **ANY_TARGET),
+    SyntheticDataRegressor(DecisionTreeRegressor(max_depth=3), domain=FEW_VALUES, delta=0, **ANY_TARGET),
     SyntheticDataRegressor(**ANY_TARGET),
 )
 PREDICTORS = (*CLASSIFIERS, *REGRESSORS)
