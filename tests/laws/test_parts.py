@@ -3,6 +3,7 @@
 So a table in memory and a table in many partitions can run the same code.
 """
 
+import re
 from dataclasses import fields, is_dataclass, replace
 from itertools import pairwise
 
@@ -118,8 +119,9 @@ def in_parts(table):
 
 
 def published(model):
-    """All that a fit sets, as text, but for the guarantee."""
-    return repr({name: shown(value) for name, value in sorted(vars(model).items()) if name.endswith("_")})
+    """All that a fit sets, as text, but for the guarantee and for addresses in memory."""
+    text = repr({name: shown(value) for name, value in sorted(vars(model).items()) if name.endswith("_")})
+    return re.sub(r" at 0x[0-9A-Fa-f]+", "", text)
 
 
 def shown(value):
