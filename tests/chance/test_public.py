@@ -70,6 +70,14 @@ def test_seeds_are_fit_for_numpy_and_differ():
     assert PublicStream(3).seeds(0) == []
 
 
+def test_uniform_numbers_are_uniform():
+    drawn = PublicStream(0, "numbers").uniform(20_000)
+    assert 0 <= drawn.min() < drawn.max() < 1
+    counts = np.bincount((drawn * 20).astype(int), minlength=20)
+    assert ((counts - 1000) ** 2 / 1000).sum() < 60  # of 19 degrees of freedom, with probability below 1e-5
+    assert np.array_equal(drawn[:5], PublicStream(0, "numbers").uniform(5))
+
+
 def test_labels_are_uniform():
     counts = np.bincount(PublicStream(4).labels(3, 30_000), minlength=3)
     assert np.abs(counts - 10_000).max() < 6 * 81.7  # times the standard deviation of each count

@@ -169,6 +169,7 @@ def test_learned_schemas_are_accepted():
     learned = learned_schema(FRAME, epsilon=5, random_state=0)
     rows = SyntheticTable(domain=learned.schema, random_state=0).fit(FRAME).sample(100, 0)
     assert list(rows.columns) == list(FRAME.columns)
+    assert SyntheticTable(domain=learned, random_state=0).fit(FRAME).sample(100, 0).equals(rows)
     assert set(rows["town"].dropna()) <= {"north", "south", "moon"}
 
 
