@@ -22,18 +22,20 @@ def nearest_shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    values : ndarray of float64 of shape (n,)
+    values : ndarray of float64 of shape (..., n)
 
     Returns
     -------
-    ndarray of float64 of shape (n,)
-        Nonnegative, with sum 1.
+    ndarray of float64 of shape (..., n)
+        Nonnegative, with sum 1 along the last axis.
     """
-    values = values - values.max()  # without change of the projection: 0 > -1, also after rounding
-    falling = np.sort(values)[::-1]
-    excess = (np.cumsum(falling) - 1) / np.arange(1, len(falling) + 1)
-    last = np.flatnonzero(falling > excess)[-1]
-    return np.asarray((values - excess[last]).clip(0), dtype=np.float64)
+    # Without change of the projection: 0 > -1, also after rounding.
+    values = values - values.max(axis=-1, keepdims=True)
+    falling = -np.sort(-values, axis=-1)
+    excess = (np.cumsum(falling, axis=-1) - 1) / np.arange(1, values.shape[-1] + 1)
+    # Those above their excess come first.
+    last = (falling > excess).sum(axis=-1, keepdims=True) - 1
+    return np.asarray((values - np.take_along_axis(excess, last, axis=-1)).clip(0), dtype=np.float64)
 
 
 def fitted_shares(
@@ -45,21 +47,22 @@ def fitted_shares(
     ----------
     rows : ndarray of float64 of shape (n, r)
         Not all zero.
-    image : ndarray of float64 of shape (r,)
+    image : ndarray of float64 of shape (..., r)
+        One image, or several.
     rounds : int, default=200
         The number of steps.
 
     Returns
     -------
-    ndarray of float64 of shape (n,)
-        Nonnegative, with sum 1.
+    ndarray of float64 of shape (..., n)
+        Nonnegative, with sum 1 along the last axis.
     """
-    gram, aim = rows @ rows.T, rows @ image
+    gram, aim = rows @ rows.T, image @ rows.T
     step = 1 / np.linalg.eigvalsh(gram)[-1]
-    found = ahead = np.full(len(rows), 1 / len(rows))
+    found = ahead = np.full(aim.shape, 1 / len(rows))
     pace = 1.0
     for _ in range(rounds):
-        moved = nearest_shares(ahead - step * (gram @ ahead - aim))
+        moved = nearest_shares(ahead - step * (ahead @ gram - aim))
         later = (1 + math.sqrt(1 + 4 * pace**2)) / 2
         ahead = moved + (pace - 1) / later * (moved - found)
         found, pace = moved, later

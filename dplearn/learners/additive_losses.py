@@ -93,6 +93,8 @@ class Loss(ABC):
         The greatest norm of a residual, in units of 2**-RESIDUAL_BITS.
     target_reach : int
         The greatest norm of a row of `targets`.
+    most_target_reach : int
+        The greatest `target_reach` of the loss of a base.
     narrows : bool
         Whether residuals are clipped at a multiple of their spread, which has to be released.
     rate, caution : float
@@ -104,6 +106,7 @@ class Loss(ABC):
     rate, caution = 0.35, 0.0
     reach: int
     target_reach: int
+    most_target_reach: int
 
     @abstractmethod
     def base_query(self) -> StatisticalQuery:
@@ -115,7 +118,10 @@ class Loss(ABC):
 
     @abstractmethod
     def targets(self, y: NDArray[Any]) -> Integers:
-        """Return the residuals of the first sums, before anything else is known.
+        """Return the residuals of the first sums, when nothing but the base is known.
+
+        Their mean is near 0: the noise in the mean row, which multiplies it, would else hide the effects on
+        rare labels.
 
         Parameters
         ----------
@@ -148,12 +154,17 @@ class LogisticLoss(Loss):
     ----------
     clip : Fraction
         Public. The greatest residual. With 1/2 the loss is linear where the model is wrong, and convex.
+    share : float, default=0.5
+        Public, or released. The share of the second label, which is subtracted from `targets`.
     """
 
-    def __init__(self, clip: Fraction):
-        self.clip = float(clip)
+    most_target_reach = _ONE
+
+    def __init__(self, clip: Fraction, share: float = 0.5):
+        self.clip, self._given = float(clip), clip
         self.reach = math.floor(clip * _ONE)
-        self.target_reach = _ONE // 2
+        self._centre = round(share * _ONE)
+        self.target_reach = max(self._centre, _ONE - self._centre)
         self._last = _SURE << (MARGIN_BITS - _COARSER)
         steps = np.arange(-self._last, self._last + 1) * 2.0 ** (_COARSER - MARGIN_BITS)
         likely = np.rint(_ONE * expit(steps)).astype(np.int64)
@@ -167,12 +178,13 @@ class LogisticLoss(Loss):
     def base(self, answer: Answer) -> Base:
         """Return the base with the released shares of the labels."""
         p = _shares(answer)[1:]
-        curvature = p * (1 - p)
-        return Base(self, p - 0.5, curvature, curvature, _CURVED * curvature, np.log(p / (1 - p)))
+        curvature, loss = p * (1 - p), LogisticLoss(self._given, float(p[0]))
+        beyond = p - loss._centre / _ONE
+        return Base(loss, beyond, curvature, curvature, _CURVED * curvature, np.log(p / (1 - p)))
 
     def targets(self, y: NDArray[Any]) -> Integers:
-        """Return 1/2 for the second label and -1/2 for the first."""
-        return np.where(y == 1, _ONE // 2, -(_ONE // 2)).astype(np.int64)[:, None]
+        """Return the indicator of the second label, minus its share."""
+        return np.where(y == 1, _ONE - self._centre, -self._centre).astype(np.int64)[:, None]
 
     def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
         """Return label minus probability, clipped."""
@@ -202,16 +214,19 @@ class SoftmaxLoss(Loss):
     order : {1, 2}, default=2
         Public. The order of the norm of residuals. 2: it is at most 1; longer residuals are shortened. 1: it
         is at most 2.
+    shares : ndarray of shape (n_outputs,), optional
+        Public, or released. The shares of the labels, which are subtracted from `targets`. None: equal ones.
     """
 
-    def __init__(self, n_outputs: int, order: int = 2):
+    def __init__(self, n_outputs: int, order: int = 2, shares: Floats64 | None = None):
         self.n_outputs = n_outputs
         self._order = order
-        self._portion = max(1, _ONE // n_outputs)
         self.reach = _ONE if order == 2 else 2 * _ONE
-        # The indicator minus 1 / k has the squared norm (k - 1) / k, and the L1 norm 2 (k - 1) / k.
-        square = self._portion**2 * n_outputs * (n_outputs - 1)
-        self.target_reach = math.isqrt(square - 1) + 1 if order == 2 else 2 * self._portion * (n_outputs - 1)
+        equal = np.full(n_outputs, 1 / n_outputs)
+        self._centre = np.floor((equal if shares is None else shares) * _ONE).astype(np.int64)
+        self.target_reach = self._norm_of_targets()
+        # Of shares q with sum at most 1, the indicator minus q has a squared norm of at most 1 + |q|^2 <= 2.
+        self.most_target_reach = math.isqrt(2 * _ONE**2) + 1 if order == 2 else 2 * _ONE
         behind = np.arange((_SURE << (MARGIN_BITS - _COARSER)) + 1) * 2.0 ** (_COARSER - MARGIN_BITS)
         self._likelihoods = np.rint(2.0**_FINE * np.exp(-behind))
         self._likelihoods[-1] = 0.0
@@ -223,16 +238,21 @@ class SoftmaxLoss(Loss):
     def base(self, answer: Answer) -> Base:
         """Return the base with the released shares of the labels."""
         p = _shares(answer)
-        curvature, logs = p * (1 - p), np.log(p)
-        return Base(
-            self, p - 1 / self.n_outputs, curvature, curvature, _CURVED * curvature, logs - logs.mean()
-        )
+        curvature, logs, loss = p * (1 - p), np.log(p), SoftmaxLoss(self.n_outputs, self._order, p)
+        beyond = p - loss._centre / _ONE
+        return Base(loss, beyond, curvature, curvature, _CURVED * curvature, logs - logs.mean())
 
     def targets(self, y: NDArray[Any]) -> Integers:
-        """Return the indicator of the label, minus 1 / n_outputs."""
-        whole = self._portion * self.n_outputs
-        parts = (y[:, None] == np.arange(self.n_outputs)) * whole - self._portion
+        """Return the indicator of the label, minus the shares."""
+        parts = (y[:, None] == np.arange(self.n_outputs)) * _ONE - self._centre
         return np.asarray(parts, dtype=np.int64)
+
+    def _norm_of_targets(self) -> int:
+        """Return the greatest norm of a row of `targets`, rounded up."""
+        rows = np.abs(self.targets(np.arange(self.n_outputs)))
+        if self._order == 1:
+            return int(rows.sum(axis=1).max())
+        return math.isqrt(int((rows**2).sum(axis=1).max()) - 1) + 1
 
     def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
         """Return the indicator of the label minus the probabilities, shortened."""
@@ -271,7 +291,7 @@ class SquaredLoss(Loss):
 
     def __init__(self, centre: int = 0, scale: int = STEPS, bits: int = 10):
         self.centre, self.scale, self._bits = centre, scale, bits
-        self.reach = self.target_reach = _ONE
+        self.reach = self.target_reach = self.most_target_reach = _ONE
 
     def base_query(self) -> StatisticalQuery:
         """Return the query for the means of the target and of its square.

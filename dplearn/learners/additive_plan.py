@@ -359,7 +359,7 @@ def _can_be_drawn(plan: AdditivePlan) -> bool:
     rho, bits = concentrated_budget(plan.guarantee), plan.bits
     norms = [
         residual_norm(reach, 1 << bits.rows, bits.factors)
-        for reach in (plan.loss.target_reach, plan.loss.reach)
+        for reach in (plan.loss.most_target_reach, plan.loss.reach)
     ]
     moved = [
         plan.loss.base_query().squared_l2,

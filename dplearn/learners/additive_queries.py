@@ -84,15 +84,16 @@ class Block:
     y: NDArray[Any]
     joint: NDArray[np.int16]
     weights: NDArray[np.int32]
-    _codes: dict[CellGroups, list[NDArray[Any]]] = field(init=False, default_factory=dict)
+    _codes: dict[CellGroups, list[NDArray[Any]]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.X)
 
     def parts(self) -> "Iterator[Block]":
-        """Yield the block in parts that are small enough for the cache."""
+        """Yield the block in parts that are small enough for the cache, with the codes that are known."""
         for here in _slices(len(self)):
-            yield Block(self.X[here], self.y[here], self.joint[here], self.weights[here])
+            known = {groups: [each[here] for each in codes] for groups, codes in self._codes.items()}
+            yield Block(self.X[here], self.y[here], self.joint[here], self.weights[here], known)
 
     def codes(self, groups: CellGroups) -> list[NDArray[Any]]:
         """Return the codes of the cells of groups, of shape (n,); kept for the next lookups."""
@@ -225,6 +226,7 @@ class Rows:
         n, lengths = len(records), self.groups.added(self.lengths())
         joint = self.joint.of(records.X) if self.joint else np.zeros((n, 0), dtype=np.int16)
         block = Block(records.X, records.y, joint, np.empty(n, dtype=np.int32))
+        block.codes(self.groups)  # kept for all parts
         for part in block.parts():
             total = np.full(len(part), self.constant**self.order, dtype=np.int64)
             for here, floats in part.joint_floats() if self.joint else ():

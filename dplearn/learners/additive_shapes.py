@@ -9,7 +9,7 @@ is an amplitude of 0, for a column without effect.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -80,13 +80,17 @@ def ask_masses(oracle: Oracle, plan: AdditivePlan) -> tuple[list[Floats64], floa
     tables = _tables(plan, max(plan.level, _MASS_LEVEL))
     rows = Rows.of(tables, constant=0.0, length=1.0, bits=plan.bits.masses if plan.order == 2 else 0)
     answer = oracle.ask(mass_query(rows), plan.shares.masses)[0]
-    masses, start = [], 0
-    for table in tables:
-        image = answer.means[start : start + table.shape[1]]
-        start += table.shape[1]
+    images = [answer.means[here] for here in rows.slices]
+    alike: dict[int, list[int]] = {}  # columns with the same table, which is one object for equal columns
+    for place, table in enumerate(tables):
+        alike.setdefault(id(table), []).append(place)
+    masses: dict[int, Floats64] = {}
+    for places in alike.values():
+        table, several = tables[places[0]], np.stack([images[place] for place in places])
         alone = np.array_equal(table, np.eye(len(table)))
-        masses.append(nearest_shares(image) if alone else fitted_shares(table, image))
-    return masses, answer.noise_variance
+        found = nearest_shares(several) if alone else fitted_shares(table, several)
+        masses.update(zip(places, found, strict=True))
+    return [masses[place] for place in range(len(tables))], answer.noise_variance
 
 
 def ask_shapes(
@@ -256,36 +260,66 @@ def _posterior(
         (noise + _TINY) * np.eye(len(gram)) + (each / n) * gram
         for noise, each in zip(variance, base.variance, strict=True)
     ]
+    strengths = [amplitude * base.unit for amplitude in _AMPLITUDES]
     tried, likely = [], []
     for each in kernels:
         signal = weighted.T @ each @ weighted
-        for amplitude in _AMPLITUDES:
-            distance = math.log(max(amplitude, _LEAST_AMPLITUDE) / _USUAL)
-            total = -_PENALTY * abs(distance)
-            whitened = list(_whitened(sums, noises, amplitude * base.unit, base.curvature, signal))
-            for root, scaled in whitened:
-                total -= 0.5 * float(scaled @ scaled) + float(np.log(np.diag(root)).sum())
-            likely.append(total)
-            tried.append((amplitude * base.unit, each, whitened))
+        spectra = [
+            _Spectrum.of(column, noise, curvature**2 * signal)
+            for column, noise, curvature in zip(sums.T, noises, base.curvature, strict=True)
+        ]
+        for amplitude, strength in zip(_AMPLITUDES, strengths, strict=True):
+            distance = abs(math.log(max(amplitude, _LEAST_AMPLITUDE) / _USUAL))
+            likely.append(sum(each.likelihood(strength) for each in spectra) - _PENALTY * distance)
+            tried.append((strength, each, spectra))
     shares = softmax(np.array(likely))
     shares = np.where(shares < _UNLIKELY, 0.0, shares)
     k, effects, covariance = len(noises), np.zeros((len(seen), len(noises))), np.zeros_like(kernels[0])
-    for share, (amplitude, prior, whitened) in zip(shares / shares.sum(), tried, strict=True):
+    for share, (strength, prior, spectra) in zip(shares / shares.sum(), tried, strict=True):
         if not share:
             continue
-        reach = amplitude * (weighted.T @ prior)
-        for out, (root, scaled) in enumerate(whitened):
-            response = solve_triangular(root, base.curvature[out] * reach, lower=True)
-            mean = response.T @ scaled
+        reach = strength * (weighted.T @ prior)
+        for out, spectrum in enumerate(spectra):
+            whitener = spectrum.whitener(strength)
+            response = whitener @ (base.curvature[out] * reach)
+            mean = response.T @ (whitener @ sums[:, out])
             effects[:, out] += share * mean
-            covariance += share / k * (amplitude * prior - response.T @ response + np.outer(mean, mean))
+            covariance += share / k * (strength * prior - response.T @ response + np.outer(mean, mean))
     return Shape(effects, covariance - effects @ effects.T / k)
 
 
-def _whitened(
-    sums: Floats64, noises: Sequence[Floats64], amplitude: float, curvature: Floats64, signal: Floats64
-) -> Iterator[tuple[Floats64, Floats64]]:
-    """Yield for each margin the root of the covariance of its sums, and the sums in units of this root."""
-    for column, noise, each in zip(sums.T, noises, curvature, strict=True):
-        root = np.linalg.cholesky(noise + (amplitude * each**2) * signal)
-        yield root, solve_triangular(root, column, lower=True)
+@dataclass(frozen=True, eq=False)
+class _Spectrum:
+    """Sums that are a signal, of a covariance up to its strength, plus noise, in directions of both.
+
+    Attributes
+    ----------
+    directions : ndarray of shape (r, r)
+        In these the noise has the covariance 1, and the signal a diagonal one.
+    variances : ndarray of shape (r,)
+        The diagonal, for the strength 1.
+    squares : ndarray of shape (r,)
+        The squares of the sums in these directions.
+    """
+
+    directions: Floats64
+    variances: Floats64
+    squares: Floats64
+
+    @classmethod
+    def of(cls, sums: Floats64, noise: Floats64, signal: Floats64) -> "_Spectrum":
+        """Return the directions of a signal and of noise with the given covariances."""
+        root = np.linalg.cholesky(noise)
+        half = solve_triangular(root, signal, lower=True)
+        variances, vectors = np.linalg.eigh(solve_triangular(root, half.T, lower=True))
+        directions = solve_triangular(root, vectors, lower=True, trans=1).T
+        return cls(directions, variances.clip(0.0), (directions @ sums) ** 2)
+
+    def likelihood(self, strength: float) -> float:
+        """Return the logarithm of the marginal likelihood of the sums, but for a constant."""
+        total = 1 + strength * self.variances
+        return -0.5 * float((self.squares / total).sum() + np.log(total).sum())
+
+    def whitener(self, strength: float) -> Floats64:
+        """Return a matrix that makes the covariance of the sums 1."""
+        return self.directions / np.sqrt(1 + strength * self.variances)[:, None]

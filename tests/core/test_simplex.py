@@ -52,3 +52,12 @@ def test_shares_are_recovered_from_their_exact_image():
     rows = np.vander(np.linspace(-1, 1, 4), 4)
     shares = np.array([0.1, 0.2, 0.3, 0.4])
     assert fitted_shares(rows, shares @ rows, rounds=4000) == pytest.approx(shares, abs=1e-3)
+
+
+def test_shares_of_several_images_are_those_of_each():
+    rng = np.random.default_rng(0)
+    rows, images = rng.normal(size=(8, 4)), rng.normal(size=(2, 3, 4))
+    assert nearest_shares(images) == pytest.approx(np.apply_along_axis(nearest_shares, 2, images))
+    found = fitted_shares(rows, images)
+    for place in np.ndindex(2, 3):
+        assert found[place] == pytest.approx(fitted_shares(rows, images[place]), abs=1e-9)

@@ -106,6 +106,24 @@ def test_the_shares_of_enumerated_queries_are_those_of_the_plan():
     assert sum(asked) + 2 * shares.spread == 1
 
 
+def test_the_reach_of_even_labels_is_too_short_for_targets_beyond_the_share_of_a_rare_one():
+    loss = LogisticLoss(Fraction(1, 2), 0.25)
+
+    def query(reach):
+        return residual_query(
+            signed_tables(1, 0, -1, order=1),
+            lambda block: loss.targets(block.y),
+            n_outputs=1,
+            reach=reach,
+            bits=2,
+        )
+
+    ends = ([0], 1), ([2], 1)
+    assert share_moved(query(loss.target_reach), *ends) == 1
+    assert excess(additive_query_case("centred", lambda: query(loss.target_reach), SIGNS)) <= 1
+    assert share_moved(query(HALF.target_reach), *ends) > 1.4
+
+
 def test_gaussian_noise_for_an_added_record_is_too_small_for_a_replaced_one():
     query = residual_query(
         signed_tables(1, -1), lambda records: HALF.targets(records.y), n_outputs=1, reach=2048, bits=1

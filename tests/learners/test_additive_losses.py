@@ -32,10 +32,14 @@ def wide_margins(k, n=3000, seed=0):
     return np.rint(rng.normal(0, 1, (n, k)) * scales).astype(np.int64)
 
 
+RARE = np.array([0.9, 0.08, 0.02])
 LOSSES = {
     "logistic, clipped": (LogisticLoss(Fraction(1, 2)), 2, 2),
     "logistic": (LogisticLoss(Fraction(1)), 2, 2),
+    "a rare label": (LogisticLoss(Fraction(1, 2), 0.97), 2, 2),
     "three labels": (SoftmaxLoss(3), 3, 2),
+    "three labels, two rare": (SoftmaxLoss(3, shares=RARE), 3, 2),
+    "three labels, two rare, L1": (SoftmaxLoss(3, order=1, shares=RARE), 3, 1),
     "three labels, L1": (SoftmaxLoss(3, order=1), 3, 1),
     "fifty labels": (SoftmaxLoss(50), 50, 2),
     "fifty labels, L1": (SoftmaxLoss(50, order=1), 50, 1),
@@ -57,6 +61,23 @@ def test_no_residual_and_no_target_is_longer_than_its_reach(name):
         lengths = (np.abs(found.astype(object)) ** order).sum(axis=1)
         assert max(lengths) <= reach**order
         assert max(lengths) > (0.9 * reach) ** order
+    assert loss.target_reach <= loss.most_target_reach
+
+
+@pytest.mark.parametrize(
+    "shares", [(0.5, 0.5), (0.97, 0.03), (0.998, 0.002), (0.6, 0.3, 0.1), (0.996, 0.002, 0.002)]
+)
+@pytest.mark.parametrize("order", [1, 2])
+def test_targets_of_the_base_have_the_released_mean_near_0(shares, order):
+    k = len(shares)
+    loss = LogisticLoss(Fraction(1, 2)) if k == 2 else SoftmaxLoss(k, order=order)
+    base = loss.base(answer(*shares))
+    y = np.repeat(np.arange(k), np.rint(np.array(shares) * 1000).astype(int))
+    means = base.loss.targets(y).mean(axis=0) / ONE
+    assert means == pytest.approx(base.targets, abs=2e-4)
+    assert np.abs(base.targets).max() <= 1 / ONE
+    assert base.loss.target_reach <= loss.most_target_reach == base.loss.most_target_reach
+    assert (base.loss.reach, base.loss.clip if k == 2 else 0) == (loss.reach, loss.clip if k == 2 else 0)
 
 
 @pytest.mark.parametrize("name", LOSSES)

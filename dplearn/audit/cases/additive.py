@@ -188,6 +188,18 @@ def _labels(order: int = 1) -> StatisticalQuery:
     return residual_query(rows, lambda records: _HALF.targets(records.y), n_outputs=1, reach=2048, bits=1)
 
 
+def _rare_labels() -> StatisticalQuery:
+    """Ask for the sums of labels times rows, beyond those of the share 1/4 of the second label."""
+    loss = LogisticLoss(Fraction(1, 2), 0.25)
+    return residual_query(
+        signed_tables(1, 0, -1, order=1),
+        lambda records: loss.targets(records.y),
+        n_outputs=1,
+        reach=loss.target_reach,
+        bits=2,
+    )
+
+
 def _gradient(order: int = 1) -> StatisticalQuery:
     """Ask for the gradient of the logistic loss, of rows that are shortened by half."""
     rows = signed_tables(1, 0, -1, constant=1, order=order)
@@ -284,6 +296,9 @@ CASES: tuple[AuditCase, ...] = (
         required=Required(3, 0.999),
     ),
     additive_query_case("additive_labels", _labels, SIGNS, _CLASSIFIER, n=2, required=Required(5, 0.999)),
+    additive_query_case(
+        "additive_rare_labels", _rare_labels, SIGNS, _CLASSIFIER, required=Required(5, 0.999)
+    ),
     additive_query_case("additive_gradient", _gradient, SIGNS, _CLASSIFIER, required=Required(5, 0.999)),
     additive_query_case("additive_joint", _joint_gradient, PAIRS, _CLASSIFIER, required=Required(3, 0.999)),
     additive_query_case(
