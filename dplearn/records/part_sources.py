@@ -81,7 +81,7 @@ def source_of(X: Any, y: Any) -> Source | None:
     if is_dask(X, "X"):
         return DaskParts.of(X, y)
     named = y is None or isinstance(y, str)
-    make = None if is_arrow(X) and not named else _maker(X)
+    make = None if is_arrow(X) and not named else _maker_of_tables(X)
     if make is None:
         if isinstance(y, str):
             raise TypeError(_Y_IN_MEMORY.format(y) if not _is_listed(X) else _UNREAD.format(_kind_of(X)))
@@ -111,7 +111,7 @@ def table_in_memory(X: Any) -> Any:
     if is_arrow(X):
         return table_of(X)
     lazy = of_dask(X) and is_frame(X)  # numpy computes an array of Dask
-    if isinstance(X, Source) or lazy or (not of_dask(X) and _maker(X) is not None):
+    if isinstance(X, Source) or lazy or (not of_dask(X) and _maker_of_tables(X) is not None):
         raise TypeError(_IN_PARTS.format(_kind_of(X) if _is_listed(X) else type(X).__name__))
     return X
 
@@ -150,13 +150,18 @@ def column_source_of(values: Any, name: str = "values") -> Source | None:
         if len(values) and _is_series(values[0]):
             raise TypeError(_LISTED.format(name))
         return None
-    make = _maker(values)
+    make = _maker(values, name)
     return None if make is None else InTurn(lambda: ((column_of(part), None) for part in make()))
 
 
-def _maker(X: Any) -> Callable[[], Iterator[Any]] | None:
+def _maker_of_tables(X: Any) -> Callable[[], Iterator[Any]] | None:
     """Return a function that returns the parts of a table, or None if the table is in memory."""
     _refuse_unread(X)
+    return _maker(X, "X")
+
+
+def _maker(X: Any, name: str) -> Callable[[], Iterator[Any]] | None:
+    """Return a function that returns the parts of the parameter `name`, or None if it is in memory."""
     if hasattr(X, "to_batches"):  # a data set or a table of Arrow
         return lambda: _read(X.to_batches)
     if hasattr(X, "iter_batches"):  # a file of Parquet
@@ -166,7 +171,7 @@ def _maker(X: Any) -> Callable[[], Iterator[Any]] | None:
     if hasattr(X, "shape") or hasattr(X, "__array__") or isinstance(X, (Collection, type)):
         return None
     if callable(X):
-        return _Calls(X)
+        return _Calls(X, name)
     return (lambda: _read(lambda: X)) if hasattr(X, "__iter__") else None
 
 
@@ -221,8 +226,8 @@ class _Calls:
     again, and that is read once, is refused before anything is charged.
     """
 
-    def __init__(self, function: Callable[[], Any]):
-        self._function = function
+    def __init__(self, function: Callable[[], Any], name: str):
+        self._function, self._name = function, name
         self._next: Iterator[Any] | None = None
         self._called = False
 
@@ -235,8 +240,9 @@ class _Calls:
             self._next = self._call()
             if self._next is parts:
                 raise TypeError(
-                    "X must be a function that returns new parts at each call, got one that returned the same"
-                    f" iterator twice; make it within the function, such as lambda: {_CHUNKS}"
+                    f"{self._name} must be a function that returns new parts at each call, got one that"
+                    " returned the same iterator twice; make it within the function, such as lambda:"
+                    f" {_CHUNKS}"
                 )
 
     def _call(self) -> Iterator[Any]:
@@ -250,7 +256,7 @@ class _Calls:
             parts = parts.to_batches()
         if hasattr(parts, "shape") or not hasattr(parts, "__iter__") or isinstance(parts, (str, Mapping)):
             raise TypeError(
-                "X must be a function that returns an iterable of parts, got one that returns"
+                f"{self._name} must be a function that returns an iterable of parts, got one that returns"
                 f" {type(parts).__name__}; a single part is given in a list: lambda: [part]"
             )
         return iter(parts)

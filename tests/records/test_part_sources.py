@@ -216,7 +216,7 @@ def test_a_function_that_returns_no_parts_is_refused():
 def test_a_single_part_that_a_function_returns_is_refused_with_advice():
     for part in (FRAME, FRAME.to_numpy(), {"age": [31]}):
         assert "a single part is given in a list: lambda: [part]" in failure(lambda part=part: part, None)
-    with pytest.raises(TypeError, match=r"got one that returns Series; .* lambda: \[part\]"):
+    with pytest.raises(TypeError, match=r"values must .* returns Series; .* lambda: \[part\]"):
         list(column_source_of(lambda: FRAME["age"]).values(lambda _: lambda values, _: values))
 
 

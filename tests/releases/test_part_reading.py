@@ -126,7 +126,10 @@ def test_keys_in_parts_may_be_of_mixed_types():
     ("values", "message"),
     [
         (iter([np.arange(3)]), "values must be parts that can be read again, got an iterator"),
-        (lambda: np.arange(3), "parts of a column must be series or arrays, got int64"),
+        (
+            lambda: np.arange(3),
+            "values must be a function that returns an iterable of parts, got one that returns ndarray",
+        ),
         (lambda: [[1, 2], [3, 4]], "parts of a column must be series or arrays, got list"),  # may be rows
         ([np.arange(3), np.arange(3)], "values must have shape .n,., got rows"),  # may be the rows of a table
         (lambda: [pd.DataFrame({"age": [1]})], "give one column, such as df"),
