@@ -26,7 +26,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import check_count, check_number
+from dplearn._validation import check_count, check_number, shown
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.estimator.base import PrivateClassifier, PrivateEstimator
@@ -49,6 +49,9 @@ from dplearn.records.reading import TABLE, declared_classes, labels_assumed, rea
 from dplearn.records.rows import Examples, count_of
 
 __all__ = ["MultiOutputPlan", "PrivateMultiOutputClassifier"]
+
+
+_LEAST_DELTA = Fraction(1, 10**40)  # composition theorems are computed down to about this delta
 
 
 def _predicts_likelihoods(model: "PrivateMultiOutputClassifier") -> bool:
@@ -174,6 +177,8 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Private
     def _params(self, reproducible: bool) -> Params:
         inner = _checked(self.estimator)
         epsilon = check_number("epsilon", self.epsilon, above=0)
+        if 0 < check_number("delta", self.delta, low=0, below=1) < _LEAST_DELTA:
+            raise ValueError(f"delta must be 0, or at least 1e-40, got {shown(self.delta)}")
         owner, name = _owner_of_classes(inner)
         classes = self.classes
         if classes is None:

@@ -3,7 +3,8 @@
 >>> import numpy as np
 >>> import pandas as pd
 >>> from sklearn.tree import DecisionTreeClassifier
->>> from dplearn.domains import Categories, IntegerRange, Schema
+>>> from dplearn.domains.cells import frame_column, is_frame
+from dplearn.domains import Categories, IntegerRange, Schema
 >>> rng = np.random.default_rng(0)
 >>> X = pd.DataFrame({"age": rng.integers(18, 90, 5000), "town": rng.choice(["north", "south"], 5000)})
 >>> y = np.where(X.age < 65, "works", "retired")
@@ -24,11 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MetaEstimatorMixin, is_classifier, is_regressor
-from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OrdinalEncoder
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -37,6 +37,7 @@ from dplearn._validation import AUTO, check_count, check_count_or_auto, check_nu
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Categories, Domain, Floats, Grid, Product
+from dplearn.domains.cells import frame_column, is_frame
 from dplearn.ensembles.base_estimators import Seeded
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
@@ -60,7 +61,13 @@ from dplearn.records.targets import STEPS, TargetRange, read_target
 from dplearn.releases.synthetic_table import SyntheticTable, as_table, values_of
 from dplearn.releases.table_columns import MOST_BINS, TableColumn, table_column, table_columns
 from dplearn.releases.table_network import ReleasedTables, released_tables
-from dplearn.releases.table_plan import SyntheticTablePlan, checked_layout, synthetic_table_plan
+from dplearn.releases.table_plan import (
+    GREATEST_EPSILON,
+    LEAST_EPSILON,
+    SyntheticTablePlan,
+    checked_layout,
+    synthetic_table_plan,
+)
 
 __all__ = ["SyntheticDataClassifier", "SyntheticDataPlan", "SyntheticDataRegressor"]
 
@@ -105,6 +112,8 @@ class SyntheticDataPlan(SyntheticTablePlan):
 class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     """What classifiers and regressors share."""
 
+    estimator_: Any
+    estimator_error_: str | None
     synthetic_: SyntheticTable
     domain_: Product
     guarantee_: ApproxDP
@@ -116,7 +125,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         """Return the checked parameters that classifiers and regressors share."""
         return {
             "cost": ApproxDP(
-                check_number("epsilon", self.epsilon, above=0),
+                check_number("epsilon", self.epsilon, low=LEAST_EPSILON, high=GREATEST_EPSILON),
                 check_number("delta", self.delta, low=0, below=1),
                 reproducible=reproducible,
             ),
@@ -168,6 +177,42 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         self.guarantee_, self.domain_ = plan.guarantee, plan.domain
         self.synthetic_ = SyntheticTable.of(tables, plan, kind=self._kind, n_bins=self.n_bins)
 
+    def _train(self, given: Any, own: Any, rows: Any, y: NDArray[Any], seed: int) -> None:
+        """Set the estimator that is fitted to synthetic records; if it fails, these are kept.
+
+        Parameters
+        ----------
+        given : estimator or None
+            The parameter `estimator`.
+        own : estimator
+            The estimator where none is given.
+        rows, y : table, ndarray
+            Released. Synthetic records.
+        seed : int
+            Public. For the estimator's random state.
+        """
+        self.estimator_, self.estimator_error_ = None, None
+        try:
+            self.estimator_ = Seeded(own if given is None else given).clone(seed).fit(rows, y)
+        except Exception as error:  # of the caller's estimator, about released values
+            self.estimator_error_ = f"{type(error).__name__}: {error}"
+
+    def _released_warnings(self, plan: SyntheticDataPlan) -> tuple[str, ...]:  # noqa: ARG002
+        return () if self.estimator_error_ is None else (self._failure(),)
+
+    def _failure(self) -> str:
+        return (
+            "estimator could not be fitted to the synthetic records, which are kept:"
+            f" {self.estimator_error_}; fit another one to synthetic_.sample(m), at no further cost"
+        )
+
+    def _trained(self) -> Any:
+        """Return the fitted estimator, or raise an error if it could not be fitted."""
+        check_is_fitted(self)
+        if self.estimator_error_ is not None:
+            raise ValueError(self._failure())
+        return self.estimator_
+
     @property
     def _kind(self) -> str:
         """The kind of table that the estimator is given."""
@@ -192,7 +237,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
             rare = np.repeat(np.arange(len(counts)), (least - counts).clip(0))
             cells = np.concatenate([cells, tables.model.draw(len(rare), stream, target=rare)])
         *values, target = values_of(columns, cells, stream)
-        rows = as_table([column.name for column in columns[:-1]], values, self._kind)
+        rows = as_table(columns[:-1], values, self._kind)
         return rows, cells[:, -1], target, stream.seeds(1)[0]
 
     def _rows(self, X: Any) -> Any:
@@ -201,7 +246,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         X = read_features(self, X, domain=self.domain_, reset=False)
         codes = self.domain_.nearest(X)
         values = [column.decoded(each) for column, each in zip(self._features, codes, strict=True)]
-        return as_table([column.name for column in self._features], values, self._kind)
+        return as_table(self._features, values, self._kind)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -244,7 +289,8 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     degree : int, default=2
         The most columns that a column depends on, the label included. With 1, all depend on the label alone.
     n_bins : int, default=16
-        The most bins of a column of numbers, from 2 to 16,384.
+        The most bins of a column of integers or of a grid, from 2 to 16,384; `Floats` have bins between
+        powers of two, whatever it is.
     max_cells : int, default=20_000
         The most cells of a measured table.
     n_rows : int or "auto", default="auto"
@@ -261,8 +307,10 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
 
     Attributes
     ----------
-    estimator_ : classifier
-        Released. The fitted classifier.
+    estimator_ : classifier or None
+        Released. The fitted classifier; None if it could not be fitted to the synthetic records.
+    estimator_error_ : str or None
+        Released. Why it could not be fitted, in which case a fit warns, and keeps the synthetic records.
     synthetic_ : SyntheticTable
         Released. The fitted table; its last column, "target", has the labels.
     domain_ : Product
@@ -372,11 +420,9 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         self._publish_table(outcome, plan)
         self.classes_ = plan.public.classes
         rows, cells, _, seed = self._drawn(outcome, plan, least=_EACH)
-        inner = _boosted(self._features, HistGradientBoostingClassifier())
-        inner = inner if self.estimator is None else self.estimator
-        if len(self.classes_) == 1:
-            inner = DummyClassifier()
-        self.estimator_ = Seeded(inner).clone(seed).fit(rows, self.classes_[cells])
+        own = _boosted(self._features, HistGradientBoostingClassifier())
+        given = DummyClassifier() if len(self.classes_) == 1 else self.estimator
+        self._train(given, own, rows, self.classes_[cells], seed)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict labels; costs no privacy.
@@ -393,7 +439,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
             Entries of `classes_`.
         """
         rows = self._rows(X)
-        labels: NDArray[Any] = self.estimator_.predict(rows)
+        labels: NDArray[Any] = self._trained().predict(rows)
         return labels
 
     @available_if(_offers("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
@@ -411,7 +457,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         ndarray of shape (n_samples, n_classes)
         """
         rows = self._rows(X)
-        likely: NDArray[np.float64] = self.estimator_.predict_proba(rows)
+        likely: NDArray[np.float64] = self._trained().predict_proba(rows)
         return likely
 
     @available_if(_offers("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
@@ -429,7 +475,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two classes
         """
         rows = self._rows(X)
-        margins: NDArray[np.float64] = self.estimator_.decision_function(rows)
+        margins: NDArray[np.float64] = self._trained().decision_function(rows)
         return margins
 
 
@@ -461,8 +507,10 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
 
     Attributes
     ----------
-    estimator_ : regressor
-        Released. The fitted regressor.
+    estimator_ : regressor or None
+        Released. The fitted regressor; None if it could not be fitted to the synthetic records.
+    estimator_error_ : str or None
+        Released. Why it could not be fitted, in which case a fit warns, and keeps the synthetic records.
     synthetic_ : SyntheticTable
         Released. The fitted table; its last column, "target", has the targets.
     target_range_ : tuple of float
@@ -562,9 +610,8 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         domain = plan.layout.columns[-1].domain
         self.target_range_ = (domain.low, domain.high)
         rows, _, targets, seed = self._drawn(outcome, plan)
-        inner = _boosted(self._features, HistGradientBoostingRegressor())
-        inner = inner if self.estimator is None else self.estimator
-        self.estimator_ = Seeded(inner).clone(seed).fit(rows, targets)
+        own = _boosted(self._features, HistGradientBoostingRegressor())
+        self._train(self.estimator, own, rows, targets, seed)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets, clipped to the declared range; costs no privacy.
@@ -579,7 +626,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         ndarray of float64 of shape (n_samples,)
         """
         rows = self._rows(X)
-        return np.asarray(self.estimator_.predict(rows), dtype=np.float64).clip(*self.target_range_)
+        return np.asarray(self._trained().predict(rows), dtype=np.float64).clip(*self.target_range_)
 
 
 def _even_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
@@ -590,12 +637,17 @@ def _even_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
 
 def _boosted(features: Sequence[TableColumn], boosting: Any) -> Any:
     """Return gradient boosting for the columns of a domain: categories as codes, the others as numbers."""
-    places = [place for place, column in enumerate(features) if not column.domain.ordered]
-    kept = [place for place in range(len(features)) if place not in places]
-    codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
-    return make_pipeline(
-        ColumnTransformer([("codes", codes, places), ("numbers", "passthrough", kept)]), boosting
-    )
+    return make_pipeline(FunctionTransformer(partial(_numbers_of, features)), boosting)
+
+
+def _numbers_of(features: Sequence[TableColumn], rows: Any) -> NDArray[np.float64]:
+    """Return the numbers of columns, and codes of categories, which may be of several types."""
+    numbers = np.empty((len(rows), len(features)))
+    for place, column in enumerate(features):
+        values = frame_column(rows, place) if is_frame(rows) else rows[:, place]
+        listed = isinstance(column.domain, Categories)
+        numbers[:, place] = column.domain.nearest(values) if listed else values
+    return numbers
 
 
 def _check_inner(estimator: Any, is_kind: Callable[[Any], bool], kind: str) -> None:

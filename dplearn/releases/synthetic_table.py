@@ -54,6 +54,8 @@ from dplearn.releases.table_counts import TableNoise
 from dplearn.releases.table_model import NetworkStep
 from dplearn.releases.table_network import ReleasedTables, released_tables
 from dplearn.releases.table_plan import (
+    GREATEST_EPSILON,
+    LEAST_EPSILON,
     SyntheticTablePlan,
     TableBudget,
     TableLayout,
@@ -63,6 +65,7 @@ from dplearn.releases.table_plan import (
 
 __all__ = ["SyntheticTable", "SyntheticTablePlan", "TableStages", "as_table", "cells_in", "values_of"]
 
+_KINDS = ("pandas", "polars", "array")
 _FORMAT, _VERSION = "dplearn.SyntheticTable", 1
 _LARGEST = 2.0**64  # floats without a smaller declared bound have no bins that values can be drawn from
 _ASSUMES = (
@@ -82,7 +85,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy cost of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+        Privacy cost of one fit, from 1e-9 to 1e9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
         Probability with which the guarantee may fail, below 1; choose it far below 1 / n_samples. 0: Laplace
         noise, and pure differential privacy, with less accurate tables.
@@ -97,7 +100,8 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         The most columns that a column depends on, `target` included. With 1 and a target, all columns depend
         on the target alone. With many columns it is lowered; then 1 takes the least time.
     n_bins : int, default=16
-        The most bins of a column of numbers, from 2 to 16,384. The bin of missing numbers is one more.
+        The most bins of a column of integers or of a grid, from 2 to 16,384; `Floats` have bins between
+        powers of two, whatever it is. The bin of missing numbers is one more.
         Synthetic numbers are uniform within their bin.
     max_cells : int, default=20_000
         The most cells of a measured table, at least 4.
@@ -263,7 +267,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         stream = PublicStream.of(random_state, type(self).__name__, "sample")
         columns = released.plan.layout.columns
         values = values_of(columns, released.tables.model.draw(m, stream), stream)
-        return as_table([column.name for column in columns], values, released.kind)
+        return as_table(columns, values, released.kind)
 
     def to_json(self) -> str:
         """Return all released numbers, with the domains and the guarantee, as a JSON text.
@@ -271,11 +275,12 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         Raises
         ------
         ValueError
-            If the table is not fitted.
+            If the table is not fitted, or has categories that JSON does not have, such as bytes.
         """
         released = self._fitted()
         plan = released.plan
         budget, layout = plan.budget, plan.layout
+        _check_written(layout.columns)
         record = {
             "format": _FORMAT,
             "version": _VERSION,
@@ -326,13 +331,14 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             raise ValueError(f"version must be {_VERSION}, got {record.get('version')!r}")
         try:
             return cls._of_record(record)
-        except (KeyError, TypeError, IndexError) as error:
+        except (KeyError, TypeError, IndexError, ValueError) as error:
             raise ValueError(f"not a {_FORMAT} record: {error}") from None
 
     @classmethod
     def _of_record(cls, record: dict[str, Any]) -> Self:
         guarantee = Guarantee.from_json(json.dumps(record["guarantee"]))
-        assert isinstance(guarantee, ApproxDP)
+        if not isinstance(guarantee, ApproxDP) or record["kind"] not in _KINDS:
+            raise ValueError("the guarantee or the kind of table is unknown")
         schema, target = Schema.from_dict(record["schema"]), record["target"]
         place = None if target is None else schema.names.index(target)
         columns = [
@@ -387,7 +393,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     def _stages(self) -> "TableStages":
         """Return the stages of a fit, after all parameters have been checked."""
         privacy = ApproxDP(
-            check_number("epsilon", self.epsilon, above=0),
+            check_number("epsilon", self.epsilon, low=LEAST_EPSILON, high=GREATEST_EPSILON),
             check_number("delta", self.delta, low=0, below=1),
             reproducible=self.random_state is not None,
         )
@@ -553,31 +559,49 @@ def values_of(
     return [column.values(cells[:, place], stream) for place, column in enumerate(columns)]
 
 
-def as_table(names: Sequence[str], columns: Sequence[NDArray[Any]], kind: str) -> Any:
-    """Return columns as a table.
+def as_table(columns: Sequence[TableColumn], values: Sequence[NDArray[Any]], kind: str) -> Any:
+    """Return the values of columns as a table, whose types depend on the columns alone.
 
     Parameters
     ----------
-    names : sequence of str
-        Names of the columns.
-    columns : sequence of ndarray of shape (m,)
+    columns : sequence of TableColumn
+        Public.
+    values : sequence of ndarray of shape (m,)
         Released. The values of each column.
     kind : str
         "pandas", "polars" or "array". An array is of objects unless all columns are of numbers.
     """
+    names = [column.name for column in columns]
     if kind == "array":
-        if any(column.dtype == object for column in columns):
-            columns = [object_array(column.tolist()) for column in columns]
-        return np.stack(columns, axis=1)
+        if any(each.dtype == object for each in values):
+            values = [object_array(each.tolist()) for each in values]
+        return np.stack(values, axis=1)
     if kind == "polars":
-        return import_module("polars").DataFrame(
-            {
-                name: column.tolist() if column.dtype == object else column
-                for name, column in zip(names, columns, strict=True)
-            },
-            nan_to_null=True,
-        )
-    return import_module("pandas").DataFrame(dict(zip(names, columns, strict=True)))
+        polars = import_module("polars")
+        series = [_polars_series(polars, column, each) for column, each in zip(columns, values, strict=True)]
+        return polars.DataFrame(series)
+    return import_module("pandas").DataFrame(dict(zip(names, values, strict=True)))
+
+
+def _polars_series(polars: Any, column: TableColumn, values: NDArray[Any]) -> Any:
+    """Return a series of polars; categories of several types are objects."""
+    if values.dtype != object:
+        return polars.Series(column.name, values, nan_to_null=True)
+    kinds = {type(value) for value in getattr(column.domain, "values", ()) if value is not None}
+    types = {str: polars.String, int: polars.Int64, float: polars.Float64, bool: polars.Boolean}
+    dtype = types.get(kinds.pop(), polars.Object) if len(kinds) == 1 else polars.Object
+    return polars.Series(column.name, values.tolist(), dtype=dtype)
+
+
+def _check_written(columns: Sequence[TableColumn]) -> None:
+    """Refuse categories that are not the same after they have been written as JSON and read."""
+    for column in columns:
+        listed = getattr(column.domain, "values", ())
+        if not all(value is None or type(value) in (str, int, float, bool) for value in listed):
+            raise ValueError(
+                f"column {column.name!r} must have categories that are texts, numbers or None, to be written"
+                " as JSON; keep the table by pickle or joblib"
+            )
 
 
 def _checked_domain(domain: Any) -> Product:

@@ -220,6 +220,6 @@ def _first_numbers(domain: NumberDomain, gap: int, numbers: int, n_bins: int) ->
     low, high = (float(each) for each in domain.decode(np.array([gap, domain.size - 1], dtype=np.uint64)))
     if low < 0 or high < _WIDE * max(low, 1.0):
         return [numbers * place // n_bins for place in range(n_bins)]
-    ends = high * _GROWTH ** -np.arange(n_bins - 2.0, 0.0, -1.0)
     after_zero = [1] * (low == 0)
+    ends = high * _GROWTH ** -np.arange(n_bins - 1.0 - len(after_zero), 0.0, -1.0)
     return [0, *after_zero, *(int(code) - gap for code in domain.nearest(np.ceil(ends[ends > low])))]

@@ -14,8 +14,18 @@ from dplearn.releases.stages import ReleasePlan
 from dplearn.releases.table_columns import TableColumn
 from dplearn.releases.table_counts import TableNoise
 
-__all__ = ["SyntheticTablePlan", "TableBudget", "TableLayout", "checked_layout", "synthetic_table_plan"]
+__all__ = [
+    "GREATEST_EPSILON",
+    "LEAST_EPSILON",
+    "SyntheticTablePlan",
+    "TableBudget",
+    "TableLayout",
+    "checked_layout",
+    "synthetic_table_plan",
+]
 
+#: The ends of epsilon: beyond them noise cannot be drawn, or there is none.
+LEAST_EPSILON, GREATEST_EPSILON = Fraction(1, 10**9), 10**9
 # Shares of the budget, in hundredths: base tables, selections, tables of the network. Chosen on other tables
 # than those of the benchmark.
 _BASE, _SELECTIONS, _NETWORK = 42, 6, 52
@@ -149,7 +159,7 @@ class SyntheticTablePlan(ReleasePlan):
     noise : str
         "gaussian", or "laplace" without delta.
     rounds : int
-        The number of selections, after each of which one table of the network may be measured.
+        The number of selections, after each of which one table of the network is measured.
     selection_epsilon : float
         The epsilon of each selection.
     base_deviation, network_deviation : float
@@ -185,12 +195,16 @@ class SyntheticTablePlan(ReleasePlan):
     def network_error(self, n_cells: int) -> float:
         """Return the expected error of a network's table, as a share of the records; it may be above 1.
 
+        It is infinite if no table of a network is measured.
+
         Parameters
         ----------
         n_cells : int
             The number of cells, at least 1.
         """
         budget: TableBudget = self.budget
+        if not self.rounds:
+            return math.inf
         return budget.network.expected_error(n_cells) / self.n_samples
 
     @property
@@ -288,7 +302,7 @@ def checked_layout(
     """
     if not 2 <= len(columns) <= _MOST_COLUMNS:
         raise ValueError(f"the table must have 2 to {_MOST_COLUMNS} columns, got {len(columns)}")
-    layout = TableLayout(tuple(columns), target, degree, max_cells)
+    layout = TableLayout(tuple(columns), target, min(degree, len(columns)), max_cells)
     for column in columns:
         if column.size > _MOST_IN_COLUMN:
             raise ValueError(

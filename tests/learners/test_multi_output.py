@@ -362,3 +362,9 @@ def test_shares_fall_with_the_number_of_outputs():
         several().plan(2000, n_features=1, n_labels=2, n_outputs=k).share.epsilon for k in (1, 2, 7, 20)
     ]
     assert all(mine > theirs for mine, theirs in pairwise(shares))
+
+
+def test_a_delta_that_no_theorem_is_computed_for_is_refused():
+    model = PrivateMultiOutputClassifier(ExponentialMechanismClassifier("thresholds"), delta="1e-100")
+    with pytest.raises(ValueError, match="delta must be 0, or at least 1e-40"):
+        model.plan(1000, n_outputs=2, n_features=1)

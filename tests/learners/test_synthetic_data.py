@@ -208,3 +208,33 @@ def test_bad_input_is_refused_before_anything_is_spent(name):
     with pytest.raises(kind, match=re.escape(text)):
         SyntheticDataClassifier(**{"domain": SCHEMA, "ledger": ledger} | given).fit(X, Y)
     assert ledger.spent().epsilon == 0
+
+
+MIXED = pd.DataFrame({"m": [1, "a"] * 500, "t": ["u", "v"] * 500, "b": [True, "yes"] * 500})
+HALVES = np.arange(1000) % 2
+
+
+@pytest.mark.filterwarnings("ignore:n_samples is", "ignore:X has columns of type object")
+@pytest.mark.parametrize("framed", [True, False])
+def test_boosting_takes_categories_of_several_types(framed):
+    domain = Schema({name: Categories(MIXED[name].unique().tolist()) for name in MIXED})
+    X = MIXED if framed else MIXED.to_numpy()
+    model = SyntheticDataClassifier(domain=domain, classes=[0, 1], random_state=0).fit(X, HALVES)
+    assert model.score(X, HALVES) == 1
+    learned = SyntheticDataClassifier(classes=[0, 1], random_state=0).fit(MIXED, HALVES)
+    assert set(learned.predict(MIXED)) <= {0, 1}
+
+
+@pytest.mark.filterwarnings("ignore:n_samples is")
+def test_records_are_kept_where_the_estimator_cannot_be_fitted_to_them():
+    ledger = PrivacyLedger(1, 1e-5)
+    domain = Schema({"t": Categories(["u", "v"])})
+    model = SyntheticDataClassifier(LogisticRegression(), domain=domain, classes=[0, 1], ledger=ledger)
+    with pytest.warns(UserWarning, match="could not be fitted to the synthetic records, which are kept"):
+        model.fit(MIXED[["t"]], HALVES)
+    assert len(ledger.history()) == 1
+    assert model.estimator_ is None
+    for ask in (model.predict, model.predict_proba, model.decision_function):
+        with pytest.raises(ValueError, match=r"could not convert string .* synthetic_\.sample\(m\)"):
+            ask(MIXED[["t"]])
+    assert len(model.synthetic_.sample(10)) == 10

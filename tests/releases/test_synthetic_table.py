@@ -231,3 +231,49 @@ def test_samples_have_at_least_one_record(table, m):
 def test_few_records_warn_of_their_noise():
     with pytest.warns(UserWarning, match="n_samples is 30: the noise of a count"):
         fitted(FRAME.iloc[:30])
+
+
+def test_a_degree_of_any_size_is_that_of_all_columns():
+    domain = Schema({f"c{place}": IntegerRange(0, 1) for place in range(6)})
+    found = [SyntheticTable(domain=domain, degree=degree).plan(1000).layout for degree in (6, 10**9)]
+    assert found[0].degree == found[1].degree == 6
+
+
+def test_a_network_without_measured_tables_has_no_error_bound():
+    domain = Schema({"a": IntegerRange(0, 1), "b": IntegerRange(0, 1)})
+    for delta in (0, 1e-6):
+        plan = SyntheticTable(domain=domain, target="a", delta=delta).plan(1000)
+        assert (plan.rounds, plan.network_tv(10)) == (0, 1.0)
+
+
+@pytest.mark.parametrize("epsilon", ["1e-30", 1e300, 0])
+def test_an_epsilon_of_no_use_is_refused(epsilon):
+    domain = Schema({"a": IntegerRange(0, 1), "b": IntegerRange(0, 1)})
+    for delta in (0, 1e-6):
+        with pytest.raises(ValueError, match="epsilon must be"):
+            SyntheticTable(epsilon, delta, domain=domain).plan(1000)
+
+
+def test_categories_that_json_changes_are_not_written():
+    for values in ([b"a", b"b"], [("a", 1), ("b", 2)]):
+        domain = Schema({"a": Categories(values), "b": IntegerRange(0, 1)})
+        column = np.fromiter([values[0]] * 50, dtype=object, count=50)
+        table = SyntheticTable(domain=domain).fit(pd.DataFrame({"a": column, "b": 0}))
+        with pytest.raises(ValueError, match="'a' must have categories that are texts, numbers or None"):
+            table.to_json()
+
+
+def test_types_of_polars_depend_on_the_domain_alone():
+    domain = Schema({"mixed": Categories([1, "a"]), "flag": Categories([True, False, None])})
+    frame = pl.DataFrame([pl.Series("mixed", [1, "a"] * 20, dtype=pl.Object), pl.Series("flag", [None] * 40)])
+    table = SyntheticTable(domain=domain, epsilon=100).fit(frame)
+    for m in (1, 50):
+        assert table.sample(m).dtypes == [pl.Object, pl.Boolean]
+
+
+def test_a_record_with_an_unknown_kind_or_target_is_refused():
+    domain = Schema({"a": IntegerRange(0, 1), "b": IntegerRange(0, 1)})
+    record = json.loads(SyntheticTable(domain=domain).fit(np.zeros((50, 2), int)).to_json())
+    for name, value in (("kind", "dask"), ("target", "c"), ("guarantee", {"format": "x"})):
+        with pytest.raises(ValueError, match="not a"):
+            SyntheticTable.from_json(json.dumps(record | {name: value}))

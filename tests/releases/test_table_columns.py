@@ -78,3 +78,9 @@ def test_known_values_are_given_back_and_unknown_ones_are_none():
 def test_a_range_of_2_to_the_64_is_refused():
     with pytest.raises(ValueError, match="column 'x' must have fewer than 2"):
         table_column("x", LargeIntegerRange(0, 1 << 70), 16)
+
+
+@pytest.mark.parametrize("low", [0, 1, 3])
+@pytest.mark.parametrize("n_bins", [2, 3, 16])
+def test_a_wide_range_has_as_many_cells_as_bins(low, n_bins):
+    assert table_column("x", IntegerRange(low, 10**5), n_bins).size == n_bins
