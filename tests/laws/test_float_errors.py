@@ -139,6 +139,11 @@ RELEASES = {
         np.floor(values), delta=1e-6, **how
     ),
     "cdf": lambda values, **how: releases.cdf(values, **how).ppf(0.5),
+    "SyntheticTable": lambda values, domain, **how: repr(
+        releases.SyntheticTable(domain=Product([Grid(-1, 1, outside="clip")] * 2), **how)
+        .fit(np.stack([np.asarray(values, dtype=float)] * 2, axis=1))
+        .margins_
+    ),
     "learned_schema": lambda values, domain, **how: repr(
         releases.learned_schema([[x] for x in values], ["numbers"], **how).schema.domains
     ),
