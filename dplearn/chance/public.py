@@ -90,7 +90,7 @@ class PublicStream:
     def uniform(self, size: int) -> NDArray[np.float64]:
         """Return `size` uniform draws from [0, 1), multiples of 2**-53."""
         words = np.frombuffer(self._dice._bytes(8 * check_count("size", size)), dtype="<u8")
-        return np.asarray((words >> np.uint64(11)) * 2.0**-53)
+        return np.asarray((words >> np.uint64(11)) / (1 << 53))
 
     def labels(self, n_labels: int, size: int) -> NDArray[np.int64]:
         """Return `size` uniform draws from 0..n_labels-1."""
