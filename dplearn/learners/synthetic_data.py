@@ -3,8 +3,7 @@
 >>> import numpy as np
 >>> import pandas as pd
 >>> from sklearn.tree import DecisionTreeClassifier
->>> from dplearn.domains.cells import frame_column, is_frame
-from dplearn.domains import Categories, IntegerRange, Schema
+>>> from dplearn.domains import Categories, IntegerRange, Schema
 >>> rng = np.random.default_rng(0)
 >>> X = pd.DataFrame({"age": rng.integers(18, 90, 5000), "town": rng.choice(["north", "south"], 5000)})
 >>> y = np.where(X.age < 65, "works", "retired")
