@@ -43,6 +43,7 @@ from dplearn.records.outputs import (
     joined_outputs,
     n_outputs_of,
     read_outputs,
+    sets_of_outputs,
     share_all_right,
 )
 from dplearn.records.reading import TABLE, declared_classes, labels_assumed, read_rows
@@ -162,7 +163,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Private
         n_samples = check_count("n_samples", n_samples, low=1)
         count = check_count("n_outputs", n_outputs, low=1)
         params = self._params(self.random_state is not None)
-        sets = [None] * count if params.classes is None else _sets_of(params.classes, count)
+        sets = [None] * count if params.classes is None else sets_of_outputs(params.classes, count)
 
         def planned(share: ApproxDP, place: int) -> _Fit:
             learner = _with_share(params, share, sets[place], 0 if params.cost.reproducible else None)
@@ -503,14 +504,6 @@ def _with_share(params: Params, share: ApproxDP, classes: Any, seed: int | None)
     if classes is not None:
         given[params.name_of_classes] = list(classes)
     return clone(params.inner).set_params(**given)
-
-
-def _sets_of(classes: Sequence[Any], count: int) -> list[NDArray[Any]]:
-    """Return the declared label set of each output."""
-    sets = declared_sets(classes)
-    if len(sets) not in (1, count):
-        raise ValueError(f"classes must have a label set for each of {count} outputs, got {len(sets)}")
-    return sets if len(sets) == count else sets * count
 
 
 def _is_basic(cost: ApproxDP, k: int) -> bool:

@@ -23,6 +23,7 @@ __all__ = [
     "n_outputs_of",
     "output_column",
     "read_outputs",
+    "sets_of_outputs",
     "share_all_right",
 ]
 
@@ -80,7 +81,7 @@ def read_outputs(y: Any, n: int, classes: Sequence[Any] | None) -> Outputs:
         If y is missing, has the wrong shape, or is not discrete.
     """
     k = n_outputs_of(y)
-    known: list[Any] = [None] * max(1, k) if classes is None else _cached(classes, max(1, k))
+    known: list[Any] = [None] * max(1, k) if classes is None else sets_of_outputs(classes, max(1, k))
     if k < 2:
         label_set, codes = read_labels(y, n, known[0])
         return Outputs([label_set], codes[:, None], many=False)
@@ -108,11 +109,25 @@ def declared_sets(classes: Sequence[Any]) -> list[NDArray[Any]]:
     return [check_classes(each) for each in (sets if many else [classes])]
 
 
-def _cached(classes: Sequence[Any], k: int) -> list[NDArray[Any]]:
+def sets_of_outputs(classes: Sequence[Any], n_outputs: int) -> list[NDArray[Any]]:
+    """Return the declared label set of each output.
+
+    Parameters
+    ----------
+    classes : sequence, or sequence of sequences
+        As for `declared_sets`.
+    n_outputs : int
+        The number of outputs.
+
+    Raises
+    ------
+    ValueError
+        If a label set is invalid, or there are neither one nor `n_outputs` of them.
+    """
     sets = declared_sets(classes)
-    if len(sets) not in (1, k):
-        raise ValueError(f"classes must have a label set for each of {k} outputs, got {len(sets)}")
-    return sets if len(sets) == k else sets * k
+    if len(sets) not in (1, n_outputs):
+        raise ValueError(f"classes must have a label set for each of {n_outputs} outputs, got {len(sets)}")
+    return sets if len(sets) == n_outputs else sets * n_outputs
 
 
 def label_columns(classes: Sequence[NDArray[Any]], codes: NDArray[np.integer]) -> list[NDArray[Any]]:

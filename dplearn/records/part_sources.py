@@ -16,6 +16,7 @@ returns a new one each time, such as lambda: pandas.read_csv(path, chunksize=100
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
@@ -188,9 +189,16 @@ def _refuse_unread(X: Any) -> None:
 
 
 def _read(make: Callable[[], Iterable[Any]]) -> Iterator[Any]:
-    """Yield the parts of one pass; an error of their reader is raised without its text."""
-    try:
+    """Yield the parts of one pass."""
+    with _without_texts():
         yield from make()
+
+
+@contextmanager
+def _without_texts() -> Iterator[None]:
+    """Raise errors of the reader of parts without their texts, which might show values."""
+    try:
+        yield
     except _WITHOUT_VALUES:
         raise
     except Exception as error:
@@ -246,12 +254,8 @@ class _Calls:
                 )
 
     def _call(self) -> Iterator[Any]:
-        try:
+        with _without_texts():
             parts = self._function()
-        except _WITHOUT_VALUES:
-            raise
-        except Exception as error:
-            raise PartsUnreadableError(error) from None
         if hasattr(parts, "to_batches"):
             parts = parts.to_batches()
         if hasattr(parts, "shape") or not hasattr(parts, "__iter__") or isinstance(parts, (str, Mapping)):

@@ -233,7 +233,7 @@ class Mapped(Source):
         return self._source.total(partial(self._task, task_of))
 
     def _task(self, task_of: Callable[[int], Task], number: int) -> Task:
-        return Task(_OnMapped(task_of(number).function, self._function))
+        return Task(_After(self._function, task_of(number).function))
 
 
 class PartedRecords(Records):
@@ -326,29 +326,18 @@ class _Encoded(Source):
 
     def _task(self, task_of: Callable[[int], Task], number: int) -> Task:
         """Return a task on a part as it was given; it has the length that it had."""
-        return Task(self._records._checked(number, _OnPair(task_of(number).function, self._given)))
+        return Task(self._records._checked(number, _After(self._given, task_of(number).function)))
 
 
 @dataclass(frozen=True)
-class _OnMapped:
-    """The value of a function of the X and y that another function makes from a part."""
+class _After:
+    """The value of a function of the X and y that another function makes from a part, or from its records."""
 
+    given: Callable[..., tuple[Any, Any]]
     function: Function
-    mapped: Callable[[Any, Any], tuple[Any, Any]]
 
-    def __call__(self, X: Any, y: Any) -> Any:
-        return self.function(*self.mapped(X, y))
-
-
-@dataclass(frozen=True)
-class _OnPair:
-    """The value of a function of X and y that are made from records."""
-
-    function: Function
-    given: Callable[[Any], tuple[Any, Any]]
-
-    def __call__(self, records: Any) -> Any:
-        return self.function(*self.given(records))
+    def __call__(self, *part: Any) -> Any:
+        return self.function(*self.given(*part))
 
 
 @dataclass(frozen=True)
