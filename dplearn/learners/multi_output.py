@@ -31,6 +31,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.estimator.base import PrivateClassifier, PrivateEstimator
 from dplearn.estimator.part_reading import summary_of
+from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.privacy import ApproxDP, Composition, Event, PrivacyLedger
@@ -40,11 +41,9 @@ from dplearn.privacy.shares import equal_shares
 from dplearn.privacy.theorems import basic, least_epsilon
 from dplearn.records.outputs import (
     declared_sets,
-    joined_outputs,
     n_outputs_of,
     read_outputs,
     sets_of_outputs,
-    share_all_right,
 )
 from dplearn.records.reading import TABLE, declared_classes, labels_assumed, read_rows
 from dplearn.records.rows import Examples, count_of
@@ -59,7 +58,7 @@ def _predicts_likelihoods(model: "PrivateMultiOutputClassifier") -> bool:
     return hasattr(model.estimator, "predict_proba")
 
 
-class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, PrivateClassifier):
+class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, SeveralOutputsClassifier):
     """Fit one private classifier for each of several labels of a record, within one privacy budget.
 
     All classifiers have the same share of the budget, the greatest that a composition theorem allows. For
@@ -281,22 +280,6 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Private
         ]
         return tuple(dict.fromkeys(given))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict labels; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `estimator`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Entries of `classes_`.
-        """
-        columns = self._label_columns(X)
-        return joined_outputs(columns) if isinstance(self.classes_, list) else columns[0]
-
     @available_if(_predicts_likelihoods)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     @ignores_float_errors
     def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
@@ -314,22 +297,6 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Private
         check_is_fitted(self)
         likely = [each.predict_proba(X) for each in self.estimators_]
         return likely if isinstance(self.classes_, list) else likely[0]
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of rows with all labels correct; if the rows are private, so is the result.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The labels of the rows.
-        sample_weight : array-like of shape (n_samples,), optional
-            The weights of the rows.
-        """
-        if not isinstance(getattr(self, "classes_", None), list):
-            return float(super().score(X, y, sample_weight))
-        return share_all_right(self._label_columns(X), y, sample_weight)
 
     def _label_columns(self, X: Any) -> list[NDArray[Any]]:
         """Return the predicted labels of each output."""

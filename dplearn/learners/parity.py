@@ -33,7 +33,7 @@ from dplearn.chance.dice import Dice
 from dplearn.concepts import Parity
 from dplearn.concepts.base import ChosenConcept
 from dplearn.domains import Bits
-from dplearn.estimator.base import PrivateClassifier
+from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.estimator.stages import Params, Public, PublicOutputs, Table
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations, chosen_plan
 from dplearn.learners.parity_plan import ParityPlan
@@ -41,11 +41,8 @@ from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.records.bit_rows import packed_rows
 from dplearn.records.outputs import (
     declared_sets,
-    joined_outputs,
-    label_columns,
     n_outputs_of,
     read_outputs,
-    share_all_right,
 )
 from dplearn.records.reading import (
     TABLE,
@@ -60,7 +57,7 @@ from dplearn.records.rows import shape_of
 __all__ = ["ParityClassifier", "ParityPlan"]
 
 
-class ParityClassifier(PrivateClassifier):
+class ParityClassifier(SeveralOutputsClassifier):
     """Learn a parity: the label is the sum modulo 2 of the bits of some columns.
 
     No statistical-query learner learns parities efficiently, with or without privacy. Gaussian elimination
@@ -273,56 +270,6 @@ class ParityClassifier(PrivateClassifier):
         else:
             self.parity_, self.intercept_ = parity[0], int(intercept[0])
             self.concept_, self.classes_ = concepts[0], public.classes[0]
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict labels; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Numbers; with `binarize=None`, numbers above 1/2 become 1.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Entries of `classes_`.
-        """
-        codes = self._codes(X)
-        if isinstance(self.classes_, list):
-            return joined_outputs(label_columns(self.classes_, codes))
-        labels: NDArray[Any] = self.classes_[codes[:, 0]]
-        return labels
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
-        """Return probability 1 for the predicted label, since the release contains no probabilities.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2), or a list of n_outputs such arrays
-        """
-        likely = [np.eye(2)[column] for column in self._codes(X).T]
-        return likely if isinstance(self.classes_, list) else likely[0]
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of rows with all labels correct; if the rows are private, so is the result.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The labels of the rows.
-        sample_weight : array-like of shape (n_samples,), optional
-            The weights of the rows.
-        """
-        if not isinstance(getattr(self, "classes_", None), list):
-            return float(super().score(X, y, sample_weight))
-        return share_all_right(label_columns(self.classes_, self._codes(X)), y, sample_weight)
 
     def _codes(self, X: Any) -> NDArray[np.uint8]:
         """Return the predicted label code of each row in each output."""

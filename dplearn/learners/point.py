@@ -44,7 +44,7 @@ from dplearn.core.points import best_entries, bucket_errors, leading_key
 from dplearn.domains import Hashed
 from dplearn.domains.cells import frame_column, holds_times, is_frame, object_array
 from dplearn.domains.keys import KEYS_ASSUMED, read_keys, spelled
-from dplearn.estimator import RuleClassifier
+from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.estimator.stages import Params, Public, PublicOutputs, Table
 from dplearn.learners.point_sizes import (
     LARGEST_BITS,
@@ -59,11 +59,8 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.records.outputs import (
     declared_sets,
-    joined_outputs,
-    label_columns,
     n_outputs_of,
     read_outputs,
-    share_all_right,
 )
 from dplearn.records.reading import TABLE, check_two_labels, labels_assumed, read_features
 from dplearn.records.rows import Columns, Examples
@@ -122,7 +119,7 @@ class ChosenPoint:
         return f"{there} if {what} == {_short(self.where[0])}, else {rest}"
 
 
-class PointClassifier(RuleClassifier):
+class PointClassifier(SeveralOutputsClassifier):
     """Learn a point function: one key has the second label, all other keys have the first.
 
     A key is the value of the only column, or the whole row: text, numbers, missing values. The set of keys
@@ -358,66 +355,14 @@ class PointClassifier(RuleClassifier):
             self.point_, self.abstained_ = points[0], bool(abstained[0])
             self.concept_, self.classes_ = concepts[0], public.classes[0]
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict labels; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Text, bytes, numbers and missing values.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Entries of `classes_`.
-        """
-        codes = self._codes(X)
-        if isinstance(self.classes_, list):
-            return joined_outputs(label_columns(self.classes_, codes))
-        labels: NDArray[Any] = self.classes_[codes]
-        return labels
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return probability 1 for the predicted label, since the release contains no probabilities.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_samples, 2), or a list of n_outputs such arrays
-        """
-        codes = self._codes(X)
-        return (
-            [np.eye(2)[column] for column in codes.T] if isinstance(self.classes_, list) else np.eye(2)[codes]
-        )
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of rows with all labels correct; if the rows are private, so is the result.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The labels of the rows.
-        sample_weight : array-like of shape (n_samples,), optional
-            The weights of the rows.
-        """
-        if not isinstance(getattr(self, "classes_", None), list):
-            return float(super().score(X, y, sample_weight))
-        return share_all_right(label_columns(self.classes_, self._codes(X)), y, sample_weight)
-
     def _codes(self, X: Any) -> NDArray[Any]:
-        """Return the label code of each row, or of each row in each output."""
+        """Return the predicted label code of each row in each output."""
         check_is_fitted(self)
         _refuse_times(X)
         keys = _row_keys(read_features(self, X, domain=_ANY_CELLS, reset=False))
-        codes: NDArray[Any] = (
-            _codes_of(self.concept_, keys) if isinstance(self.concept_, list) else self.concept_(keys)
-        )
+        if isinstance(self.concept_, list):
+            return _codes_of(self.concept_, keys)
+        codes: NDArray[Any] = self.concept_(keys)[:, None]
         return codes
 
     def _context(self) -> tuple[object, ...]:
