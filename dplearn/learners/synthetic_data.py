@@ -57,7 +57,7 @@ from dplearn.records.reading import (
 )
 from dplearn.records.rows import Columns, Examples
 from dplearn.records.targets import STEPS, TargetRange, read_target
-from dplearn.releases.synthetic_table import SyntheticTable, as_table, values_of
+from dplearn.releases.synthetic_table import SyntheticTable, as_table, cells_in, values_of
 from dplearn.releases.table_columns import MOST_BINS, TableColumn, table_column, table_columns
 from dplearn.releases.table_network import ReleasedTables, released_tables
 from dplearn.releases.table_plan import (
@@ -163,8 +163,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         columns, target = plan.layout.columns[:-1], plan.layout.columns[-1]
         cells = np.empty((len(table.rows), len(columns) + 1), dtype=np.int16, order="F")
         for here, block in table.rows.X.blocks(_BLOCK):
-            for place, (column, codes) in enumerate(zip(columns, block, strict=True)):
-                cells[here, place] = column.of(codes)
+            cells[here, :-1] = cells_in(columns, Columns(block))
         cells[:, -1] = target.of(table.rows.y.astype(np.uint64))
         return cells
 
