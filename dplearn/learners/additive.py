@@ -167,7 +167,7 @@ class _Additive(PrivateEstimator):
                 cells[here, place] = column.of(codes)
         return Examples(cells, table.rows.y)
 
-    def _release(self, summary: Examples, plan: AdditivePlan, dice: Dice) -> AdditiveModel:
+    def _release(self, summary: Examples, plan: AdditivePlan, dice: Dice) -> list[AdditiveModel]:
         oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
         with native_threads(None):  # the matrices are small, and more threads would wait for each other
             return learn_additive(oracle, plan)
@@ -391,9 +391,9 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
             beta,
         )
 
-    def _publish(self, outcome: AdditiveModel, plan: AdditivePlan) -> None:
+    def _publish(self, outcome: list[AdditiveModel], plan: AdditivePlan) -> None:
         self.classes_ = plan.public.classes
-        self._publish_model(outcome, plan, 1.0, 0.0)
+        self._publish_model(outcome[0], plan, 1.0, 0.0)
         self.residual_clip_ = plan.loss.reach / 2.0**RESIDUAL_BITS
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -618,12 +618,13 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
             beta,
         )
 
-    def _publish(self, outcome: AdditiveModel, plan: AdditivePlan) -> None:
-        loss = outcome.base.loss
+    def _publish(self, outcome: list[AdditiveModel], plan: AdditivePlan) -> None:
+        [model] = outcome
+        loss = model.base.loss
         assert isinstance(loss, SquaredLoss)
         unit = plan.target.half * loss.scale / STEPS
-        self._publish_model(outcome, plan, unit, float(plan.target.decode(loss.centre / STEPS)))
-        self.residual_std_ = unit * outcome.spread
+        self._publish_model(model, plan, unit, float(plan.target.decode(loss.centre / STEPS)))
+        self.residual_std_ = unit * model.spread
         self.target_range_ = (plan.target.low, plan.target.high)
 
     def _released_warnings(self, plan: Any) -> tuple[str, ...]:

@@ -125,6 +125,13 @@ class Shares(NamedTuple):
     spread: Fraction
     steps: Fraction
 
+    def of_outputs(self, n_outputs: int) -> "Shares":
+        """Return the shares of several outputs: masses and correlations, asked for once, have less."""
+        less = Fraction(round(100 / math.sqrt(n_outputs)), 100)
+        once = {name: less * getattr(self, name) for name in ("masses", "correlations")}
+        more = (1 - sum(once.values())) / (1 - self.masses - self.correlations)
+        return Shares(*(once.get(name, more * share) for name, share in self._asdict().items()))
+
 
 @dataclass(frozen=True)
 class AdditivePlan(Plan):
@@ -156,6 +163,9 @@ class AdditivePlan(Plan):
         The same for the mean of all steps, in units of the norm of a row.
     beta : float
         The argument of `plan`; nothing else depends on it.
+    n_outputs : int
+        The number of labels of a record. `resolution` and `level` are then those of a fit of one of them with
+        an equal share of the budget.
     """
 
     guarantee: ApproxDP
@@ -168,6 +178,7 @@ class AdditivePlan(Plan):
     deviation: float
     step_deviation: float
     beta: float = 0.05
+    n_outputs: int = 1
     columns: tuple[Column, ...] = hidden(())
     loss: Any = hidden()
     domain: Any = hidden()
@@ -246,12 +257,20 @@ class AdditivePlan(Plan):
         pairs = _PAIRS if self.paired else Fraction(0)
         spread = _SPREAD if self.loss.narrows else Fraction(0)
         steps = 1 - target - _MASSES - _SHAPES - correlations - pairs - 2 * spread
-        return Shares(target, _MASSES, _SHAPES, correlations, pairs, spread, steps)
+        shares = Shares(target, _MASSES, _SHAPES, correlations, pairs, spread, steps)
+        return shares if self.n_outputs == 1 else shares.of_outputs(self.n_outputs)
 
     @property
     def step_share(self) -> Fraction:
         """The share of each step; with equal shares, the sampler makes its tables for one variance only."""
         return self.shares.steps / self.n_steps
+
+    def of_output(self, loss: Loss, reach: int) -> "AdditivePlan":
+        """Return the plan as that of one output, whose residuals are queried with the noise of `reach`."""
+        if self.n_outputs == 1:
+            return self
+        less = reach / self.loss.reach
+        return replace(self, loss=loss, n_outputs=1, step_deviation=less * self.step_deviation)
 
 
 def additive_plan(
@@ -278,7 +297,8 @@ def additive_plan(
         Allowed probability of failure, in (0, 1).
     """
     noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
-    bare = AdditivePlan(params.cost, noise, 0, 0, 0.0, 0, 0, 0.0, 0.0, public=public)
+    n_outputs = getattr(public, "n_outputs", 1)
+    bare = AdditivePlan(params.cost, noise, 0, 0, 0.0, 0, 0, 0.0, 0.0, public=public, n_outputs=n_outputs)
     resolution = _resolution(bare, len(domain.domains))
     bare = replace(bare, resolution=resolution)
     distinct = {id(each): each for each in domain.domains}  # most columns of a plan have the same domain
@@ -309,9 +329,12 @@ def additive_plan(
         rounded = replace(rounded, loss=loss_of(rounded))
         if _can_be_drawn(rounded):
             reach = rounded.loss.reach / 2.0**RESIDUAL_BITS
+            most = max(part.target_reach for part in rounded.loss.parts)
             return replace(
                 rounded,
-                deviation=_deviation(rounded, rounded.loss.target_reach, plan.shares.shapes),
+                deviation=rounded.loss.target_reach
+                / most
+                * _deviation(rounded, rounded.loss.target_reach, plan.shares.shapes),
                 step_deviation=reach * _deviation(rounded, rounded.loss.reach, plan.shares.steps),
             )
     raise ValueError(
@@ -324,7 +347,8 @@ def _resolution(plan: AdditivePlan, n_columns: int) -> float:
     unit = 1 << _UNIT_BITS
     norm = math.isqrt(n_columns * unit**2)
     query = VectorQuery(len, size=n_columns, norm=norm, unit=Fraction(1, unit), l1=2 * n_columns * unit)
-    return round(min(math.sqrt(3 / 2) / max(_planned(plan, query, Fraction(1)), 1e-12), 1e9), 1)
+    planned = _planned(plan, query, Fraction(1, plan.n_outputs))
+    return round(min(math.sqrt(3 / 2) / max(planned, 1e-12), 1e9), 1)
 
 
 def _n_joint(plan: AdditivePlan, interactions: bool | str) -> int:
@@ -334,10 +358,10 @@ def _n_joint(plan: AdditivePlan, interactions: bool | str) -> int:
     if interactions == "auto" and plan.resolution < _JOINT_FROM * plan.least_resolution:
         return 0
     n_samples: int = plan.public.n_samples
-    n_outputs: int = plan.loss.n_outputs
+    n_outputs: int = max(part.n_outputs for part in plan.loss.parts)
     n_columns = len(plan.columns)
     clear = max(_FEW_JOINT, math.ceil(_CLEAR_JOINT * plan.resolution / n_columns))
-    held = max(_FEW_JOINT, _JOINT_NUMBERS // n_samples)
+    held = max(_FEW_JOINT, _JOINT_NUMBERS // (n_samples * plan.n_outputs))
     return min(_MOST_JOINT, clear, held, _JOINT_COLUMN * n_columns, _JOINT_OUTPUTS // n_outputs)
 
 
@@ -362,7 +386,7 @@ def _can_be_drawn(plan: AdditivePlan) -> bool:
         for reach in (plan.loss.most_target_reach, plan.loss.reach)
     ]
     moved = [
-        plan.loss.base_query().squared_l2,
+        plan.loss.base_move,
         8 * len(plan.columns) << (2 * bits.masses),  # rounding makes distances of 2**masses longer
         4 * norms[0] ** 2,
         2 * (moment_weights(2)[0] << (2 * bits.moments)) ** 2,
