@@ -38,7 +38,7 @@ Integers = NDArray[np.int64]
 # The squared norm to which the residuals of all labels are shortened: for the steps, and for the targets of
 # the first sums. It is so many times the sum of the released variances of the labels, times 1 plus so many
 # times one over the root of the number of labels: of few labels, norms vary more.
-_OF_STEPS, _OF_TARGETS = 0.6, 1.0
+_OF_STEPS, _OF_TARGETS = 0.3, 0.8
 _VARIED = 1.0
 
 
