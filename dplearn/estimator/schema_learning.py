@@ -39,7 +39,6 @@ from dplearn.domains import Categories, Learn, Product
 from dplearn.domains.cells import is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
 from dplearn.estimator.part_reading import summary_of
-from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.composition import Composition
@@ -371,7 +370,7 @@ def _read_targets(y: Any, n: int, params: Any) -> tuple[Any, NDArray[Any]]:
     """Return labels, or a list of those of each output, and their codes; of a regression None and numbers."""
     target = getattr(params, "target", None)
     if target is None:
-        if not isinstance(params.learner, SeveralOutputsClassifier):
+        if not getattr(params.learner, "reads_outputs", False):
             return read_labels(y, n, params.classes)
         outputs = read_outputs(y, n, params.classes)
         if outputs.many:
