@@ -179,7 +179,7 @@ def outputs_query(
     def factors(blocks: Sequence[Block]) -> list[Integers]:
         given = residuals(blocks)
         products = [given[:, here] * block.weights[:, None] for here, block in zip(ends, blocks, strict=True)]
-        return [np.sign(product) * (np.abs(product) >> shift) for product in products]
+        return [_towards_zero(product, shift) for product in products]
 
     def total(records: Examples) -> Integers:
         sums = [RowSums(each, size) for each, size in zip(rows, sizes, strict=True)]
@@ -211,6 +211,11 @@ def slices_of(sizes: Sequence[int]) -> list[slice]:
     """Return consecutive places of the given numbers."""
     ends = np.cumsum([0, *sizes]).tolist()
     return [slice(start, end) for start, end in pairwise(ends)]
+
+
+def _towards_zero(products: Integers, shift: int) -> Integers:
+    """Return products / 2**shift, rounded towards 0."""
+    return np.asarray(np.sign(products) * (np.abs(products) >> shift))
 
 
 def _histogram(place: int, part: Loss) -> StatisticalQuery:

@@ -125,13 +125,6 @@ class Shares(NamedTuple):
     spread: Fraction
     steps: Fraction
 
-    def of_outputs(self, n_outputs: int) -> "Shares":
-        """Return the shares of several outputs: masses and correlations, asked for once, have less."""
-        less = Fraction(round(100 / math.sqrt(n_outputs)), 100)
-        once = {name: less * getattr(self, name) for name in ("masses", "correlations")}
-        more = (1 - sum(once.values())) / (1 - self.masses - self.correlations)
-        return Shares(*(once.get(name, more * share) for name, share in self._asdict().items()))
-
 
 @dataclass(frozen=True)
 class AdditivePlan(Plan):
@@ -251,14 +244,13 @@ class AdditivePlan(Plan):
 
     @property
     def shares(self) -> "Shares":
-        """The shares of the budget."""
+        """The shares of the budget; a query for all outputs together has one share."""
         target = _MOMENTS if self.loss.narrows else _TARGET
         correlations = _CORRELATIONS if self.correlated else Fraction(0)
         pairs = _PAIRS if self.paired else Fraction(0)
         spread = _SPREAD if self.loss.narrows else Fraction(0)
         steps = 1 - target - _MASSES - _SHAPES - correlations - pairs - 2 * spread
-        shares = Shares(target, _MASSES, _SHAPES, correlations, pairs, spread, steps)
-        return shares if self.n_outputs == 1 else shares.of_outputs(self.n_outputs)
+        return Shares(target, _MASSES, _SHAPES, correlations, pairs, spread, steps)
 
     @property
     def step_share(self) -> Fraction:
