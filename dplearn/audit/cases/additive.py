@@ -459,7 +459,8 @@ def _one_query_of_outputs(
         epsilon=8, delta=0, domain=[Categories(list(cells))], classes=[0, 1], random_state=0
     )
     records = [(cell, (one, other)) for cell in cells for one in range(2) for other in range(2)]
-    return _with_one_noise(additive_case(name, model, 1, records, bits=_COARSEST), share, tightness, **noise)
+    whole = additive_case(name, model, 1, records, bits=_COARSEST, moves=4)
+    return _with_one_noise(whole, share, tightness, **noise)
 
 
 def _with_one_noise(whole: AuditCase, share: Fraction, tightness: float, **noise: Any) -> AuditCase:
