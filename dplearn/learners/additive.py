@@ -22,10 +22,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.base import clone
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_number, shown
 from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Floats
 from dplearn.ensembles.native_threads import native_threads
 from dplearn.estimator import PrivateRegressor
@@ -226,6 +228,10 @@ class _Additive(PrivateEstimator):
         tags.input_tags.allow_nan = domain.accepts_missing
         tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
         return tags
+
+
+def _of_one_output(model: Any) -> bool:
+    return not isinstance(getattr(model, "classes_", None), list)
 
 
 @learns_schema(concentrated=gaussian_noise)
@@ -457,8 +463,13 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         ]
         return label_columns([model.classes_ for model in self._models()], np.column_stack(codes))
 
-    def decision_function(self, X: Any) -> Any:
+    @available_if(_of_one_output)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @ignores_float_errors
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the margin of each class, or with two classes that of the second; costs no privacy.
+
+        A model of several outputs has no such method, as scikit-learn requires one array; its `estimators_`
+        have one each.
 
         Parameters
         ----------
@@ -469,13 +480,8 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         Returns
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two
-            With several outputs of two classes each, of shape (n_samples, n_outputs); with others, a list of
-            an array for each output.
         """
-        margins = [_squeezed(sums) for sums in self._margins(X)]
-        if not isinstance(self.classes_, list):
-            return margins[0]
-        return np.column_stack(margins) if all(each.ndim == 1 for each in margins) else margins
+        return _squeezed(self._margins(X)[0])
 
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each class; costs no privacy.
