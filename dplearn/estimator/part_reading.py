@@ -195,7 +195,8 @@ def _united(parts: Sequence[NDArray[Any]]) -> list[Any]:
     kinds = {part.dtype.kind for part in parts}
     if len({"f" if kind in "iuf" else kind for kind in kinds}) > 1:
         raise ValueError("y must hold labels of one type in all parts; classes=[...] declares them")
-    return check_classes(np.unique(np.concatenate(parts)).tolist()).tolist()
+    labels: list[Any] = check_classes(np.unique(np.concatenate(parts)).tolist()).tolist()
+    return labels
 
 
 def _check_equal_outputs(numbers: Iterable[int]) -> None:
