@@ -107,6 +107,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
 
     See Also
     --------
+    AdditiveClassifier : Several outputs by one fit, more accurate than by one classifier for each.
     ParityClassifier : Several parities at once, at the price of one.
     sklearn.multioutput.MultiOutputClassifier : Each output at the full price of `estimator`.
 

@@ -132,6 +132,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
 
     See Also
     --------
+    PrivateMultiOutputClassifier : One classifier for each of several labels of a record.
     dplearn.queries.HistogramQuery : The query for each column.
     dplearn.queries.share_noise.share_noise : The noise of an answer.
 

@@ -452,3 +452,12 @@ def test_the_card_says_which_columns_interact():
 def test_shapes_of_a_model_without_shapes_are_refused():
     with pytest.raises(ValueError, match="shapes must be False for ExponentialMechanismClassifier"):
         privacy_card(learned(), shapes=True)
+
+
+def test_the_shapes_of_several_outputs_are_a_table_each():
+    labels = np.stack([Y, 1 - Y], axis=1)
+    model = dplearn.AdditiveClassifier(domain=DOMAIN, classes=[0, 1], epsilon=50.0).fit(X, labels)
+    tables = privacy_card(model, shapes=True).values["effects"]
+    assert [table.caption.partition(",")[0] for table in tables] == [
+        f"Output {place}. Effects on the logit of 1" for place in range(2)
+    ]

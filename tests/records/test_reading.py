@@ -348,3 +348,12 @@ def test_labels_of_any_type_have_the_codes_of_their_values(wrap, labels, classes
     assert public[codes].tolist() == labels
     assert public.tolist() == sorted(set(labels))
     assert codes.dtype == np.intp
+
+
+@pytest.mark.parametrize(
+    "y",
+    [np.zeros((3, 2), int), [["a", 0], ["b", 1], ["a", 1]], pd.DataFrame({"a": [0, 1, 0], "b": [1, 1, 0]})],
+)
+def test_several_labels_of_a_record_are_refused_with_the_name_of_the_class_that_takes_them(y):
+    with pytest.raises(ValueError, match="PrivateMultiOutputClassifier"):
+        read_labels(y, 3, None)
