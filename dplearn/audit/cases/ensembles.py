@@ -66,6 +66,48 @@ class Extreme(ClassifierMixin, BaseEstimator):
         return answers
 
 
+class Share(ClassifierMixin, BaseEstimator):
+    """A student that predicts the shares of the weights of its labels, whatever the row."""
+
+    def fit(self, X: NDArray[Any], y: NDArray[Any], sample_weight: Any = None) -> Self:
+        """Remember the weight of each label.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Not used.
+        y : ndarray of shape (n_samples,)
+            Labels.
+        sample_weight : ndarray of shape (n_samples,), optional
+            Weights.
+        """
+        weights = np.ones(len(y)) if sample_weight is None else sample_weight
+        self.classes_ = np.unique(y)
+        self.shares_ = np.array([weights[y == label].sum() for label in self.classes_]) / weights.sum()
+        return self
+
+    def predict_proba(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Return the shares for each row.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_queries, n_features)
+            Not used.
+        """
+        return np.tile(self.shares_, (len(X), 1))
+
+    def predict(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Return the label with the greatest share for each row.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_queries, n_features)
+            Not used.
+        """
+        answers: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return answers
+
+
 class Spread(Extreme):
     """Score a query above 0 by the greatest record, any other by the least.
 
@@ -241,6 +283,49 @@ def transfer_case(
 def _answered(fitted: Any) -> tuple[str, Any]:
     answers = fitted.predict(_QUERIES)
     return str(answers.tolist()), (answers, fitted)
+
+
+class _FromSynthetic(KnowledgeTransferClassifier):
+    """A transfer whose synthetic table's noisy counts are clipped to 0..n."""
+
+    _reach = 0
+
+
+def synthetic_transfer_case(
+    name: str, make: Any, cells: str, claim: ApproxDP, *, n: int, required: Required, **options: Any
+) -> AuditCase:
+    """Return a case of a transfer whose queries are drawn from a synthetic table: tables, votes, and student.
+
+    Parameters
+    ----------
+    name : str
+        Name of the case.
+    make : callable
+        Factory of the unfitted learner, given the domain of the column.
+    cells : str
+        The categories of the column, a letter each; records are all pairs of a category and a label.
+    claim : ApproxDP
+        The guarantee; its delta is the probability that paths leave out.
+    n : int
+        Number of records.
+    required : Required
+        Required evidence of the case.
+    **options : object
+        As for `AuditCase`.
+    """
+
+    def table(rows: Rows) -> tuple[Any, Any]:
+        X, y = zip(*rows, strict=True)
+        return object_array(list(X)).reshape(-1, 1), np.array(y)
+
+    def shown(fitted: Any) -> tuple[str, Any]:
+        tables = json.loads(fitted.synthetic_.to_json())["base"]
+        return f"{tables} {fitted.predict_proba([[cells[-1]]]).tolist()}", fitted.synthetic_.to_json()
+
+    domain = [Categories(list(cells))]
+    whole = WholeFit(partial(make, domain=domain), table, shown)
+    universe = [(cell, label) for cell in cells for label in ("no", "yes")]
+    return AuditCase(name, StagedFit(whole), universe, n, claim, required=required, **_OPTIONS | options)
 
 
 _NO_DICE = FaultyDice(None, at=0, error=AssertionError("fitting an ensemble draws nothing"))
