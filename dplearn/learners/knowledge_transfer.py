@@ -126,10 +126,10 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         With "sparse_vector", the number of abstentions after which it stops.
     domain : Domain, sequence of Domain, Product, Schema or LearnedSchema, optional
         The possible values of each column. With it, `fit` takes no public rows: the queries are drawn from a
-        synthetic table of the same records, which a share of the budget pays for. Columns need bounds or
-        lists, as for `dplearn.releases.SyntheticTable`; teachers and student are given rows with the values
-        of the domain, as by `SyntheticDataClassifier`, which is more accurate on most tables: see Notes.
-    synthetic_share : float, default=0.3
+        synthetic table of the same records, which a share of the budget pays for. Teachers and student are
+        given rows with the values of the domain, as by `SyntheticDataClassifier`, which is more accurate on
+        most tables: see Notes.
+    synthetic_share : float, default=0.5
         The share of the budget that the synthetic table costs, if `domain` is given; in (0, 1). Of rho if all
         noise is Gaussian ("gnmax" and "confident_gnmax"), else of epsilon and of delta.
     classes : sequence, optional
@@ -212,7 +212,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         max_queries: int | str = "auto",
         max_abstentions: int | str = "auto",
         domain: Any = None,
-        synthetic_share: float = 0.3,
+        synthetic_share: float = 0.5,
         classes: Sequence[Any] | None = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -309,7 +309,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         if params.declared is not None:
             return Table(self._prepared_for_synthetic(public, params, X_public), table.rows)
         wrapped = _public_part(params.cost.protects, X_public)
-        rows: Any = table.rows if wrapped is None else self._rows(wrapped)
+        # Not as an earlier fit with a domain gave rows to its student.
+        rows: Any = table.rows if wrapped is None else super()._rows(wrapped)
         public = replace(public, n_rows=count_of(rows))
         ballot = self._ballot(params, public)
         assert public.stream is not None

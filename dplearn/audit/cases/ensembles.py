@@ -7,6 +7,7 @@ record (queries above 0) or of its least record. Four teachers are too few for t
 all cases attain their claims.
 """
 
+import json
 import pickle
 import warnings
 from collections.abc import Callable
@@ -24,6 +25,8 @@ from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.faults import FaultyDice
 from dplearn.audit.fits import Rows, StagedFit, TableFit, WholeFit, refitted, two_parts
 from dplearn.chance.dice import Dice
+from dplearn.domains import Categories
+from dplearn.domains.cells import object_array
 from dplearn.ensembles.answers import QueriesExhaustedError
 from dplearn.ensembles.public_data import PublicData
 from dplearn.learners import (
@@ -31,9 +34,19 @@ from dplearn.learners import (
     SoftLabelAggregateClassifier,
     SubsampleAggregateClassifier,
 )
+from dplearn.learners.ensembles import AggregationPlan
 from dplearn.privacy import ApproxDP, OneTimeState
 
-__all__ = ["CASES", "LONG_CASES", "Extreme", "Spread", "ensemble_case", "transfer_case"]
+__all__ = [
+    "CASES",
+    "LONG_CASES",
+    "Extreme",
+    "Matching",
+    "Spread",
+    "ensemble_case",
+    "synthetic_transfer_case",
+    "transfer_case",
+]
 
 _QUERIES = np.array([[1], [-1]])
 
@@ -66,45 +79,31 @@ class Extreme(ClassifierMixin, BaseEstimator):
         return answers
 
 
-class Share(ClassifierMixin, BaseEstimator):
-    """A student that predicts the shares of the weights of its labels, whatever the row."""
+class Matching(ClassifierMixin, BaseEstimator):
+    """Answer a query with the first record's label if both have the same value, any other with "no"."""
 
-    def fit(self, X: NDArray[Any], y: NDArray[Any], sample_weight: Any = None) -> Self:
-        """Remember the weight of each label.
+    def fit(self, X: NDArray[Any], y: NDArray[Any]) -> Self:
+        """Remember the first record.
 
         Parameters
         ----------
-        X : ndarray of shape (n_samples, n_features)
-            Not used.
+        X : ndarray of shape (n_samples, 1)
+            Values.
         y : ndarray of shape (n_samples,)
             Labels.
-        sample_weight : ndarray of shape (n_samples,), optional
-            Weights.
         """
-        weights = np.ones(len(y)) if sample_weight is None else sample_weight
-        self.classes_ = np.unique(y)
-        self.shares_ = np.array([weights[y == label].sum() for label in self.classes_]) / weights.sum()
+        self.value_, self.label_ = X[0, 0], y[0]
         return self
 
-    def predict_proba(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Return the shares for each row.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_queries, n_features)
-            Not used.
-        """
-        return np.tile(self.shares_, (len(X), 1))
-
     def predict(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Return the label with the greatest share for each row.
+        """Return a label for each query.
 
         Parameters
         ----------
-        X : ndarray of shape (n_queries, n_features)
-            Not used.
+        X : ndarray of shape (n_queries, 1)
+            Values.
         """
-        answers: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        answers: NDArray[Any] = np.where(X[:, 0] == self.value_, self.label_, "no")
         return answers
 
 
@@ -286,46 +285,79 @@ def _answered(fitted: Any) -> tuple[str, Any]:
 
 
 class _FromSynthetic(KnowledgeTransferClassifier):
-    """A transfer whose synthetic table's noisy counts are clipped to 0..n."""
+    """A transfer whose synthetic table's noisy counts are clipped to 0..n.
+
+    Teachers are trained once for each query rather than once for each path: their votes are a function of the
+    records and of the queries.
+    """
 
     _reach = 0
+    _seen: dict[str, Any]
+
+    def _votes(self, lessons: dict[str, Any], plan: AggregationPlan) -> Any:
+        asked = repr(plan.public.queries.tolist())
+        if asked not in self._seen:
+            self._seen[asked] = super()._votes(lessons, plan)
+        return self._seen[asked]
 
 
 def synthetic_transfer_case(
-    name: str, make: Any, cells: str, claim: ApproxDP, *, n: int, required: Required, **options: Any
+    name: str, cells: str, n: int, *, epsilon: int, required: Required, kind: Any = _FromSynthetic
 ) -> AuditCase:
-    """Return a case of a transfer whose queries are drawn from a synthetic table: tables, votes, and student.
+    """Return a case of a transfer whose query is drawn from a synthetic table: tables and student.
 
     Parameters
     ----------
     name : str
         Name of the case.
-    make : callable
-        Factory of the unfitted learner, given the domain of the column.
     cells : str
-        The categories of the column, a letter each; records are all pairs of a category and a label.
-    claim : ApproxDP
-        The guarantee; its delta is the probability that paths leave out.
+        The categories of the column, a letter each. Records are all pairs of a category and a label.
     n : int
-        Number of records.
+        Number of records, and of teachers.
+    epsilon : int
+        The budget, of Laplace noise.
     required : Required
         Required evidence of the case.
-    **options : object
-        As for `AuditCase`.
+    kind : type, default=_FromSynthetic
+        The class of the learner.
     """
+
+    def make() -> KnowledgeTransferClassifier:
+        model: KnowledgeTransferClassifier = kind(
+            Matching(),
+            Matching(),
+            n_teachers=n,
+            epsilon=epsilon,
+            delta=0,
+            aggregation="lnmax",
+            max_queries=1,
+            domain=[Categories(list(cells))],
+            classes=["no", "yes"],
+            random_state=0,
+        )
+        model._seen = {}  # of one table: each has a learner of its own
+        return model
 
     def table(rows: Rows) -> tuple[Any, Any]:
         X, y = zip(*rows, strict=True)
         return object_array(list(X)).reshape(-1, 1), np.array(y)
 
     def shown(fitted: Any) -> tuple[str, Any]:
-        tables = json.loads(fitted.synthetic_.to_json())["base"]
-        return f"{tables} {fitted.predict_proba([[cells[-1]]]).tolist()}", fitted.synthetic_.to_json()
+        released = fitted.synthetic_.to_json()
+        answer = fitted.predict(object_array([cells[0]]).reshape(1, 1)).tolist()
+        return f"{json.loads(released)['base']} {answer}", released
 
-    domain = [Categories(list(cells))]
-    whole = WholeFit(partial(make, domain=domain), table, shown)
-    universe = [(cell, label) for cell in cells for label in ("no", "yes")]
-    return AuditCase(name, StagedFit(whole), universe, n, claim, required=required, **_OPTIONS | options)
+    return AuditCase(
+        name,
+        StagedFit(WholeFit(make, table, shown)),
+        [(cell, label) for cell in cells for label in ("no", "yes")],
+        n,
+        ApproxDP(epsilon, _LEFT_OUT),
+        ordered=False,
+        part_of=("KnowledgeTransferClassifier",),
+        required=required,
+        **_OPTIONS,
+    )
 
 
 _NO_DICE = FaultyDice(None, at=0, error=AssertionError("fitting an ensemble draws nothing"))
@@ -507,6 +539,8 @@ CASES = (
         epsilon=12,
         required=(Required(11, 0.99), Required(7, 0.35)),
     ),
+    synthetic_transfer_case("transfer_from_synthetic", "a", 2, epsilon=8, required=Required(3, 0.5)),
+    synthetic_transfer_case("transfer_from_two_cells", "ab", 1, epsilon=8, required=Required(4, 0.5)),
     _transfers(
         partial(transfer_case, staged=False),
         "transfer_of_labels",
