@@ -11,7 +11,7 @@ transfer: `KnowledgeTransferClassifier(domain=...)`, whose queries are synthetic
 the synthetic rows alone (`SyntheticDataClassifier`, with boosting and with the student's logistic
 regression), `AdditiveClassifier`, and the same transfer with true public rows.
 
-search: the number of bins of naive Bayes (2, 3, 4, 6, 8 or 16). "synthetic rows": a synthetic table for .3 of
+search: the number of bins of naive Bayes (2, 3, 4, 6, 8 or 16). "synthetic rows": a synthetic table for a tenth of
 epsilon and delta, a grid search over private fits on its rows, which costs nothing more, and one fit with the
 rest; against `PrivateSearchCV` at the same total, and against no search (n_bins="auto").
 
@@ -50,7 +50,7 @@ pandas = peer("pandas")
 DELTA, LABEL = 1e-6, "label"
 EPSILONS = {"transfer": (1.0, 3.0), "search": (1.0, 3.0)}
 GRID = {"n_bins": [2, 3, 4, 6, 8, 16]}
-SHARE = 0.3  # of a search's budget, for the synthetic table
+SHARE = 0.1  # of a search's budget, for the synthetic table
 SLOW = ("Adult",)  # measured with one split, at epsilon 1
 NAMES = {
     "transfer": ("Adult", "flchain", "nassCDS", "Chile", "digits"),

@@ -4,7 +4,8 @@ Six of the eight records take every value of the universe; fewer if a student is
 there are many outcomes, and in the small cases of the quick test suite. The other records are fixed. The
 teacher of a shard with one label votes for that label; otherwise it votes for the label of its greatest
 record (queries above 0) or of its least record. Four teachers are too few for the greatest distances, so not
-all cases attain their claims.
+all cases attain their claims. A transfer without public rows shows its table and the winner of its votes: the
+noisy votes, which cost more, are seen by the student alone.
 """
 
 import json
@@ -539,8 +540,8 @@ CASES = (
         epsilon=12,
         required=(Required(11, 0.99), Required(7, 0.35)),
     ),
-    synthetic_transfer_case("transfer_from_synthetic", "a", 2, epsilon=8, required=Required(3, 0.5)),
-    synthetic_transfer_case("transfer_from_two_cells", "ab", 1, epsilon=8, required=Required(4, 0.5)),
+    synthetic_transfer_case("transfer_from_synthetic", "a", 2, epsilon=8, required=Required(3, 0.91)),
+    synthetic_transfer_case("transfer_from_two_cells", "ab", 1, epsilon=8, required=Required(4, 0.87)),
     _transfers(
         partial(transfer_case, staged=False),
         "transfer_of_labels",
