@@ -191,10 +191,9 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
 
     **Accuracy.** No bound for a general student. `dplearn.theory` has sample sizes for classes of finite
     Vapnik-Chervonenkis dimension.
-    With `domain`, learners on the synthetic rows alone, which spend all of the budget on these, are
-    more accurate on most tables that were measured, by up to 59 points, and take seconds: see the guide. A
-    transfer was more accurate where a network of columns does not hold what the label depends on, and there
-    are thousands of records; an additive model was then as accurate.
+    With `domain`, `SyntheticDataClassifier` is as accurate to within a point, or more accurate by up to 59
+    points, on the tables of `benchmarks/bench_synthetic_uses.py`, and takes seconds; an additive model is as
+    accurate or more. A transfer can gain where a network of columns does not hold what the label depends on.
 
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 5; Papernot and others (2017, 2018). There, if
     only labels are protected, half of the records serve as the public rows. Here all records train teachers
