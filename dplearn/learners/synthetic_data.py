@@ -68,7 +68,13 @@ from dplearn.releases.table_plan import (
     synthetic_table_plan,
 )
 
-__all__ = ["SyntheticDataClassifier", "SyntheticDataPlan", "SyntheticDataRegressor"]
+__all__ = [
+    "SyntheticDataClassifier",
+    "SyntheticDataPlan",
+    "SyntheticDataRegressor",
+    "free_name",
+    "labelled_cells",
+]
 
 _NUMBERS = Floats(smallest=2.0**-64, largest=2.0**64)  # the assumed domain of each undeclared column
 _BLOCK = 1 << 14  # records at once
@@ -151,7 +157,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     ) -> SyntheticDataPlan:
         """Return the plan, given the function from a name to the column of the target."""
         domain = as_product(params.declared, public.n_features, public.names)
-        columns = (*table_columns(domain, params.n_bins), target(_free_name(domain.names)))
+        columns = (*table_columns(domain, params.n_bins), target(free_name(domain.names)))
         layout = checked_layout(columns, len(domain), params.degree, params.max_cells)
         guarantee = replace(params.cost, assumes=(*TABLE, *domain.assumes, assumed))
         table = synthetic_table_plan(guarantee, public.n_samples, layout, reach=params.reach)
@@ -160,12 +166,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
 
     def _summarize(self, table: Table, plan: SyntheticDataPlan) -> NDArray[np.int16]:
         # One replaced record replaces one row of cells.
-        columns, target = plan.layout.columns[:-1], plan.layout.columns[-1]
-        cells = np.empty((len(table.rows), len(columns) + 1), dtype=np.int16, order="F")
-        for here, block in table.rows.X.blocks(_BLOCK):
-            cells[here, :-1] = cells_in(columns, Columns(block))
-        cells[:, -1] = target.of(table.rows.y.astype(np.uint64))
-        return cells
+        return labelled_cells(plan.layout.columns, table.rows)
 
     def _release(self, summary: Any, plan: SyntheticDataPlan, dice: Dice) -> ReleasedTables:
         return released_tables(summary, plan, dice)
@@ -658,7 +659,24 @@ def _check_inner(estimator: Any, is_kind: Callable[[Any], bool], kind: str) -> N
         )
 
 
-def _free_name(names: Sequence[str]) -> str:
+def labelled_cells(columns: Sequence[TableColumn], rows: Examples) -> NDArray[np.int16]:
+    """Return the cells of encoded records, of shape (n, d + 1), the target's last.
+
+    Parameters
+    ----------
+    columns : sequence of TableColumn
+        Public. The d columns, and the target.
+    rows : Examples
+        Private. Codes of each column, and of the target.
+    """
+    cells = np.empty((len(rows), len(columns)), dtype=np.int16, order="F")
+    for here, block in rows.X.blocks(_BLOCK):
+        cells[here, :-1] = cells_in(columns[:-1], Columns(block))
+    cells[:, -1] = columns[-1].of(rows.y.astype(np.uint64))
+    return cells
+
+
+def free_name(names: Sequence[str]) -> str:
     """Return a name for the target that no column has."""
     name = _TARGET
     while name in names:

@@ -35,6 +35,7 @@ LIKE_OTHERS = (
     "search_with_delta",
     "search_over_folds",
     "small_fit_with_learned_schema",
+    "transfer_from_two_cells",
 )
 
 
