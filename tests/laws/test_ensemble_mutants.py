@@ -359,7 +359,9 @@ def test_the_parts_of_a_transfer_show_nearly_all_of_its_claim():
     assert 0.8 < synthetic_excess() <= 1
 
 
-@pytest.mark.parametrize("place", [0, 1], ids=["the table", "the votes"])
+@pytest.mark.parametrize(
+    "place", [pytest.param(0, id="the table", marks=pytest.mark.nightly), pytest.param(1, id="the votes")]
+)
 def test_a_part_at_the_price_of_the_whole_breaks_the_claim(place, monkeypatch):
     """The other part is then free of charge."""
     right = knowledge_transfer.divided
