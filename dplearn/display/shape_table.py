@@ -10,7 +10,7 @@
 ('dose', '0.408', '-0.5 ± 0.2 at 1', '0.5 ± 0.2 at 3')
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from dplearn._writing import cut
 from dplearn.display.shape_cells import LONGEST_NAME, ShownCells, named
 from dplearn.display.template import Table
-from dplearn.learners import ColumnShape
+from dplearn.learners import AdditiveClassifier, ColumnShape
 
 __all__ = ["row_of", "shapes_of"]
 
@@ -31,10 +31,11 @@ def shapes_of(parts: Iterable[Any]) -> list[Table]:
     Parameters
     ----------
     parts : iterable of object
-        Fitted estimators. Only `shapes_`, `classes_` and `interactions_` of additive models are read.
+        Fitted estimators. Only `shapes_`, `classes_` and `interactions_` of additive models are read, and of
+        one of several outputs its `estimators_`.
     """
     tables = []
-    for part in parts:
+    for part, output in _models(parts):
         shapes = getattr(part, "shapes_", [])
         if not shapes or not all(isinstance(shape, ColumnShape) for shape in shapes):
             continue
@@ -46,12 +47,21 @@ def shapes_of(parts: Iterable[Any]) -> list[Table]:
         else:
             of = f"the logit of {cut(str(classes[-1]))}" if len(classes) == 2 else "the margin of each label"
         caption = (
-            f"Effects on {of}, with two standard deviations: the {len(rows)} most important of"
+            f"{output}Effects on {of}, with two standard deviations: the {len(rows)} most important of"
             f" {len(shapes)} columns. The importance is the root mean square effect. Values that few records"
             f" have are left out. {_about_interactions(part)}"
         )
         tables.append(Table(caption, ("column", "importance", "least effect", "greatest effect"), rows))
     return tables
+
+
+def _models(parts: Iterable[Any]) -> Iterator[tuple[Any, str]]:
+    """Yield each model of one output, and the start of its caption."""
+    for part in parts:
+        if isinstance(part, AdditiveClassifier) and isinstance(getattr(part, "classes_", None), list):
+            yield from ((each, f"Output {place}. ") for place, each in enumerate(part.estimators_))
+        else:
+            yield part, ""
 
 
 def _about_interactions(part: Any) -> str:

@@ -127,7 +127,7 @@ class ShapesDisplay:
         NotFittedError
             If `estimator` is not fitted.
         TypeError
-            If `estimator` is not an additive model.
+            If `estimator` is not an additive model, or is one of several outputs.
         """
         if not isinstance(estimator, AdditiveClassifier | AdditiveRegressor):
             raise TypeError(
@@ -136,6 +136,11 @@ class ShapesDisplay:
             )
         check_is_fitted(estimator)
         classes = estimator.classes_ if isinstance(estimator, AdditiveClassifier) else None
+        if isinstance(classes, list):
+            raise TypeError(
+                f"estimator must be a model of one output, got one of {len(classes)}: pass one of its"
+                " estimators_"
+            )
         return cls(estimator.shapes_, classes=classes).plot(axes, most=most, label=label, **line_kw)
 
     def plot(self, axes: Any = None, *, most: int = 12, label: Any = None, **line_kw: Any) -> Self:

@@ -71,6 +71,8 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     can_learn_schema = False
     #: Whether `fit` takes tables in parts; see `dplearn.records.part_sources.source_of`.
     reads_parts = False
+    #: Whether `fit` takes several labels a record, `y` of shape (n_samples, n_outputs).
+    reads_outputs = False
     #: Whether the rows are used with their types, rather than encoded in a declared domain.
     keeps_types = False
 

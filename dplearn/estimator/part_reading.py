@@ -5,13 +5,16 @@ validates a table, and finds what is public: lengths, columns, and the labels wh
 passes read the part again, with the same checks, and end with its summary. No pass makes a draw.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
 from dplearn.estimator.stages import Params, Public, Table
+from dplearn.records.outputs import n_outputs_of, read_outputs
 from dplearn.records.part_types import PartTypes
 from dplearn.records.parts import PartedRecords, Source
 from dplearn.records.reading import check_classes, read_labels
@@ -51,6 +54,7 @@ def read_parts(learner: Any, source: Source, params: Params) -> Table:
     reader = replace(reader, types=first.types)
     for part in parts:
         reader.check(part.types)
+    _check_equal_outputs(part.n_outputs for part in parts)
     lengths = [0 if part is None else part.public.n_samples for part in found]
     for name, value in first.attributes.items():
         setattr(learner, name, value)
@@ -88,6 +92,8 @@ class _Found:
         Whether the learner makes public choices in a fit.
     types : PartTypes
         The names and types of the columns.
+    n_outputs : int
+        The number of labels of a record.
     attributes : dict
         The fitted attributes that reading sets.
     """
@@ -95,6 +101,7 @@ class _Found:
     public: Public
     drew: bool
     types: PartTypes
+    n_outputs: int
     attributes: dict[str, Any]
 
 
@@ -128,7 +135,8 @@ class _Reader:
         reader = _unfitted(self.learner)
         public = reader._read(X, y, self.params).public
         attributes = {name: value for name, value in vars(reader).items() if name.endswith("_in_")}
-        return _Found(replace(public, stream=None), public.stream is not None, PartTypes.of(X), attributes)
+        drew, types = public.stream is not None, PartTypes.of(X)
+        return _Found(replace(public, stream=None), drew, types, n_outputs_of(y), attributes)
 
 
 @dataclass(frozen=True, repr=False)
@@ -167,15 +175,32 @@ def _check_given(learner: Any, y: Any) -> None:
 
 
 def _found_labels(learner: Any, source: Source) -> Any:
-    """Return the labels that occur in the parts, sorted; their set counts as public."""
+    """Return the labels that occur in the parts, sorted, or those of each output; their sets are public."""
 
     def labels(X: Any, y: Any) -> Any:
         n = count_of(X)
         _check_given(learner, y)
-        return read_labels(y, n, None)[0] if n else None
+        if not n:
+            return None
+        return read_outputs(y, n, None).classes if learner.reads_outputs else [read_labels(y, n, None)[0]]
 
     found = [part for part in source.values(lambda _: labels) if part is not None]
-    kinds = {part.dtype.kind for part in found}
+    _check_equal_outputs(map(len, found))
+    sets = [_united(parts) for parts in zip(*found, strict=True)]
+    return sets if len(sets) > 1 else sets[0] if sets else []
+
+
+def _united(parts: Sequence[NDArray[Any]]) -> list[Any]:
+    """Return the labels of all parts, sorted."""
+    kinds = {part.dtype.kind for part in parts}
     if len({"f" if kind in "iuf" else kind for kind in kinds}) > 1:
         raise ValueError("y must hold labels of one type in all parts; classes=[...] declares them")
-    return check_classes(np.unique(np.concatenate(found)).tolist()).tolist() if found else []
+    labels: list[Any] = check_classes(np.unique(np.concatenate(parts)).tolist()).tolist()
+    return labels
+
+
+def _check_equal_outputs(numbers: Iterable[int]) -> None:
+    """Refuse parts whose records have different numbers of labels."""
+    different = sorted(set(numbers))
+    if len(different) > 1:
+        raise ValueError(f"y must have the same number of outputs in all parts, got {different}")

@@ -45,6 +45,7 @@ from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import ZeroConcentrated, event_of
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.shares import concentrated_budget
+from dplearn.records.outputs import joined_outputs, label_columns, read_outputs
 from dplearn.records.parts import PartedRecords
 from dplearn.records.reading import TABLE, labels_assumed, read_features, read_labels
 from dplearn.records.rows import Examples
@@ -366,10 +367,15 @@ def _read(learner: Any, X: Any, y: Any, params: Any) -> Table:
 
 
 def _read_targets(y: Any, n: int, params: Any) -> tuple[Any, NDArray[Any]]:
-    """Return labels and their codes, or for a regression None and the validated numbers."""
+    """Return labels, or a list of those of each output, and their codes; of a regression None and numbers."""
     target = getattr(params, "target", None)
     if target is None:
-        return read_labels(y, n, params.classes)
+        if not getattr(params.learner, "reads_outputs", False):
+            return read_labels(y, n, params.classes)
+        outputs = read_outputs(y, n, params.classes)
+        if outputs.many:
+            return outputs.classes, outputs.codes
+        return outputs.classes[0], outputs.codes[:, 0]
     numbers = read_numbers(y, n)
     target.encode(numbers)  # raises an error for a target outside the range, before the charge
     return None, numbers
@@ -377,6 +383,8 @@ def _read_targets(y: Any, n: int, params: Any) -> tuple[Any, NDArray[Any]]:
 
 def _given_targets(rows: Examples, classes: Any) -> Any:
     """Return the targets as the inner learner reads them."""
+    if isinstance(classes, list):
+        return joined_outputs(label_columns(classes, rows.y))
     return rows.y if classes is None else classes[rows.y]
 
 

@@ -19,6 +19,7 @@ class SeveralOutputsClassifier(PrivateClassifier):
     """
 
     classes_: Any
+    reads_outputs = True
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict labels; costs no privacy.

@@ -18,10 +18,20 @@ from dplearn._validation import check_count
 from dplearn.chance import PublicStream
 from dplearn.domains import Product
 from dplearn.privacy import ApproxDP
+from dplearn.records.outputs import sets_of_outputs
 from dplearn.records.reading import check_given
 from dplearn.records.rows import count_of
 
-__all__ = ["Params", "Public", "PublicOutputs", "Table", "cost_of_fit", "planned_columns", "planned_table"]
+__all__ = [
+    "Params",
+    "Public",
+    "PublicOutputs",
+    "Table",
+    "cost_of_fit",
+    "planned_columns",
+    "planned_outputs",
+    "planned_table",
+]
 
 
 class Params:
@@ -161,6 +171,37 @@ def planned_table(params: Params, n_samples: Any, *, n_features: Any, n_labels: 
     columns = planned_columns(params, n_samples, n_features=n_features)
     labels = n_labels if params.classes is None else len(params.classes)
     return replace(columns, n_labels=check_given("n_labels", labels, source="classes"))
+
+
+def planned_outputs(
+    params: Params, n_samples: Any, *, n_features: Any, n_labels: Any, n_outputs: Any
+) -> Public:
+    """Return the public values of a planned table of records with one or several labels.
+
+    Parameters
+    ----------
+    params : Params
+        As for `planned_table`; `classes` may also be a list of label sets, whose number takes precedence.
+    n_samples, n_features, n_labels : int or None
+        As for `planned_table`.
+    n_outputs : int
+        The number of labels of a record.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `planned_table`; or if there are label sets, but not one for each output.
+    """
+    count = check_count("n_outputs", n_outputs, low=1)
+    sets = None if params.classes is None else sets_of_outputs(params.classes, count)
+    if count == 1:
+        known = params if sets is None else params.given(classes=sets[0])
+        return planned_table(known, n_samples, n_features=n_features, n_labels=n_labels)
+    columns = planned_columns(params, n_samples, n_features=n_features)
+    labels = check_given("n_labels", n_labels if sets is None else max(map(len, sets)), source="classes")
+    return PublicOutputs(
+        columns.n_samples, columns.n_features, labels, classes=sets, n_outputs=count, many=True
+    )
 
 
 def cost_of_fit(estimator: Any, X: Any = None, y: Any = None) -> ApproxDP | None:

@@ -20,17 +20,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
+from sklearn.base import clone
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_number, shown
 from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Floats
 from dplearn.ensembles.native_threads import native_threads
-from dplearn.estimator import PrivateClassifier, PrivateRegressor
+from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
-from dplearn.estimator.stages import Params, Public, Table, planned_columns, planned_table
+from dplearn.estimator.several_outputs import SeveralOutputsClassifier
+from dplearn.estimator.stages import (
+    Params,
+    Public,
+    PublicOutputs,
+    Table,
+    planned_columns,
+    planned_outputs,
+)
 from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_losses import (
     RESIDUAL_BITS,
@@ -40,6 +51,7 @@ from dplearn.learners.additive_losses import (
     SquaredLoss,
 )
 from dplearn.learners.additive_model import AdditiveModel, summed
+from dplearn.learners.additive_outputs import OutputsLoss
 from dplearn.learners.additive_plan import BINS, FINEST, AdditivePlan, Bits, additive_plan
 from dplearn.learners.additive_steps import learn_additive
 from dplearn.learners.bins import declared_columns
@@ -47,14 +59,13 @@ from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
 from dplearn.queries.factories import cost_of, oracle_for
 from dplearn.records.encoded import encoded
+from dplearn.records.outputs import declared_sets, label_columns, read_outputs
 from dplearn.records.reading import (
     TABLE,
     as_product,
-    check_classes,
     declared_classes,
     labels_assumed,
     read_features,
-    read_labels,
 )
 from dplearn.records.rows import Columns
 from dplearn.records.targets import STEPS, TargetRange, read_target
@@ -167,7 +178,7 @@ class _Additive(PrivateEstimator):
                 cells[here, place] = column.of(codes)
         return Examples(cells, table.rows.y)
 
-    def _release(self, summary: Examples, plan: AdditivePlan, dice: Dice) -> AdditiveModel:
+    def _release(self, summary: Examples, plan: AdditivePlan, dice: Dice) -> list[AdditiveModel]:
         oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
         with native_threads(None):  # the matrices are small, and more threads would wait for each other
             return learn_additive(oracle, plan)
@@ -219,12 +230,18 @@ class _Additive(PrivateEstimator):
         return tags
 
 
+def _of_one_output(model: Any) -> bool:
+    return not isinstance(getattr(model, "classes_", None), list)
+
+
 @learns_schema(concentrated=gaussian_noise)
-class AdditiveClassifier(PrivateClassifier, _Additive):
+class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     """Classification by an additive logistic model: a smooth effect of each column, and interactions.
 
     A label has a margin: an intercept plus one effect of each column, its shape, plus one smooth function of
     all columns if `interactions` allows it. The probabilities of the labels are functions of the margins.
+    With several labels a record, `y` of shape (n_samples, n_outputs), a fit learns a model for each output
+    within one budget, more accurate ones than separate fits with shares of it.
 
     Parameters
     ----------
@@ -247,9 +264,10 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         estimates how large this function is, and leaves it out if the estimate is 0. "auto": the model may
         have it if the plan's `resolution` is at least twice its `least_resolution`. True: at any resolution.
         False: the shapes are the whole model. It needs 2 to 256 columns, and is left out with Laplace noise.
-    classes : sequence, optional
-        All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
-        guarantee then assumes that the set of labels is public.
+    classes : sequence, or sequence of sequences, optional
+        All labels that can occur; with several outputs, one set for all or one for each. None: the labels of
+        the schema, or else the labels that occur in `y`; the guarantee then assumes that the set of labels is
+        public.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -258,6 +276,9 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
 
     Attributes
     ----------
+    estimators_ : list of AdditiveClassifier
+        Released. With several outputs, the fitted model of each, with all attributes below; the guarantee of
+        each is that of all together. Then this model has no `shapes_`, `intercept_` and `interactions_`.
     shapes_ : list of ColumnShape
         Released. For each column the main effects of its cells on the margin, with their estimated standard
         deviations. With two classes the margin is near the logit of the second.
@@ -278,8 +299,8 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         Public. The domain of each column.
     schema_ : Product
         Released. The learned domain of a record, if `domain` is "learn".
-    classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted; declared, or assumed to be public.
+    classes_ : ndarray of shape (n_classes,), or list of such
+        Public. The labels, sorted; declared, or assumed to be public. With several outputs, those of each.
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, with its assumptions.
     n_features_in_ : int
@@ -290,6 +311,7 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
     See Also
     --------
     AdditiveRegressor : The same model of a number.
+    PrivateMultiOutputClassifier : Several outputs by any other private classifier.
     StatisticalQueryLogisticRegression : A linear model.
 
     Notes
@@ -318,6 +340,8 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
 
     reads_parts = True
 
+    estimators_: "list[AdditiveClassifier]"
+
     def __init__(
         self,
         *,
@@ -345,6 +369,7 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         *,
         n_features: int | None = None,
         n_labels: int | None = None,
+        n_outputs: int = 1,
         beta: float = 0.05,
     ) -> AdditivePlan:
         """Return the plan of a fit: its guarantee, its queries and its noise. No data is read.
@@ -359,46 +384,93 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         n_features : int, optional
             Number of columns; required unless `domain` determines it.
         n_labels : int, optional
-            Number of labels; required unless `classes` or the schema determines it.
+            Number of labels, of each output; required unless `classes` or the schema determines it.
+        n_outputs : int, default=1
+            Number of labels of a record.
         beta : float, default=0.05
             In (0, 1). It is part of the plan, as in plans of other learners; no other number depends on it.
         """
         params = self._params(self.random_state is not None)
-        public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
+        public = planned_outputs(
+            params, n_samples, n_features=n_features, n_labels=n_labels, n_outputs=n_outputs
+        )
         plan = self._plan(params, public, beta=beta)
         return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
 
     def _params(self, reproducible: bool) -> Params:
         classes = declared_classes(self.classes, self.domain)
         if classes is not None:
-            check_classes(classes)
+            sets = [each.tolist() for each in declared_sets(classes)]
+            classes = sets if len(sets) > 1 else sets[0]
         return Params(**self._values(reproducible), classes=classes)
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
         columns, known = self._columns(X, params)
-        classes, codes = read_labels(y, len(columns), params.classes)
-        return Table(Public(**known, classes=classes), Examples(columns, codes))
+        outputs = read_outputs(y, len(columns), params.classes)
+        if not outputs.many:
+            return Table(Public(**known, classes=outputs.classes[0]), Examples(columns, outputs.codes[:, 0]))
+        public = PublicOutputs(**known, classes=outputs.classes, n_outputs=len(outputs.classes), many=True)
+        return Table(public, Examples(columns, outputs.codes))
 
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
-        if public.n_labels < 2:
+        counts = _label_counts(public)
+        if min(counts) < 2:
             raise ValueError(
-                f"y must have at least 2 classes, got {public.n_labels} class; classes=[...] declares all"
+                f"y must have at least 2 classes, got {min(counts)} class; classes=[...] declares all"
+            )
+        if len(counts) > 1 and params.trust_model == "local":
+            raise ValueError(
+                f"trust_model must be 'central' for several outputs, got 'local' and {len(counts)} outputs"
             )
         return self._additive_plan(
             params,
             public,
-            lambda plan: _label_loss(public.n_labels, plan.order, plan.clear),
+            lambda plan: _loss_of_labels(counts, plan.order, plan.clear),
             labels_assumed(params.classes),
             beta,
         )
 
-    def _publish(self, outcome: AdditiveModel, plan: AdditivePlan) -> None:
+    def _publish(self, outcome: list[AdditiveModel], plan: AdditivePlan) -> None:
         self.classes_ = plan.public.classes
-        self._publish_model(outcome, plan, 1.0, 0.0)
-        self.residual_clip_ = plan.loss.reach / 2.0**RESIDUAL_BITS
+        self.residual_clip_ = plan.loss.parts[0].reach / 2.0**RESIDUAL_BITS
+        if plan.n_outputs == 1:
+            self._publish_model(outcome[0], plan, 1.0, 0.0)
+            return
+        self.guarantee_, self.noise_, self.domain_ = plan.guarantee, plan.noise, plan.domain
+        self.estimators_ = []
+        for model, labels, loss in zip(outcome, self.classes_, plan.loss.parts, strict=True):
+            own = clone(self).set_params(ledger=None, classes=labels.tolist())
+            own.__dict__ |= {name: value for name, value in vars(self).items() if name.endswith("_in_")}
+            one = replace(plan.public, classes=labels, n_outputs=1, many=False)
+            own._publish([model], replace(plan, public=one, loss=loss, n_outputs=1))
+            self.estimators_.append(own)
 
+    def _models(self) -> "list[AdditiveClassifier]":
+        """Return the fitted model of each output."""
+        check_is_fitted(self)
+        return self.estimators_ if isinstance(self.classes_, list) else [self]
+
+    def _margins(self, X: Any) -> list[NDArray[np.float64]]:
+        """Return the margins of rows, of shape (n, k), for each output."""
+        models = self._models()
+        cells = models[0]._cells(X)
+        return [model._sums(cells) for model in models]
+
+    def _label_columns(self, X: Any) -> list[NDArray[Any]]:
+        """Return the predicted labels of each output."""
+        codes = [
+            (sums[:, 0] > 0).astype(np.intp) if sums.shape[1] == 1 else sums.argmax(axis=1)
+            for sums in self._margins(X)
+        ]
+        return label_columns([model.classes_ for model in self._models()], np.column_stack(codes))
+
+    @available_if(_of_one_output)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @ignores_float_errors
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the margin of each class, or with two classes that of the second; costs no privacy.
+
+        A model of several outputs has no such method, as scikit-learn requires one array; its `estimators_`
+        have one each.
 
         Parameters
         ----------
@@ -410,9 +482,9 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two
         """
-        return _squeezed(self._sums(self._cells(X)))
+        return _squeezed(self._margins(X)[0])
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Any:
         """Return the probability of each class; costs no privacy.
 
         Parameters
@@ -422,12 +494,15 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
+        ndarray of shape (n_samples, n_classes), or a list of n_outputs such arrays
         """
-        sums = self._sums(self._cells(X))
-        return _label_loss(len(self.classes_), 2, self.residual_clip_ == 1).probabilities(sums)
+        likely = [
+            _label_loss(len(model.classes_), 2, model.residual_clip_ == 1).probabilities(sums)
+            for model, sums in zip(self._models(), self._margins(X), strict=True)
+        ]
+        return likely if isinstance(self.classes_, list) else likely[0]
 
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of the probabilities of `predict_proba`.
 
         Parameters
@@ -437,27 +512,16 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
+        ndarray of shape (n_samples, n_classes), or a list of n_outputs such arrays
         """
-        return np.asarray(np.log(self.predict_proba(X)))
+        likely = self.predict_proba(X)
+        return [np.log(each) for each in likely] if isinstance(likely, list) else np.log(likely)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict labels; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Entries of `classes_`.
-        """
-        sums = self._sums(self._cells(X))
-        codes = (sums[:, 0] > 0).astype(np.intp) if sums.shape[1] == 1 else sums.argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[codes]
-        return labels
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        several = self.trust_model != "local"
+        tags.classifier_tags.multi_label = tags.target_tags.multi_output = several
+        return tags
 
 
 @learns_schema(concentrated=gaussian_noise)
@@ -619,12 +683,13 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
             beta,
         )
 
-    def _publish(self, outcome: AdditiveModel, plan: AdditivePlan) -> None:
-        loss = outcome.base.loss
+    def _publish(self, outcome: list[AdditiveModel], plan: AdditivePlan) -> None:
+        [model] = outcome
+        loss = model.base.loss
         assert isinstance(loss, SquaredLoss)
         unit = plan.target.half * loss.scale / STEPS
-        self._publish_model(outcome, plan, unit, float(plan.target.decode(loss.centre / STEPS)))
-        self.residual_std_ = unit * outcome.spread
+        self._publish_model(model, plan, unit, float(plan.target.decode(loss.centre / STEPS)))
+        self.residual_std_ = unit * model.spread
         self.target_range_ = (plan.target.low, plan.target.high)
 
     def _released_warnings(self, plan: Any) -> tuple[str, ...]:
@@ -682,6 +747,21 @@ def _label_loss(n_labels: int, order: int, clear: bool) -> LogisticLoss | Softma
     if n_labels > 2:
         return SoftmaxLoss(n_labels, order)
     return LogisticLoss(Fraction(1) if clear else Fraction(1, 2))
+
+
+def _loss_of_labels(counts: Sequence[int], order: int, clear: bool) -> Loss:
+    """Return the loss of one output with a number of labels, or of several outputs."""
+    parts = [_label_loss(count, order, clear) for count in counts]
+    return OutputsLoss(parts, order) if len(parts) > 1 else parts[0]
+
+
+def _label_counts(public: Public) -> list[int]:
+    """Return the number of labels of each output."""
+    if not isinstance(public, PublicOutputs):
+        return [public.n_labels]
+    if public.classes is None:
+        return [public.n_labels] * public.n_outputs
+    return [len(labels) for labels in public.classes]
 
 
 def _checked_interactions(interactions: Any) -> bool | str:

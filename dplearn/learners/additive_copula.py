@@ -17,11 +17,11 @@ from dplearn.learners.additive_losses import Base
 from dplearn.learners.additive_margins import margins_of
 from dplearn.learners.additive_plan import AdditivePlan
 from dplearn.learners.additive_queries import Rows, moment_query, pair_query
-from dplearn.learners.additive_shapes import KEPT, Shape, synthetic_cells
+from dplearn.learners.additive_shapes import KEPT, Shape, across, synthetic_cells
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.queries import Oracle
 
-__all__ = ["Copula", "ask_correlations", "ask_pairs"]
+__all__ = ["Copula", "ask_correlations", "ask_pairs", "of_output"]
 
 Floats64 = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -59,8 +59,10 @@ def ask_correlations(
 ) -> Copula:
     """Query the correlations of normal scores, of columns weighted by the energy of their shapes."""
     orders = [
-        np.arange(column.size) if column.ordered else np.argsort(shape.effects[:, -1], kind="stable")
-        for column, shape in zip(plan.columns, shapes, strict=True)
+        np.arange(column.size)
+        if column.ordered
+        else np.argsort(_main_effects(plan, mass, shape), kind="stable")
+        for column, mass, shape in zip(plan.columns, masses, shapes, strict=True)
     ]
     d = len(masses)
     if not plan.correlated:
@@ -91,16 +93,17 @@ def ask_correlations(
 
 
 def ask_pairs(
-    oracle: Oracle, plan: AdditivePlan, base: Base, shapes: Sequence[Shape], copula: Copula
-) -> Copula:
+    oracle: Oracle, plan: AdditivePlan, base: Base, shapes: Sequence[Sequence[Shape]], copula: Copula
+) -> list[Copula]:
     """Query residuals times products of normal scores, and give interacting columns larger weights.
 
-    Without interactions, residuals are not correlated with products of scores.
+    Without interactions, residuals are not correlated with products of scores. Each output has weights of its
+    own.
     """
     d, k, n = len(copula.scores), plan.loss.n_outputs, plan.public.n_samples
     tables = [score[:, None] for score in copula.scores]
     rows = Rows.of(tables, constant=0.0, length=math.sqrt(d), bits=plan.bits.moments)
-    margins = margins_of([KEPT * shape.effects for shape in shapes], base.margins)
+    margins = margins_of([KEPT * shape.effects for shape in across(shapes)], base.margins)
     query = pair_query(
         rows,
         lambda block: base.loss.residuals(margins(block), block.y),
@@ -110,7 +113,23 @@ def ask_pairs(
     )
     answer = oracle.ask(query, plan.shares.pairs)[0]
     found = answer.means.reshape(k, -1) * rows.width**2
-    variances = answer.noise_variance * rows.width**4 + base.variance[:, None] / n
+    copulas, start = [], 0
+    for output, own in zip(base.outputs, shapes, strict=True):
+        stop = start + len(output.margins)
+        variances = answer.noise_variance * rows.width**4 + output.variance[:, None] / n
+        copulas.append(_paired(of_output(copula, own), own, found[start:stop], variances))
+        start = stop
+    return copulas
+
+
+def of_output(copula: Copula, shapes: Sequence[Shape]) -> Copula:
+    """Return the copula with the weights of columns that the shapes of one output give them."""
+    return replace(copula, weights=np.maximum(_sizes(copula.masses, shapes), _LEAST_WEIGHT))
+
+
+def _paired(copula: Copula, shapes: Sequence[Shape], found: Floats64, variances: Floats64) -> Copula:
+    """Return the copula with weights for the pairs of columns that the residuals of one output show."""
+    d = len(copula.scores)
     far = found**2 > 2 * math.log(found.size + 1) * variances  # more than the greatest of as many noises
     squares, strengths = np.zeros((d, d)), np.zeros((d, d))
     upper = np.triu_indices(d, 1)
@@ -122,6 +141,14 @@ def ask_pairs(
         effects = _sizes(copula.masses, shapes)
         weights = np.maximum(np.maximum(effects, np.sqrt(shares / shares.max())), _LEAST_PAIRED)
     return replace(copula, weights=weights, strengths=strengths + strengths.T)
+
+
+def _main_effects(plan: AdditivePlan, mass: Floats64, shape: Shape) -> Floats64:
+    """Return an effect of each category: on the last margin, or of several outputs their main direction."""
+    if plan.n_outputs == 1:
+        return shape.effects[:, -1]
+    _, _, directions = np.linalg.svd(np.sqrt(mass)[:, None] * shape.effects, full_matrices=False)
+    return np.asarray(shape.effects @ directions[0])
 
 
 def _sizes(masses: Sequence[Floats64], shapes: Sequence[Shape]) -> Floats64:

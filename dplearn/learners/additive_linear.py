@@ -76,8 +76,8 @@ def linear_plan(cost: ApproxDP, n_samples: int, n_numbers: int, n_labels: int) -
     params = Params(
         cost, trust_model="central", n_steps=1, finest=FINEST, levels=_LEVELS, most_columns=n_numbers
     )
-    # One step needs no second moments: on twelve tables of 130 to 1,500 records, declared ranges make columns
-    # similar enough, and the mean row is known much better.
+    # One step needs no second moments: on the tables of `_is_linear`, declared ranges make columns similar
+    # enough, and the mean row is known much better.
     return replace(logistic_plan(params, Public(n_samples, n_numbers, n_labels)), second_moments=False)
 
 

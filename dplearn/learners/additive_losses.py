@@ -27,10 +27,19 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from dplearn.core.simplex import nearest_shares
-from dplearn.queries import Answer, Examples, HistogramQuery, StatisticalQuery, VectorQuery
+from dplearn.queries import Answer, Examples, HistogramQuery, Oracle, StatisticalQuery, VectorQuery
 from dplearn.records.targets import STEPS
 
-__all__ = ["MARGIN_BITS", "RESIDUAL_BITS", "Base", "LogisticLoss", "Loss", "SoftmaxLoss", "SquaredLoss"]
+__all__ = [
+    "MARGIN_BITS",
+    "RESIDUAL_BITS",
+    "Base",
+    "LogisticLoss",
+    "Loss",
+    "SoftmaxLoss",
+    "SquaredLoss",
+    "shortened",
+]
 
 MARGIN_BITS = 12
 RESIDUAL_BITS = 12
@@ -71,6 +80,8 @@ class Base:
         Released. The margins that fit the distribution of the targets.
     unit : float
         Released. The unit of variances of margins.
+    parts : tuple of Base
+        Released. Of several outputs, the base of each; else empty.
     """
 
     loss: "Loss"
@@ -80,6 +91,12 @@ class Base:
     step_curvature: Floats64
     margins: Floats64
     unit: float = 1.0
+    parts: "tuple[Base, ...]" = ()
+
+    @property
+    def outputs(self) -> "tuple[Base, ...]":
+        """The base of each output."""
+        return self.parts or (self,)
 
 
 class Loss(ABC):
@@ -115,6 +132,20 @@ class Loss(ABC):
     @abstractmethod
     def base(self, answer: Answer) -> Base:
         """Return the base, given the answer to the first query."""
+
+    @property
+    def parts(self) -> "tuple[Loss, ...]":
+        """The loss of each output."""
+        return (self,)
+
+    @property
+    def base_move(self) -> int:
+        """The squared Euclidean distance by which a replaced record moves the first answers."""
+        return self.base_query().squared_l2
+
+    def ask_base(self, oracle: Oracle, share: Fraction) -> Base:
+        """Ask the first query, and return the base."""
+        return self.base(oracle.ask(self.base_query(), share)[0])
 
     @abstractmethod
     def targets(self, y: NDArray[Any]) -> Integers:
@@ -263,11 +294,7 @@ class SoftmaxLoss(Loss):
         apart = (y[:, None] == np.arange(self.n_outputs)) * _ONE - parts
         if self._order == 1:
             return np.asarray(apart, dtype=np.int64)  # parts sum to at most _ONE
-        squares = np.maximum(np.einsum("ij,ij->i", apart, apart), 1)
-        # The root of a whole number below 2**52 is exact after rounding down.
-        factors = np.sqrt((self.reach**2 << (2 * _SHORTER)) // squares).astype(np.int64)
-        shorter = apart * np.minimum(factors, 1 << _SHORTER)[:, None]
-        return np.asarray(np.sign(shorter) * (np.abs(shorter) >> _SHORTER))  # rounded towards 0
+        return shortened(apart, self.reach)
 
     def probabilities(self, margins: Floats64) -> Floats64:
         """Return the probability of each label."""
@@ -352,6 +379,23 @@ class SquaredLoss(Loss):
         assert MARGIN_BITS == RESIDUAL_BITS
         scaled = ((y.astype(np.int64) - self.centre) * _ONE + self.scale // 2) // self.scale
         return (scaled[:, None] - margins).clip(-self.reach, self.reach)
+
+
+def shortened(residuals: Integers, reach: int) -> Integers:
+    """Return residuals of Euclidean norm at most `reach`, each a multiple of its own, rounded towards 0.
+
+    Parameters
+    ----------
+    residuals : ndarray of int64 of shape (n, k)
+        Private.
+    reach : int
+        Public, or released; below 2**21.
+    """
+    squares = np.maximum(np.einsum("ij,ij->i", residuals, residuals), 1)
+    # The root of a whole number below 2**52 is exact after rounding down.
+    quotients = np.minimum((reach**2 << (2 * _SHORTER)) // squares, 1 << (2 * _SHORTER))
+    shorter = residuals * np.sqrt(quotients).astype(np.int64)[:, None]
+    return np.asarray(np.sign(shorter) * (np.abs(shorter) >> _SHORTER))
 
 
 def _shares(answer: Answer) -> Floats64:

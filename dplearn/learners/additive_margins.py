@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.learners.additive_cells import grouped
-from dplearn.learners.additive_losses import MARGIN_BITS, Base
+from dplearn.learners.additive_losses import MARGIN_BITS
 from dplearn.learners.additive_queries import Block, Rows
 
-__all__ = ["margins_of", "residuals_of"]
+__all__ = ["margins_of", "margins_of_rows"]
 
 Floats64 = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -45,14 +45,11 @@ def margins_of(
     return margins
 
 
-def residuals_of(base: Base, rows: Rows, weights: Floats64) -> Callable[[Block], Integers]:
-    """Return the residuals of records, given weights of features."""
+def margins_of_rows(rows: Rows, weights: Floats64) -> Callable[[Block], Integers]:
+    """Return the margins of records, given weights of features."""
     tables = zip(rows.tables, rows.slices, strict=True)
     effects = [(table * rows.unit) @ weights[here] for table, here in tables]
-    margins = margins_of(
-        effects, weights[-1] * rows.constant * rows.unit, weights[rows.joint_slice] * rows.unit
-    )
-    return lambda block: base.loss.residuals(margins(block), block.y)
+    return margins_of(effects, weights[-1] * rows.constant * rows.unit, weights[rows.joint_slice] * rows.unit)
 
 
 def _whole(values: Floats64) -> Integers:

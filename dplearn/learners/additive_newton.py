@@ -18,19 +18,20 @@ All of this is post-processing of noisy gradients.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.learners.additive_losses import Base
-from dplearn.learners.additive_margins import residuals_of
+from dplearn.learners.additive_margins import margins_of_rows
+from dplearn.learners.additive_outputs import outputs_query, slices_of
 from dplearn.learners.additive_plan import AdditivePlan
-from dplearn.learners.additive_queries import Rows
+from dplearn.learners.additive_queries import Block, Rows
 from dplearn.learners.additive_shapes import ask_residuals
 from dplearn.queries import Oracle
 
-__all__ = ["Path", "Secant", "newton_steps", "secant"]
+__all__ = ["Path", "Secant", "Start", "newton_steps", "secant"]
 
 Floats64 = NDArray[np.float64]
 
@@ -173,16 +174,33 @@ class Path:
         return (total + moved) / counted, self.variance / counted
 
 
-def newton_steps(
-    oracle: Oracle,
-    plan: AdditivePlan,
-    base: Base,
-    rows: Rows,
-    start: Floats64,
-    priors: Floats64,
-    curvatures: Sequence[Floats64],
-) -> Path:
-    """Take all steps, and return the path.
+@dataclass(frozen=True, eq=False)
+class Start:
+    """The steps of one output before the first one.
+
+    Attributes
+    ----------
+    base : Base
+        Released. The distribution of the targets.
+    rows : Rows
+        Released. The features of records.
+    weights : ndarray of shape (size, k)
+        Released. The first weights, which are the means of the prior.
+    priors : ndarray of shape (size,)
+        Released. Prior variances of the weights.
+    curvatures : sequence of ndarray of shape (size, size)
+        Released. For each margin, a positive definite estimate of the second derivatives.
+    """
+
+    base: Base
+    rows: Rows
+    weights: Floats64
+    priors: Floats64
+    curvatures: Sequence[Floats64]
+
+
+def newton_steps(oracle: Oracle, plan: AdditivePlan, base: Base, starts: Sequence[Start]) -> list[Path]:
+    """Take all steps, those of all outputs together, and return the path of each output.
 
     Let P be the prior variances and H the curvature. Let u be the variance of the noise in one gradient, and
     v that in the mean of all gradients. A step moves the weights by the rate times
@@ -198,42 +216,77 @@ def newton_steps(
     plan : AdditivePlan
         The plan of the fit.
     base : Base
-        Released. The distribution of the targets.
-    rows : Rows
-        Released. The features of records.
-    start : ndarray of shape (size, k)
-        Released. The first weights, which are the means of the prior.
-    priors : ndarray of shape (size,)
-        Released. Prior variances of the weights.
-    curvatures : sequence of ndarray of shape (size, size)
-        Released. For each margin, a positive definite estimate of the second derivatives.
+        Released. The distribution of the targets of all outputs.
+    starts : sequence of Start
+        Released. One for each output.
     """
-    n, weights = plan.public.n_samples, start
-    points: list[Floats64] = []
-    gradients: list[Floats64] = []
-    biases: list[float] = []
-    inverses: list[Floats64] = []
-    ridges: list[Floats64] = []
-    for step in range(plan.n_steps):
-        residuals = residuals_of(base, rows, weights)
-        mean, noise = ask_residuals(oracle, plan, rows, residuals, base.loss.reach, plan.step_share)
-        variance = noise * n**2
-        points.append(weights)
-        gradients.append(mean * n)
-        path = Path(points, gradients, biases, plan.rate, variance)
+    paths = [_Steps(plan, start) for start in starts]
+    for _ in range(plan.n_steps):
+        for path, (mean, noise) in zip(paths, _ask_gradients(oracle, plan, base, paths), strict=True):
+            path.move(mean, noise)
+    return [path.path for path in paths]
+
+
+class _Steps:
+    """The steps of one output so far, and its weights."""
+
+    def __init__(self, plan: AdditivePlan, start: Start):
+        self._plan, self._start = plan, start
+        self.weights, self.rows = start.weights, start.rows
+        self._curvatures = start.curvatures
+        self.path = Path([], [], [], plan.rate, 0.0)
+        self._inverses: list[Floats64] = []
+        self._ridges: list[Floats64] = []
+
+    def move(self, mean: Floats64, noise: float) -> None:
+        """Move the weights, given the mean gradient and the variance of its noise."""
+        plan, start, n = self._plan, self._start, self._plan.public.n_samples
+        variance, step = noise * n**2, len(self.path.points)
+        self.path.points.append(self.weights)
+        self.path.gradients.append(mean * n)
+        self.path = replace(self.path, variance=variance)
         if step:
-            correction = path.secant(curvatures, step)
-            curvatures = correction.applied(curvatures)
-            inverses = correction.inverted(inverses)
+            correction = self.path.secant(self._curvatures, step)
+            self._curvatures = correction.applied(self._curvatures)
+            self._inverses = correction.inverted(self._inverses)
         else:
-            for each in curvatures:
-                noise_ridge = variance * np.linalg.inv(each) / priors
-                ridge = np.diag(1 / priors) + noise_ridge / plan.n_steps
-                ridges.append(ridge)
-                inverses.append(np.linalg.inv(each + ridge + base.loss.caution * noise_ridge))
-        pulled = [ridge @ each for ridge, each in zip(ridges, (weights - start).T, strict=True)]
-        beyond = gradients[-1] - np.stack(pulled, axis=1)
-        moved = [inverse @ each for inverse, each in zip(inverses, beyond.T, strict=True)]
-        weights = weights + plan.rate * np.stack(moved, axis=1)
-        biases.append(plan.rate * variance * sum(float(inverse.trace()) for inverse in inverses))
-    return path
+            for each in self._curvatures:
+                noise_ridge = variance * np.linalg.inv(each) / start.priors
+                ridge = np.diag(1 / start.priors) + noise_ridge / plan.n_steps
+                self._ridges.append(ridge)
+                self._inverses.append(np.linalg.inv(each + ridge + start.base.loss.caution * noise_ridge))
+        apart = (self.weights - start.weights).T
+        pulled = [ridge @ each for ridge, each in zip(self._ridges, apart, strict=True)]
+        beyond = self.path.gradients[-1] - np.stack(pulled, axis=1)
+        moved = [inverse @ each for inverse, each in zip(self._inverses, beyond.T, strict=True)]
+        self.weights = self.weights + plan.rate * np.stack(moved, axis=1)
+        traces = sum(float(inverse.trace()) for inverse in self._inverses)
+        self.path.biases.append(plan.rate * variance * traces)
+
+
+def _ask_gradients(
+    oracle: Oracle, plan: AdditivePlan, base: Base, paths: Sequence[_Steps]
+) -> list[tuple[Floats64, float]]:
+    """Return the noisy mean gradient of each output, of shape (size, k), and the variance of its noise."""
+    margins = [margins_of_rows(path.rows, path.weights) for path in paths]
+    if len(paths) == 1:
+        rows, own = paths[0].rows, margins[0]
+
+        def residuals_of(block: Block) -> NDArray[np.int64]:
+            return base.loss.residuals(own(block), block.y)
+
+        return [ask_residuals(oracle, plan, rows, residuals_of, base.loss.reach, plan.step_share)]
+
+    def residuals(blocks: Sequence[Block]) -> NDArray[np.int64]:
+        found = [each(block) for each, block in zip(margins, blocks, strict=True)]
+        return base.loss.residuals(np.concatenate(found, axis=1), blocks[0].y)
+
+    rows_of = [path.rows for path in paths]
+    sizes = [path.weights.shape[1] for path in paths]
+    query = outputs_query(rows_of, residuals, sizes, reach=base.loss.reach, bits=plan.bits.factors)
+    answer = oracle.ask(query, plan.step_share)[0]
+    ends = slices_of([rows.size * size for rows, size in zip(rows_of, sizes, strict=True)])
+    return [
+        (answer.means[here].reshape(rows.size, size) * rows.width, answer.noise_variance * rows.width**2)
+        for here, rows, size in zip(ends, rows_of, sizes, strict=True)
+    ]

@@ -47,6 +47,8 @@ from dplearn.queries import Examples, StatisticalQuery, VectorQuery
 __all__ = [
     "WEIGHT_BITS",
     "Block",
+    "Residuals",
+    "RowSums",
     "Rows",
     "mass_query",
     "moment_query",
@@ -291,24 +293,58 @@ class Rows:
             sums below are exact in floats.
         n_outputs : int
         """
-        by_code = [np.zeros((n_outputs, size)) for size in self.groups.sizes]
-        joint = np.zeros((self.joint.size if self.joint else 0, n_outputs), dtype=np.int64)
-        constant = np.zeros(n_outputs)
+        sums = RowSums(self, n_outputs)
         for block in self.block(records).parts():
-            columns = np.ascontiguousarray(factors(block).T, dtype=np.float64)
-            constant += columns.sum(axis=1)
-            if self.joint:
-                for here, floats in block.joint_floats():
-                    joint += (floats.T @ columns[:, here].T).astype(np.int64)
-            for sums, codes in zip(by_code, block.codes(self.groups), strict=True):
-                for each, column in zip(sums, columns, strict=True):
-                    each += np.bincount(codes, weights=column, minlength=len(each))
-        by_cell = [self.groups.split([sums[output] for sums in by_code]) for output in range(n_outputs)]
+            sums.add(block, factors(block))
+        return sums.total()
+
+
+class RowSums:
+    """Sums over records of row times factor, of one part of the records after the other.
+
+    Parameters
+    ----------
+    rows : Rows
+        Released.
+    n_outputs : int
+        Public. The number of factors of a record.
+    """
+
+    def __init__(self, rows: Rows, n_outputs: int):
+        self._rows, self._n_outputs = rows, n_outputs
+        self._by_code = [np.zeros((n_outputs, size)) for size in rows.groups.sizes]
+        self._joint = np.zeros((rows.joint.size if rows.joint else 0, n_outputs), dtype=np.int64)
+        self._constant = np.zeros(n_outputs)
+
+    def add(self, block: Block, factors: Integers) -> None:
+        """Add some records.
+
+        Parameters
+        ----------
+        block : Block
+            Private. Few records, of a block of these rows.
+        factors : ndarray of int64 of shape (n, n_outputs)
+            Private. Of magnitude below 2**20, so that the sums are exact in floats.
+        """
+        columns = np.ascontiguousarray(factors.T, dtype=np.float64)
+        self._constant += columns.sum(axis=1)
+        if self._rows.joint:
+            for here, floats in block.joint_floats():
+                self._joint += (floats.T @ columns[:, here].T).astype(np.int64)
+        for sums, codes in zip(self._by_code, block.codes(self._rows.groups), strict=True):
+            for each, column in zip(sums, columns, strict=True):
+                each += np.bincount(codes, weights=column, minlength=len(each))
+
+    def total(self) -> Integers:
+        """Return the sums, of shape (size, n_outputs)."""
+        rows = self._rows
+        by_cell = [rows.groups.split([sums[out] for sums in self._by_code]) for out in range(self._n_outputs)]
         parts = [
             table.T @ np.stack(sums, axis=1).astype(np.int64)
-            for table, *sums in zip(self.tables, *by_cell, strict=True)
+            for table, *sums in zip(rows.tables, *by_cell, strict=True)
         ]
-        return np.concatenate([*parts, joint, self.constant * constant.astype(np.int64)[None, :]])
+        constant = rows.constant * self._constant.astype(np.int64)[None, :]
+        return np.concatenate([*parts, self._joint, constant])
 
 
 def mass_query(rows: Rows) -> StatisticalQuery:

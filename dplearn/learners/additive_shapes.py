@@ -26,7 +26,7 @@ from dplearn.learners.additive_plan import AdditivePlan
 from dplearn.learners.additive_queries import Block, Rows, mass_query, residual_query
 from dplearn.queries import Oracle
 
-__all__ = ["KEPT", "Shape", "ask_masses", "ask_residuals", "ask_shapes", "synthetic_cells"]
+__all__ = ["KEPT", "Shape", "across", "ask_masses", "ask_residuals", "ask_shapes", "synthetic_cells"]
 
 Floats64 = NDArray[np.float64]
 
@@ -95,8 +95,8 @@ def ask_masses(oracle: Oracle, plan: AdditivePlan) -> tuple[list[Floats64], floa
 
 def ask_shapes(
     oracle: Oracle, plan: AdditivePlan, base: Base, masses: Sequence[Floats64], mass_variance: float
-) -> list[Shape]:
-    """Query the sums of centred rows times targets, and return the shape of each column.
+) -> list[list[Shape]]:
+    """Query the sums of centred rows times targets, and return the shapes of each output, one a column.
 
     Parameters
     ----------
@@ -114,10 +114,29 @@ def ask_shapes(
     sums, variance = ask_residuals(
         oracle, plan, rows, lambda block: loss.targets(block.y), loss.target_reach, plan.shares.shapes
     )
+    kept, shapes, start = _usual_factors(rows, masses), [], 0
+    for output in base.outputs:
+        stop = start + len(output.margins)
+        shapes.append(
+            _shapes_of(plan, output, rows, masses, kept, sums[:, start:stop], (variance, mass_variance))
+        )
+        start = stop
+    return shapes
+
+
+def _shapes_of(
+    plan: AdditivePlan,
+    base: Base,
+    rows: Rows,
+    masses: Sequence[Floats64],
+    factors: Sequence[Floats64],
+    sums: Floats64,
+    variances: tuple[float, float],
+) -> list[Shape]:
+    """Return the shape of each column for one output, given the usual factors, the sums and their noise."""
+    variance, mass_variance = variances
     shapes, start = [], 0
-    for column, table, mass, kept in zip(
-        plan.columns, rows.tables, masses, _usual_factors(rows, masses), strict=True
-    ):
+    for column, table, mass, kept in zip(plan.columns, rows.tables, masses, factors, strict=True):
         rows_of_cells, seen = np.asarray(table * rows.unit, dtype=np.float64), mass * kept
         stop = start + table.shape[1]
         # Without effects the sums would be those of the mean target, but for the noise in the masses.
@@ -129,6 +148,25 @@ def ask_shapes(
         )
         shapes.append(replace(shape, effects=shape.effects - mass @ shape.effects))
     return shapes
+
+
+def across(outputs: Sequence[Sequence[Shape]]) -> list[Shape]:
+    """Return the shape of each column with the effects on the margins of all outputs.
+
+    Parameters
+    ----------
+    outputs : sequence of sequences of Shape
+        Released. The shapes of each output, one a column.
+    """
+    if len(outputs) == 1:
+        return list(outputs[0])
+    return [
+        Shape(
+            np.concatenate([each.effects for each in shapes], axis=1),
+            np.mean([each.covariance for each in shapes], axis=0),
+        )
+        for shapes in zip(*outputs, strict=True)
+    ]
 
 
 def ask_residuals(

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.learners.additive_copula import Copula, ask_correlations, ask_pairs
+from dplearn.learners.additive_copula import Copula, ask_correlations, ask_pairs, of_output
 from dplearn.learners.additive_features import (
     feature_rows,
     features_of,
@@ -29,11 +29,11 @@ from dplearn.learners.additive_linear import learn_linear
 from dplearn.learners.additive_losses import RESIDUAL_BITS, Base, SquaredLoss
 from dplearn.learners.additive_margins import margins_of
 from dplearn.learners.additive_model import AdditiveModel
-from dplearn.learners.additive_newton import newton_steps
+from dplearn.learners.additive_newton import Path, Start, newton_steps
 from dplearn.learners.additive_plan import AdditivePlan
 from dplearn.learners.additive_posterior import covariance_of_weights, model_of, posterior_weights
 from dplearn.learners.additive_queries import Block, Rows
-from dplearn.learners.additive_shapes import KEPT, Shape, ask_masses, ask_shapes
+from dplearn.learners.additive_shapes import KEPT, Shape, across, ask_masses, ask_shapes
 from dplearn.queries import Examples, HistogramQuery, Oracle
 
 __all__ = ["learn_additive"]
@@ -49,40 +49,45 @@ _UNCLEAR = 0.05  # noise in a share of records from which on the histogram is ig
 _WIDTH = 1.5  # the clip of the steps, in root mean squares
 
 
-def learn_additive(oracle: Oracle, plan: AdditivePlan) -> AdditiveModel:
-    """Learn an additive model.
+def learn_additive(oracle: Oracle, plan: AdditivePlan) -> list[AdditiveModel]:
+    """Learn an additive model, or one for each of several outputs.
 
     Parameters
     ----------
     oracle : Oracle
-        For `Examples` with cells in X, and codes of labels or targets in y. All of its budget is spent.
+        For `Examples` with cells in X, and codes of labels or targets in y, of shape (n, n_outputs) if there
+        are several outputs. All of its budget is spent.
     plan : AdditivePlan
         The plan of the fit.
 
     Returns
     -------
-    AdditiveModel
+    list of AdditiveModel
+        One for each output.
     """
     if plan.linear:
-        return learn_linear(oracle, plan.columns, plan.logistic, plan.loss)
-    base = plan.loss.base(oracle.ask(plan.loss.base_query(), plan.shares.target)[0])
+        return [learn_linear(oracle, plan.columns, plan.logistic, plan.loss)]
+    base = plan.loss.ask_base(oracle, plan.shares.target)
     masses, variance = ask_masses(oracle, plan)
     shapes = ask_shapes(oracle, plan, base, masses, variance)
     if plan.narrows:
-        base, shapes = _narrowed(oracle, plan, base, shapes)
-    copula = ask_correlations(oracle, plan, masses, shapes)
+        base, shapes[0] = _narrowed(oracle, plan, base, shapes[0])
+    copula = ask_correlations(oracle, plan, masses, across(shapes))
     if plan.paired:
-        copula = ask_pairs(oracle, plan, base, shapes, copula)
-    model = _refined(oracle, plan, base, shapes, copula)
+        copulas = ask_pairs(oracle, plan, base, shapes, copula)
+    else:
+        copulas = [of_output(copula, each) for each in shapes]
+    models = _refined(oracle, plan, base, shapes, copulas)
     if not plan.narrows:
-        return model
+        return models
+    [model] = models
     effects, joint = model.effects, model.joint
     if joint:
         effects = [mine - other for mine, other in zip(effects, joint.effects, strict=True)]
     intercept = model.intercept - joint.constant if joint else model.intercept
     margins = margins_of(effects, intercept, joint.weights if joint else None)
     spread = _ask_spread(oracle, plan, base, margins, joint.features if joint else None)
-    return replace(model, spread=spread)
+    return [replace(model, spread=spread)]
 
 
 def _narrowed(
@@ -126,38 +131,65 @@ def _ask_spread(
 
 
 def _refined(
-    oracle: Oracle, plan: AdditivePlan, base: Base, shapes: Sequence[Shape], copula: Copula
-) -> AdditiveModel:
-    cells = copula.drawn(max(500, min(_SYNTHETIC, _CELLS // len(shapes))))
-    joint = joint_basis(plan, base, copula, cells)
-    energies = (joint.values(cells) ** 2).mean(axis=0) if joint else None
-    features = features_of(plan, base, shapes, copula.masses, joint, energies)
-    rows = rows_of_features(plan, features, cells)
-    synthetic = feature_rows(rows, cells)
-    weights = _start(rows, base, features.starts)
-    seen = _curvatures(plan, base, rows, synthetic)
-    floor = plan.public.n_samples * rows.width**2 * np.eye(rows.size)
-    floored = [each + least * _FLOOR * floor for each, least in zip(seen, base.step_curvature, strict=True)]
-    # Of cells without records a floor would make noise look like effects.
-    lower = [each + least * _LOWER * floor for each, least in zip(seen, base.step_curvature, strict=True)]
-    path = newton_steps(oracle, plan, base, rows, weights, features.priors, floored)
-    lower = path.learned(lower)
-    measured, variance = path.measured(lower)
-    posterior = []
-    for out, curvature in enumerate(lower):
-        mean, priors = posterior_weights(
-            measured[:, out],
-            curvature,
-            weights[:, out],
-            variance,
-            rows.joint_slice,
-            features.priors,
-            float(base.variance[out] / base.curvature[out]),
-        )
-        # The floor is no measurement, and the first sums have shown no more than their posterior covariance.
-        priors = np.where(features.others, features.priors / features.missed, priors)
-        posterior.append((mean, covariance_of_weights(seen[out], priors, variance)))
-    return model_of(rows, base, copula, posterior, features.omitted, synthetic)
+    oracle: Oracle,
+    plan: AdditivePlan,
+    base: Base,
+    shapes: Sequence[Sequence[Shape]],
+    copulas: Sequence[Copula],
+) -> list[AdditiveModel]:
+    """Return the refined model of each output."""
+    cells = copulas[0].drawn(max(500, min(_SYNTHETIC, _CELLS // len(plan.columns))))
+    refined = [
+        _Refinement(plan.of_output(output.loss, base.loss.reach), output, own, copula, cells)
+        for output, own, copula in zip(base.outputs, shapes, copulas, strict=True)
+    ]
+    paths = newton_steps(oracle, plan, base, [each.start for each in refined])
+    return [each.model(path) for each, path in zip(refined, paths, strict=True)]
+
+
+class _Refinement:
+    """The features of the model of one output, and what the steps need."""
+
+    def __init__(
+        self, plan: AdditivePlan, base: Base, shapes: Sequence[Shape], copula: Copula, cells: Integers
+    ):
+        joint = joint_basis(plan, base, copula, cells)
+        energies = (joint.values(cells) ** 2).mean(axis=0) if joint else None
+        self._base, self._copula = base, copula
+        self._features = features_of(plan, base, shapes, copula.masses, joint, energies)
+        rows = rows_of_features(plan, self._features, cells)
+        self._synthetic = feature_rows(rows, cells)
+        weights = _start(rows, base, self._features.starts)
+        self._seen = _curvatures(plan, base, rows, self._synthetic)
+        self._floor = plan.public.n_samples * rows.width**2 * np.eye(rows.size)
+        self.start = Start(base, rows, weights, self._features.priors, self._floored(_FLOOR))
+
+    def _floored(self, share: float) -> list[Floats64]:
+        """Return the curvatures plus a share of the squared norm of a row."""
+        each = zip(self._seen, self._base.step_curvature, strict=True)
+        return [seen + least * share * self._floor for seen, least in each]
+
+    def model(self, path: Path) -> AdditiveModel:
+        """Return the model, given the steps."""
+        base, features, rows, weights = self._base, self._features, self.start.rows, self.start.weights
+        # Of cells without records a floor would make noise look like effects.
+        lower = path.learned(self._floored(_LOWER))
+        measured, variance = path.measured(lower)
+        posterior = []
+        for out, curvature in enumerate(lower):
+            mean, priors = posterior_weights(
+                measured[:, out],
+                curvature,
+                weights[:, out],
+                variance,
+                rows.joint_slice,
+                features.priors,
+                float(base.variance[out] / base.curvature[out]),
+            )
+            # The floor is no measurement; the first sums have shown no more than their posterior covariance.
+            priors = np.where(features.others, features.priors / features.missed, priors)
+            posterior.append((mean, covariance_of_weights(self._seen[out], priors, variance)))
+        return model_of(rows, base, self._copula, posterior, features.omitted, self._synthetic)
 
 
 def _start(rows: Rows, base: Base, starts: Sequence[Floats64]) -> Floats64:

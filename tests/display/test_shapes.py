@@ -269,3 +269,11 @@ def test_constant_columns_can_be_drawn(pyplot, domain, masses):
         display.figure_.canvas.draw()
     low, high = display.axes_[0].get_xlim()
     assert low < high < 1e6
+
+
+def test_a_model_of_several_outputs_is_refused_and_those_of_each_are_drawn():
+    X, y = np.arange(100)[:, None] % 10, np.arange(100) % 2
+    model = AdditiveClassifier(domain=IntegerRange(0, 9), epsilon=10.0).fit(X, np.stack([y, 1 - y], axis=1))
+    with pytest.raises(TypeError, match="one of 2: pass one of its estimators_"):
+        ShapesDisplay.from_estimator(model)
+    assert ShapesDisplay.from_estimator(model.estimators_[1]).axes_ is not None

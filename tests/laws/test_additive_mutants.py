@@ -15,6 +15,7 @@ from dplearn.audit.cases.additive import (
     SIGNS,
     additive_query_case,
     joint_rows,
+    outputs_gradient,
     signed_tables,
     with_far_noise,
 )
@@ -22,9 +23,16 @@ from dplearn.audit.replay import replay_privacy
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, IntegerRange
-from dplearn.learners import additive_queries, additive_shapes, additive_steps
+from dplearn.learners import (
+    additive_newton,
+    additive_outputs,
+    additive_queries,
+    additive_shapes,
+    additive_steps,
+)
 from dplearn.learners.additive_joint import JointFeatures
 from dplearn.learners.additive_losses import LogisticLoss
+from dplearn.learners.additive_outputs import OutputsLoss, outputs_query
 from dplearn.learners.additive_plan import AdditivePlan, Bits
 from dplearn.learners.additive_queries import Rows, mass_query, moment_query, residual_query
 from dplearn.privacy import ApproxDP, BudgetExceededError
@@ -97,6 +105,76 @@ def test_whole_fits_of_numbers_with_noise_for_an_added_record_break_the_claim(mo
     assert excess(case.with_fit(case.fit)) > 1.5
 
 
+def at_the_whole_price(reach):
+    """Return a query whose noise is for the residuals of one label, not for those of all together."""
+    right = additive_outputs.outputs_query
+
+    def query(rows, residuals, sizes, **known):
+        return right(rows, residuals, sizes, **{**known, "reach": reach})
+
+    return query
+
+
+def test_masses_once_and_the_sums_of_each_output_at_the_whole_price_break_the_claim(monkeypatch):
+    pair = (("a", (0, 0)),), (("a", (1, 1)),)
+    shapes = OnePair.of(BY_NAME["additive_outputs_shapes"], pair)
+    step = OnePair.of(BY_NAME["additive_outputs_step"], pair)
+    assert 0.99 < excess(shapes) <= 1
+    assert 0.99 < excess(step) <= 1
+    monkeypatch.setattr(additive_newton, "outputs_query", at_the_whole_price(HALF.reach))
+    assert excess(step.with_fit(step.fit)) > 1.9
+    right = additive_shapes.residual_query
+
+    def query(rows, residuals, *, n_outputs, reach, bits):
+        return right(rows, residuals, n_outputs=n_outputs, reach=reach // n_outputs, bits=bits)
+
+    monkeypatch.setattr(additive_shapes, "residual_query", query)
+    assert excess(shapes.with_fit(shapes.fit)) > 1.9
+
+
+def test_histograms_of_labels_at_the_whole_price_of_their_query_are_refused_by_the_oracle(monkeypatch):
+    def ask_base(loss, oracle, share):
+        asked = [part.base_query() for part in loss.parts]
+        for place, query in enumerate(asked):
+            query._function = lambda records, place=place: records.y[:, place]
+        return loss.joined(
+            [part.base(oracle.ask(query, share)[0]) for part, query in zip(loss.parts, asked, strict=True)]
+        )
+
+    learner = AdditiveClassifier(delta=0, domain=[Categories(["a"])], classes=[0, 1], random_state=0)
+    X, Y = np.array([["a"]] * 4, dtype=object), np.array([[0, 1], [1, 0], [0, 0], [1, 1]])
+    learner.fit(X, Y)
+    monkeypatch.setattr(additive_outputs.OutputsLoss, "ask_base", ask_base)
+    with pytest.raises(BudgetExceededError, match="remaining budget"):
+        learner.fit(X, Y)
+
+
+def test_residuals_of_two_labels_that_are_not_shortened_together_move_sums_too_far():
+    ends = ([0], (0, 0)), ([0], (1, 1))
+    assert 0.7 < share_moved(outputs_gradient(), *ends) <= 1
+    assert share_moved(outputs_gradient(loss_reach=None), *ends) <= 1
+    assert share_moved(outputs_gradient(loss_reach=None, reach=2048), *ends) > 1.4
+
+
+def test_residuals_of_many_labels_that_are_rounded_to_longer_ones_move_sums_too_far(monkeypatch):
+    k = 16
+    loss = OutputsLoss([HALF] * k, reach=2080)  # of each 520 of 4096, just above half a step
+
+    def query():
+        return outputs_query(
+            [signed_tables(4, reach=4)] * k,
+            lambda blocks: loss.residuals(np.zeros((len(blocks[0]), k), dtype=np.int64), blocks[0].y),
+            [1] * k,
+            reach=loss.reach,
+            bits=2,
+        )
+
+    ends = ([0], (0,) * k), ([0], (1,) * k)
+    assert share_moved(query(), *ends) <= 1
+    monkeypatch.setattr(additive_outputs, "_towards_zero", lambda products, _: np.sign(products))
+    assert share_moved(query(), *ends) > 1.5
+
+
 def test_the_shares_of_enumerated_queries_are_those_of_the_plan():
     shares = AdditiveRegressor(delta=0, domain=[Categories(["a", "b"])], target_range=(-1, 1)).plan(1).shares
     claimed = {case.name: case.claim.epsilon / 8 for case in CASES if "_numbers_" in case.name}
@@ -104,6 +182,14 @@ def test_the_shares_of_enumerated_queries_are_those_of_the_plan():
     asked = (shares.target, shares.masses, shares.shapes, shares.steps)
     assert claimed == {f"additive_numbers_{name}": share for name, share in zip(names, asked, strict=True)}
     assert sum(asked) + 2 * shares.spread == 1
+    shares = (
+        AdditiveClassifier(delta=0, domain=[Categories(["a"])], classes=[0, 1]).plan(1, n_outputs=2).shares
+    )
+    claimed = {case.name: case.claim.epsilon / 8 for case in CASES if "_outputs_" in case.name}
+    asked = (shares.target, shares.masses, shares.shapes, shares.steps)
+    names = ("labels", *names[1:])
+    assert claimed == {f"additive_outputs_{name}": share for name, share in zip(names, asked, strict=True)}
+    assert sum(asked) == 1
 
 
 def test_the_reach_of_even_labels_is_too_short_for_targets_beyond_the_share_of_a_rare_one():
@@ -405,12 +491,12 @@ def released(learner):
 def test_landmarks_that_are_records_are_published(monkeypatch):
     right = additive_steps._refined
 
-    def refined(oracle, plan, base, shapes, copula):
+    def refined(oracle, plan, base, shapes, copulas):
         with oracle._account.use() as account:
             cells = account.records.X.astype(np.int64)
-        drawn = copula.drawn
-        object.__setattr__(copula, "drawn", lambda n: np.concatenate([cells, drawn(n)])[:n])
-        return right(oracle, plan, base, shapes, copula)
+        drawn = copulas[0].drawn
+        object.__setattr__(copulas[0], "drawn", lambda n: np.concatenate([cells, drawn(n)])[:n])
+        return right(oracle, plan, base, shapes, copulas)
 
     settings = {"interactions": True, "epsilon": 1000}
     assert twins(**settings)[0].interactions_.features.size > 2

@@ -19,7 +19,7 @@ from dplearn import (
     PrivacyLedger,
 )
 from dplearn.chance import SeededDice
-from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Schema
+from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Learn, Schema
 
 SETTINGS = [{}, {"delta": 0.0}, {"trust_model": "local"}]
 AGES = IntegerRange(0, 40)
@@ -487,3 +487,130 @@ def test_a_range_beyond_floats_is_refused_before_the_charge():
         with pytest.raises(ValueError, match="magnitudes up to 1e"):
             kind(target_range=(-1.7e308, 1.7e308), ledger=ledger).fit(np.zeros((9, 1)), np.zeros(9))
     assert ledger.history() == []
+
+
+def several(n=6000, seed=0):
+    """Three labels: of two labels, of three, and rare."""
+    X, margins, rng = made(n, seed)
+    ages = X[:, 2].astype(float) + rng.normal(0, 6, n)
+    Y = np.empty((n, 3), dtype=object)
+    Y[:, 0] = np.where(rng.random(n) < 1 / (1 + np.exp(-margins)), "yes", "no")
+    Y[:, 1] = np.digitize(ages, [13, 27])
+    Y[:, 2] = (rng.random(n) < np.where(X[:, 1] == "b", 0.3, 0.02)).astype(int)
+    return X, Y
+
+
+SETS = [["no", "yes"], [0, 1, 2], [0, 1]]
+
+
+@pytest.mark.parametrize("settings", [{"epsilon": 5.0}, {"epsilon": 30.0, "delta": 0.0}], ids=str)
+def test_several_outputs_are_learned_by_one_fit(settings):
+    X, Y = several()
+    model = classifier(domain=DOMAIN, classes=SETS, **settings).fit(X, Y)
+    assert model.guarantee_.epsilon == settings["epsilon"]
+    assert [each.tolist() for each in model.classes_] == SETS
+    predicted = model.predict(X)
+    assert predicted.shape == Y.shape
+    shares = (predicted == Y).mean(axis=0)
+    most = [np.unique(column.astype(str), return_counts=True)[1].max() / len(Y) for column in Y.T]
+    assert (shares[:2] > np.array(most[:2]) + 0.08).all()
+    assert model.score(X, Y) == np.mean((predicted == Y).all(axis=1))
+    likely = model.predict_proba(X)
+    assert [each.shape[1] for each in likely] == [2, 3, 2]
+    assert all(each.sum(axis=1) == pytest.approx(1) for each in likely)
+    assert [np.log(each).tolist() for each in likely] == [
+        each.tolist() for each in model.predict_log_proba(X)
+    ]
+    assert roc_auc_score(Y[:, 2].astype(int), likely[2][:, 1]) > 0.7
+    assert not hasattr(model, "decision_function")
+    assert not hasattr(model, "shapes_")
+
+
+def test_each_output_has_a_fitted_model_of_its_own():
+    X, Y = several(1000)
+    model = classifier(domain=DOMAIN, classes=SETS, epsilon=10.0).fit(X, Y)
+    assert [each.classes_.tolist() for each in model.estimators_] == SETS
+    for place, each in enumerate(model.estimators_):
+        assert each.guarantee_ == model.guarantee_
+        assert each.n_features_in_ == 3
+        assert each.ledger is None
+        assert (each.predict(X) == model.predict(X)[:, place]).all()
+        assert (each.predict_proba(X) == model.predict_proba(X)[place]).all()
+        assert each.shapes_[0].masses.tolist() == model.estimators_[0].shapes_[0].masses.tolist()
+    assert pickle.loads(pickle.dumps(model)).predict(X[:5]).tolist() == model.predict(X[:5]).tolist()
+
+
+def test_one_column_of_labels_is_one_output():
+    X, Y = several(500)
+    one = classifier(domain=DOMAIN, classes=["no", "yes"]).fit(X, Y[:, 0])
+    two = classifier(domain=DOMAIN, classes=[["no", "yes"]]).fit(X, Y[:, 0])
+    assert one.intercept_ == two.intercept_
+    assert two.classes_.tolist() == ["no", "yes"]
+
+
+def test_the_plan_of_several_outputs_is_that_of_the_fit():
+    X, Y = several(1000)
+    ledger = PrivacyLedger(1, 1e-6)
+    model = AdditiveClassifier(domain=DOMAIN, classes=SETS, ledger=ledger).fit(X, Y)
+    plan = AdditiveClassifier(domain=DOMAIN, classes=SETS).plan(1000, n_outputs=3)
+    assert plan.guarantee == model.guarantee_
+    assert ledger.spent().epsilon == 1
+    assert len(ledger.history()) == 1
+    one = AdditiveClassifier(domain=DOMAIN, classes=[0, 1]).plan(1000)
+    many = AdditiveClassifier(domain=DOMAIN, classes=[0, 1]).plan(1000, n_outputs=4)
+    assert many.resolution == pytest.approx(one.resolution / 2, rel=0.01)
+    assert many.deviation == pytest.approx(2 * one.deviation, rel=0.01)
+    assert many.n_needed > 1.9 * one.n_needed
+    assert many.shares == one.shares
+    given = AdditiveClassifier().plan(1000, n_features=3, n_labels=2, n_outputs=4)
+    assert given.n_outputs == 4
+
+
+def test_outputs_of_a_table_in_parts_and_of_a_learned_schema():
+    X, Y = several(900)
+    parts = [slice(0, 400), slice(400, 400), slice(400, 900)]
+    for domain in (DOMAIN, Learn(["numbers", "categories", "numbers"])):
+        known = {"domain": domain, "epsilon": 10.0, "random_state": 0}
+        whole = AdditiveClassifier(**known).fit(X, Y)
+        cut = AdditiveClassifier(**known).fit([X[here] for here in parts], [Y[here] for here in parts])
+        assert [each.tolist() for each in whole.classes_] == SETS
+        assert [each.tolist() for each in cut.classes_] == SETS
+        for one, other in zip(whole.estimators_, cut.estimators_, strict=True):
+            assert one.shapes_[0].effects.tolist() == other.shapes_[0].effects.tolist()
+    assert hasattr(whole, "schema_")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"classes": SETS[:2]}, "a label set for each of 3 outputs, got 2"),
+        ({"classes": [["no", "yes"], [0, 1], [0, 1]]}, "not among the declared classes"),
+        ({"trust_model": "local"}, "trust_model must be 'central' for several outputs"),
+        ({"classes": [["no", "yes"], [0, 1, 2], [0]]}, "not among the declared classes"),
+    ],
+)
+def test_outputs_that_cannot_be_fitted_are_refused_before_a_charge(change, words):
+    X, Y = several(200)
+    ledger = PrivacyLedger(1, 1e-6)
+    parameters = {"domain": DOMAIN, "classes": SETS, "ledger": ledger} | change
+    with pytest.raises(ValueError, match=words):
+        AdditiveClassifier(**parameters).fit(X, Y)
+    assert ledger.history() == []
+
+
+@pytest.mark.parametrize("classes", [None, [[0, 1], [0, 1]], [0, 1]])
+def test_parts_with_other_numbers_of_outputs_are_refused_before_a_charge(classes):
+    X, ledger = np.arange(40.0).reshape(20, 2), PrivacyLedger(1, 1e-6)
+    Y = np.tile([[0, 1], [1, 0]], (10, 1))
+    learner = AdditiveClassifier(domain=Grid(0, 40), classes=classes, ledger=ledger)
+    with pytest.raises(ValueError, match="outputs"):
+        learner.fit([X[:10], X[10:]], [Y[:10], Y[10:, 0]])
+    assert ledger.history() == []
+
+
+def test_other_outputs_change_no_fit_of_one_output_by_much():
+    """Residuals that are shortened together distort no output where noise is small."""
+    X, Y = several(6000)
+    alone = classifier(domain=DOMAIN, classes=["no", "yes"]).fit(X, Y[:, 0])
+    joint = classifier(domain=DOMAIN, classes=SETS).fit(X, Y).estimators_[0]
+    assert np.corrcoef(alone.decision_function(X), joint.decision_function(X))[0, 1] > 0.98

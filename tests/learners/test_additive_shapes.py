@@ -122,7 +122,7 @@ def test_noise_in_masses_is_no_effect_of_a_cell_without_records():
         base = plan.loss.base(oracle.ask(plan.loss.base_query(), plan.shares.target)[0])
         masses, variance = ask_masses(oracle, plan)
         assert (masses[0][2:] > 0).any()
-        (shape,) = ask_shapes(oracle, plan, base, masses, variance)
+        ((shape,),) = ask_shapes(oracle, plan, base, masses, variance)
         scale = np.sqrt(np.diag(shape.covariance))[2:]
         assert (np.abs(shape.effects[2:, 0]) < 2.5 * scale).all()
 

@@ -43,7 +43,7 @@ def test_all_of_the_budget_is_spent_in_the_planned_queries(settings, numbers):
     oracle = oracle_for(
         plan.noise, Examples(X, y), privacy=plan.guarantee, dice=SeededDice(0), stream=PublicStream(0)
     )
-    model = learn_additive(oracle, plan)
+    (model,) = learn_additive(oracle, plan)
     assert oracle.left == 0
     assert len(oracle.rounds) == plan.n_queries
     assert [effects.shape for effects in model.effects] == [(21, 1)] * 2
@@ -92,7 +92,7 @@ def test_the_last_spread_is_that_of_all_margins(monkeypatch):
     )
     records = Examples(X, y)
     oracle = CentralOracle(records, privacy=plan.guarantee, dice=SeededDice(0))
-    model = learn_additive(oracle, plan)
+    (model,) = learn_additive(oracle, plan)
     margins, features = asked[-1][3:]
     found = margins(Rows([], 0, 1, 1.0, joint=features).block(records)) / 2**MARGIN_BITS
     expected = summed(model.intercept, model.effects, X) + model.joint.margins(X)

@@ -17,7 +17,7 @@ these fits keeps the share of its query. For one record the noise in the spread 
 a fit ignores the answer; histograms are enumerated elsewhere.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -33,9 +33,10 @@ from dplearn.domains import Categories, Floats
 from dplearn.learners.additive import AdditiveClassifier, AdditiveRegressor
 from dplearn.learners.additive_joint import JointBasis
 from dplearn.learners.additive_losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+from dplearn.learners.additive_outputs import OutputsLoss, outputs_query
 from dplearn.learners.additive_plan import Bits
+from dplearn.learners.additive_queries import Block, mass_query, moment_query, residual_query
 from dplearn.learners.additive_queries import Rows as Tables
-from dplearn.learners.additive_queries import mass_query, moment_query, residual_query
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, Examples, StatisticalQuery
 from dplearn.records.targets import STEPS
@@ -120,12 +121,17 @@ def _split(rows: Rows) -> tuple[Any, Any]:
 
 
 def _shown(fitted: Any) -> tuple[str, Any]:
+    models = getattr(fitted, "estimators_", None)
+    return (_text(fitted) if models is None else " and ".join(map(_text, models))), fitted
+
+
+def _text(model: Any) -> str:
     shapes = [
         (np.round(shape.effects, 4), np.round(shape.deviations, 4), np.round(shape.masses, 4))
-        for shape in fitted.shapes_
+        for shape in model.shapes_
     ]
-    spread = getattr(fitted, "residual_std_", 0.0)
-    return str((shapes, np.round(fitted.intercept_, 4), round(spread, 4))), fitted
+    spread = getattr(model, "residual_std_", 0.0)
+    return str((shapes, np.round(model.intercept_, 4), round(spread, 4)))
 
 
 def signed_tables(*numbers: int, constant: int = 0, reach: int = 1, order: int = 2) -> Tables:
@@ -139,6 +145,7 @@ def additive_query_case(
     universe: Any,
     *learners: str,
     n: int = 1,
+    outputs: int = 1,
     local: bool = False,
     required: Required = NOTHING_REQUIRED,
 ) -> AuditCase:
@@ -151,11 +158,11 @@ def additive_query_case(
     query : callable
         Returns the query.
     universe : sequence of tuples of int
-        Records: cells, then the code of the label or of the target.
+        Records: cells, then the codes of the labels or of the target.
     *learners : str
         The classes that ask such a query.
-    n : int, default=1
-        Number of records.
+    n, outputs : int, default=1
+        Numbers of records, and of labels of a record.
     local : bool, default=False
         Whether records report.
     required : Required
@@ -165,7 +172,8 @@ def additive_query_case(
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         table = np.array(rows)
-        records = Examples(table[:, :-1].astype(np.int16), table[:, -1])
+        targets = table[:, -outputs:]
+        records = Examples(table[:, :-outputs].astype(np.int16), targets if outputs > 1 else targets[:, 0])
         oracle: Any = (
             local_oracle(records, claim, dice) if local else CentralOracle(records, privacy=claim, dice=dice)
         )
@@ -268,6 +276,25 @@ def _moments() -> StatisticalQuery:
     return moment_query(Tables(tables, 0, 1, 1.0))
 
 
+def outputs_gradient(loss_reach: int | None = 2048, reach: int | None = None) -> StatisticalQuery:
+    """Ask for the gradients of two labels in rows of their own, of residuals that are shortened together.
+
+    Parameters
+    ----------
+    loss_reach : int, optional
+        The norm to which residuals are shortened; None: they are not.
+    reach : int, optional
+        The norm that noise is for; None: that of the residuals.
+    """
+    loss = OutputsLoss([_HALF, _HALF], reach=loss_reach)
+    rows = [signed_tables(1, 0, -1), Tables([np.zeros((3, 0), dtype=np.int64)], 1, 1, 1.0)]
+
+    def residuals(blocks: Sequence[Block]) -> Any:
+        return loss.residuals(np.zeros((len(blocks[0]), 2), dtype=np.int64), blocks[0].y)
+
+    return outputs_query(rows, residuals, [1, 1], reach=reach or loss.reach, bits=2)
+
+
 def _target() -> StatisticalQuery:
     """Ask for the means of target and square."""
     return SquaredLoss(bits=0).base_query()
@@ -275,6 +302,8 @@ def _target() -> StatisticalQuery:
 
 #: Cells of one column and one of two labels.
 SIGNS = tuple((cell, label) for cell in range(3) for label in range(2))
+#: Cells of one column and two labels of two.
+OUTPUTS = tuple((cell, one, other) for cell in (0, 2) for one in range(2) for other in range(2))
 #: Cells of two columns and one of two labels.
 PAIRS = tuple((one, other, label) for one in range(2) for other in range(2) for label in range(2))
 _TARGETS = tuple((cell, target) for cell in (0, 2) for target in (-STEPS, 0, STEPS))
@@ -303,6 +332,14 @@ CASES: tuple[AuditCase, ...] = (
     ),
     additive_query_case("additive_gradient", _gradient, SIGNS, _CLASSIFIER, required=Required(5, 0.999)),
     additive_query_case("additive_joint", _joint_gradient, PAIRS, _CLASSIFIER, required=Required(3, 0.999)),
+    additive_query_case(
+        "additive_outputs",
+        outputs_gradient,
+        OUTPUTS,
+        _CLASSIFIER,
+        outputs=2,
+        required=Required(4, 0.57),
+    ),
     additive_query_case(
         "additive_three_labels", _labels_of_three, _THREE, _CLASSIFIER, required=Required(3, 0.499)
     ),
@@ -380,19 +417,29 @@ def with_far_noise(fit: Fit) -> Fit:
 
 
 class _OneNoise:
-    """Dice with noise in one query; the answers to all others are at their ends, in turn high and low."""
+    """Dice with noise in some draws; all other answers are at their ends, in turn high and low.
 
-    def __init__(self, dice: Any, query: int):
-        self._dice, self._left = dice, query
+    The draws are the one of index `first` and `more` after it; of these, noise is in the numbers at the
+    places `moved`, or in all.
+    """
+
+    def __init__(self, dice: Any, first: int, more: int = 0, moved: Sequence[int] | None = None):
+        self._dice, self._left, self._more, self._moved = dice, first, more, moved
 
     def __getattr__(self, primitive: str) -> Any:
         return getattr(self._dice, primitive)
 
     def discrete_laplace(self, ratio: Fraction, low: Any, high: Any, size: int) -> Any:
         self._left -= 1
-        if self._left == -1:
+        far = np.where(np.arange(size) % 2 == 0, high, low)
+        if not -2 - self._more < self._left < 0:
+            return far
+        if self._moved is None:
             return self._dice.discrete_laplace(ratio, low, high, size=size)
-        return np.where(np.arange(size) % 2 == 0, high, low)
+        places = list(self._moved)
+        ends = (np.broadcast_to(end, size)[places] for end in (low, high))
+        far[places] = self._dice.discrete_laplace(ratio, *ends, size=len(places))
+        return far
 
 
 def _one_query(name: str, query: int, share: Fraction, tightness: float) -> AuditCase:
@@ -403,16 +450,33 @@ def _one_query(name: str, query: int, share: Fraction, tightness: float) -> Audi
     )
     records = [(cell, number) for cell in ("a", "b") for number in target]
     whole = additive_case(name, model, 1, records, bits=replace(_COARSEST, factors=0), bins=2)
+    return _with_one_noise(whole, share, tightness, first=query)
+
+
+def _one_query_of_outputs(
+    name: str, share: Fraction, tightness: float, *, cells: str = "a", **noise: Any
+) -> AuditCase:
+    """Return a case of whole fits of two labels, of which one query has noise."""
+    model = AdditiveClassifier(
+        epsilon=8, delta=0, domain=[Categories(list(cells))], classes=[0, 1], random_state=0
+    )
+    records = [(cell, (one, other)) for cell in cells for one in range(2) for other in range(2)]
+    whole = additive_case(name, model, 1, records, bits=_COARSEST, moves=4)
+    return _with_one_noise(whole, share, tightness, **noise)
+
+
+def _with_one_noise(whole: AuditCase, share: Fraction, tightness: float, **noise: Any) -> AuditCase:
+    """Return the case with noise in one query, which has a share of the budget."""
 
     def fit(rows: Rows, dice: Dice) -> Any:
-        one: Any = _OneNoise(dice, query)
+        one: Any = _OneNoise(dice, **noise)
         return whole.fit(rows, one)
 
     return replace(
         whole.with_fit(fit),
-        claim=ApproxDP(epsilon * share),
+        claim=ApproxDP(whole.claim.epsilon * share),
         verifies=(),
-        part_of=(_REGRESSOR,),
+        part_of=whole.verifies,
         required=Required(2, tightness),
     )
 
@@ -428,15 +492,32 @@ CASES += tuple(
     )
 )
 
+#: The same of two labels, whose histograms are two draws of one query. The noise in the shapes is in the
+#: numbers of the first cell, that in the step in those of the constants: in a column of one cell, records
+#: move no others.
+CASES += (
+    _one_query_of_outputs("additive_outputs_labels", Fraction(2, 100), 0.999, first=0, more=1),
+    _one_query_of_outputs("additive_outputs_masses", Fraction(10, 100), 0.81, cells="ab", first=2),
+    _one_query_of_outputs(
+        "additive_outputs_shapes", Fraction(32, 100), 0.999, cells="ab", first=3, moved=(0, 1)
+    ),
+    _one_query_of_outputs("additive_outputs_step", Fraction(56, 100), 0.999, first=4, moved=(1, 3)),
+)
 
-def _replay(name: str, kind: str, n_labels: int, *, steps: int | None = 3, **settings: Any) -> AuditCase:
+
+def _replay(
+    name: str, kind: str, n_labels: int, outputs: int = 1, *, steps: int | None = 3, **settings: Any
+) -> AuditCase:
     n = 100 if kind == "local" else 4
     if not n_labels:
         regressor = AdditiveRegressor(domain=_MIXED, target_range=(-1, 1), random_state=0, **settings)
         case = additive_case(name, regressor, n, _NUMBERS, steps=steps, bins=24, moves=1 << 22)
         return case.with_fit(with_far_noise(case.fit))
-    records = [(*record[:-1], record[-1] % n_labels) for record in _RECORDS]
-    classes = list(range(n_labels))
+    records: list[Any] = [(*record[:-1], record[-1] % n_labels) for record in _RECORDS]
+    classes: list[Any] = list(range(n_labels))
+    if outputs > 1:
+        records = [(*record[:-1], (record[-1], int(record[-1] == 1))) for record in records]
+        classes = [classes, [0, 1]]
     classifier = AdditiveClassifier(domain=_MIXED, classes=classes, random_state=0, **settings)
     case = additive_case(name, classifier, n, records, steps=steps, bins=24, moves=1 << 22)
     return case.with_fit(with_far_noise(case.fit))
@@ -462,4 +543,17 @@ ADDITIVE_REPLAYS = (
         for kind, n_labels in (("gaussian", 2), ("gaussian", 0), ("local", 2))
     )
     + (_replay("additive_linear", "gaussian", 3, steps=None, **_SETTINGS["gaussian"]),)
+)
+#: Fits of two outputs, of three labels and of two.
+ADDITIVE_REPLAYS += (
+    _replay("additive_outputs_laplace", "laplace", 3, outputs=2, **_SETTINGS["laplace"]),
+    _replay(
+        "additive_outputs_gaussian_joint",
+        "gaussian",
+        3,
+        outputs=2,
+        interactions=True,
+        epsilon=1000,
+        **_SETTINGS["gaussian"],
+    ),
 )

@@ -1,0 +1,227 @@
+"""Additive models of several labels of a record: their losses, and the sums for all of them in one query.
+
+Each label has a loss, features and margins of its own. One record has a residual of each label, and these are
+queried together: a vector of all residuals has a norm that differs less from record to record than one
+residual does, and it is much below the sum of the bounds on each. So the whole vector is shortened to about
+its root mean square norm, which costs little, and noise is calibrated to that norm.
+
+>>> import numpy as np
+>>> from dplearn.learners.additive_losses import LogisticLoss
+>>> loss = OutputsLoss([LogisticLoss(Fraction(1, 2))] * 4)
+>>> loss.n_outputs, loss.reach  # of residuals of norm at most 1/2
+(4, 4096)
+>>> margins, y = np.zeros((1, 4), int), np.array([[0, 1, 1, 0]])
+>>> (loss.residuals(margins, y) / 2**RESIDUAL_BITS).tolist()
+[[-0.5, 0.5, 0.5, -0.5]]
+>>> shorter = OutputsLoss(loss.parts, reach=2048)
+>>> (shorter.residuals(margins, y) / 2**RESIDUAL_BITS).tolist()
+[[-0.25, 0.25, 0.25, -0.25]]
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.learners.additive_losses import RESIDUAL_BITS, Base, Loss, shortened
+from dplearn.learners.additive_queries import WEIGHT_BITS, Block, Rows, RowSums, residual_norm
+from dplearn.queries import Answer, Examples, HistogramQuery, Oracle, StatisticalQuery, VectorQuery
+
+__all__ = ["OutputsLoss", "outputs_query", "slices_of"]
+
+Integers = NDArray[np.int64]
+
+# The squared norm to which the residuals of all labels are shortened: for the steps, and for the targets of
+# the first sums. It is so many times the sum of the released variances of the labels, times 1 plus so many
+# times one over the root of the number of labels: of few labels, norms vary more.
+_OF_STEPS, _OF_TARGETS = 0.3, 0.8
+_VARIED = 1.0
+
+
+class OutputsLoss(Loss):
+    """The losses of several labels of a record, whose residuals are shortened together.
+
+    Parameters
+    ----------
+    parts : sequence of LogisticLoss or SoftmaxLoss
+        Public, or released. The loss of each label.
+    order : {1, 2}, default=2
+        Public. The order of the norm of residuals. Of order 1, residuals are not shortened together.
+    reach, target_reach : int, optional
+        Public, or released. The greatest norms of the residuals of all labels, and of the targets. None, or
+        more than the norm of the greatest ones of each: that norm.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Loss],
+        order: int = 2,
+        reach: int | None = None,
+        target_reach: int | None = None,
+    ):
+        self._parts, self._order = tuple(parts), order
+        self.n_outputs = sum(part.n_outputs for part in parts)
+        self.slices = slices_of([part.n_outputs for part in parts])
+        self._whole = _norm([part.reach for part in parts], order)
+        self._whole_target = _norm([part.target_reach for part in parts], order)
+        self.reach = min(self._whole, reach or self._whole)
+        self.target_reach = min(self._whole_target, target_reach or self._whole_target)
+        self.most_target_reach = _norm([part.most_target_reach for part in parts], order)
+
+    @property
+    def parts(self) -> tuple[Loss, ...]:
+        """The loss of each label."""
+        return self._parts
+
+    @property
+    def base_move(self) -> int:
+        """The squared Euclidean distance by which a replaced record moves the first answers."""
+        return sum(part.base_move for part in self.parts)
+
+    def ask_base(self, oracle: Oracle, share: Fraction) -> Base:
+        """Ask for the histograms of all labels, in equal shares, and return the base of all."""
+        asked = [_histogram(place, part) for place, part in enumerate(self.parts)]
+        answers = oracle.ask(asked, share)
+        return self.joined([part.base(answer) for part, answer in zip(self.parts, answers, strict=True)])
+
+    def joined(self, bases: Sequence[Base]) -> Base:
+        """Return the base of all labels, given that of each."""
+        reaches: list[int | None] = [None, None]
+        if self._order == 2:
+            variance = float(sum(base.variance.sum() for base in bases))
+            varied = variance * (1 + _VARIED / math.sqrt(len(bases)))
+            reaches = [
+                max(1, math.ceil(math.sqrt(times * varied) * (1 << RESIDUAL_BITS)))
+                for times in (_OF_STEPS, _OF_TARGETS)
+            ]
+        loss = OutputsLoss([base.loss for base in bases], self._order, *reaches)
+        names = ("targets", "curvature", "variance", "step_curvature", "margins")
+        values: dict[str, Any] = {name: np.concatenate([getattr(base, name) for base in bases]) for name in names}
+        return Base(loss=loss, **values, parts=tuple(bases))
+
+    def base_query(self) -> StatisticalQuery:
+        """Refuse: each label has a query of its own."""
+        raise NotImplementedError
+
+    def base(self, answer: Answer) -> Base:
+        """Refuse: each label has an answer of its own."""
+        raise NotImplementedError
+
+    def targets(self, y: NDArray[Any]) -> Integers:
+        """Return the targets of all labels, shortened together.
+
+        Parameters
+        ----------
+        y : ndarray of int of shape (n, n_labels)
+            Private. The code of each label.
+        """
+        found = [part.targets(codes) for part, codes in zip(self.parts, y.T, strict=True)]
+        return self._kept(np.concatenate(found, axis=1), self.target_reach, self._whole_target)
+
+    def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
+        """Return the residuals of all labels, shortened together.
+
+        Parameters
+        ----------
+        margins : ndarray of int64 of shape (n, n_outputs)
+            Private. In units of 2**-MARGIN_BITS.
+        y : ndarray of int of shape (n, n_labels)
+            Private. The code of each label.
+        """
+        each = zip(self.parts, self.slices, y.T, strict=True)
+        found = [part.residuals(margins[:, here], codes) for part, here, codes in each]
+        return self._kept(np.concatenate(found, axis=1), self.reach, self._whole)
+
+    @staticmethod
+    def _kept(residuals: Integers, reach: int, whole: int) -> Integers:
+        return residuals if reach == whole else shortened(residuals, reach)
+
+
+def outputs_query(
+    rows: Sequence[Rows],
+    residuals: Callable[[Sequence[Block]], Integers],
+    sizes: Sequence[int],
+    *,
+    reach: int,
+    bits: int,
+) -> StatisticalQuery:
+    """Return the query for the sums of residual times shortened row, of labels with rows of their own.
+
+    Parameters
+    ----------
+    rows : sequence of Rows
+        Released. The rows of each label, all shortened to the same integer norm, of the same order.
+    residuals : callable
+        From blocks of the same records, one for the rows of each label, to integers of shape (n, sum of
+        sizes), in units of 2**-RESIDUAL_BITS, with norm at most `reach`.
+    sizes : sequence of int
+        Public. The number of residuals of each label.
+    reach : int
+        Public, or released.
+    bits : int
+        Public. The product of residual and shortening factor is rounded towards 0 to multiples of 2**-bits.
+
+    Notes
+    -----
+    Let r_j be the residuals of label j, a_j its row and f_j <= 1 the shortening factor, so that f_j |a_j| is
+    at most the norm R of shortened rows. The numbers p_j nearest to f_j r_j towards 0 are no longer than it:
+    |p_j| |a_j| <= |r_j| R. The squares of these over all labels sum to at most R^2 sum_j |r_j|^2 <= (reach
+    R)^2, and in norms of order 1 the numbers themselves to at most reach R.
+    """
+    first = rows[0]
+    assert all((each.reach, each.order) == (first.reach, first.order) for each in rows)
+    shift, ends = RESIDUAL_BITS + WEIGHT_BITS - bits, slices_of(sizes)
+
+    def factors(blocks: Sequence[Block]) -> list[Integers]:
+        given = residuals(blocks)
+        products = [given[:, here] * block.weights[:, None] for here, block in zip(ends, blocks, strict=True)]
+        return [_towards_zero(product, shift) for product in products]
+
+    def total(records: Examples) -> Integers:
+        sums = [RowSums(each, size) for each, size in zip(rows, sizes, strict=True)]
+        for blocks in zip(*(each.block(records).parts() for each in rows), strict=True):
+            for found, block, given in zip(sums, blocks, factors(blocks), strict=True):
+                found.add(block, given)
+        return np.concatenate([found.total().ravel() for found in sums])
+
+    def each(records: Examples) -> Integers:
+        blocks = [one.block(records) for one in rows]
+        products = [
+            (one.of_block(block)[:, :, None] * given[:, None, :]).reshape(len(records), -1)
+            for one, block, given in zip(rows, blocks, factors(blocks), strict=True)
+        ]
+        return np.concatenate(products, axis=1)
+
+    norm = residual_norm(reach, first.reach, bits)
+    return VectorQuery(
+        each,
+        size=sum(one.size * size for one, size in zip(rows, sizes, strict=True)),
+        norm=norm,
+        unit=Fraction(1, first.reach << bits),
+        total=total,
+        l1=2 * norm if first.order == 1 else None,
+    )
+
+
+def slices_of(sizes: Sequence[int]) -> list[slice]:
+    """Return consecutive places of the given numbers."""
+    ends = np.cumsum([0, *sizes]).tolist()
+    return [slice(start, end) for start, end in pairwise(ends)]
+
+
+def _towards_zero(products: Integers, shift: int) -> Integers:
+    """Return products / 2**shift, rounded towards 0."""
+    return np.asarray(np.sign(products) * (np.abs(products) >> shift))
+
+
+def _histogram(place: int, part: Loss) -> StatisticalQuery:
+    return HistogramQuery(lambda records: records.y[:, place], categories=max(2, part.n_outputs))
+
+
+def _norm(reaches: Sequence[int], order: int) -> int:
+    """Return a bound on the norm of numbers of the given magnitudes."""
+    return sum(reaches) if order == 1 else math.isqrt(sum(each**2 for each in reaches) - 1) + 1
