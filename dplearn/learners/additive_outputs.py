@@ -99,9 +99,15 @@ class OutputsLoss(Loss):
                 for times in (_OF_STEPS, _OF_TARGETS)
             ]
         loss = OutputsLoss([base.loss for base in bases], self._order, *reaches)
-        names = ("targets", "curvature", "variance", "step_curvature", "margins")
-        values: dict[str, Any] = {name: np.concatenate([getattr(base, name) for base in bases]) for name in names}
-        return Base(loss=loss, **values, parts=tuple(bases))
+        return Base(
+            loss,
+            targets=np.concatenate([base.targets for base in bases]),
+            curvature=np.concatenate([base.curvature for base in bases]),
+            variance=np.concatenate([base.variance for base in bases]),
+            step_curvature=np.concatenate([base.step_curvature for base in bases]),
+            margins=np.concatenate([base.margins for base in bases]),
+            parts=tuple(bases),
+        )
 
     def base_query(self) -> StatisticalQuery:
         """Refuse: each label has a query of its own."""

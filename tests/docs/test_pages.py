@@ -108,8 +108,10 @@ def test_getting_started_shows_what_it_says():
 
 def test_additive_shows_what_it_says():
     lines, scope = run("additive")
-    (score,), (likely,), (fit,), (linear,), (covered,), (spread,), first, second = lines[:8]
-    (starts,), (effects,), (intercept,), (strength,), (corners,), (glass,), (titles,), *plans = lines[8:]
+    (score,), (likely,), shape, (name, resolution) = lines[:4]
+    (fit,), (linear,), (covered,), (spread,), first, second = lines[4:10]
+    (starts,), (effects,), (intercept,), (strength,), (corners,), (glass,), (titles,), *plans = lines[10:]
+    assert (shape, name, resolution) == (((2, 2), 2), "worst radius", 12.9)
     assert score > 0.8
     assert np.allclose(likely.sum(axis=1), 1, atol=0.02)
     assert 0.82 < fit < 0.87
