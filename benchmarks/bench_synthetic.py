@@ -43,8 +43,8 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from dplearn.chance import PublicStream
 from dplearn.domains import Categories, Schema
 from dplearn.releases import SyntheticTable
-from dplearn.releases.synthetic_table import as_table, values_of
 from dplearn.releases.table_columns import table_columns
+from dplearn.releases.table_values import TableTypes, as_table, values_of
 
 pandas = peer("pandas")
 
@@ -184,7 +184,7 @@ def theirs(method: str, epsilon: float, train: Any, python: str) -> tuple[Any, f
             raise RuntimeError((named or lines or ["no message"])[-1][:90])
         cells = pandas.read_csv(f"{folder}/synthetic.csv")[names].to_numpy()
     stream = PublicStream(int(public_generator().integers(1 << 30)), "values of cells")
-    return as_table(names, values_of(COLUMNS, cells, stream), "pandas"), json.loads(
+    return as_table(COLUMNS, values_of(COLUMNS, cells, stream), TableTypes()), json.loads(
         done.stdout.splitlines()[-1]
     )["seconds"]
 

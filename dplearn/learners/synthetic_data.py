@@ -57,7 +57,7 @@ from dplearn.records.reading import (
 )
 from dplearn.records.rows import Columns, Examples
 from dplearn.records.targets import STEPS, TargetRange, read_target
-from dplearn.releases.synthetic_table import SyntheticTable, as_table, cells_in, values_of
+from dplearn.releases.synthetic_table import SyntheticTable
 from dplearn.releases.table_columns import MOST_BINS, TableColumn, table_column, table_columns
 from dplearn.releases.table_network import ReleasedTables, released_tables
 from dplearn.releases.table_plan import (
@@ -67,6 +67,8 @@ from dplearn.releases.table_plan import (
     checked_layout,
     synthetic_table_plan,
 )
+from dplearn.releases.table_stages import cells_in
+from dplearn.releases.table_values import TableTypes, as_table, values_of
 
 __all__ = ["SyntheticDataClassifier", "SyntheticDataPlan", "SyntheticDataRegressor"]
 
@@ -173,7 +175,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     def _publish_table(self, tables: ReleasedTables, plan: SyntheticDataPlan) -> None:
         """Set the attributes that classifiers and regressors share, except for the estimator."""
         self.guarantee_, self.domain_ = plan.guarantee, plan.domain
-        self.synthetic_ = SyntheticTable.of(tables, plan, kind=self._kind, n_bins=self.n_bins)
+        self.synthetic_ = SyntheticTable.of(tables, plan, types=self._types, n_bins=self.n_bins)
 
     def _train(self, given: Any, own: Any, rows: Any, y: NDArray[Any], seed: int) -> None:
         """Set the estimator that is fitted to synthetic records; if it fails, these are kept.
@@ -212,9 +214,9 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         return self.estimator_
 
     @property
-    def _kind(self) -> str:
+    def _types(self) -> TableTypes:
         """The kind of table that the estimator is given."""
-        return "pandas" if hasattr(self, "feature_names_in_") else "array"
+        return TableTypes("pandas" if hasattr(self, "feature_names_in_") else "array")
 
     @property
     def _features(self) -> tuple[TableColumn, ...]:
@@ -235,7 +237,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
             rare = np.repeat(np.arange(len(counts)), (least - counts).clip(0))
             cells = np.concatenate([cells, tables.model.draw(len(rare), stream, target=rare)])
         *values, target = values_of(columns, cells, stream)
-        rows = as_table(columns[:-1], values, self._kind)
+        rows = as_table(columns[:-1], values, self._types)
         return rows, cells[:, -1], target, stream.seeds(1)[0]
 
     def _rows(self, X: Any) -> Any:
@@ -244,7 +246,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         X = read_features(self, X, domain=self.domain_, reset=False)
         codes = self.domain_.nearest(X)
         values = [column.decoded(each) for column, each in zip(self._features, codes, strict=True)]
-        return as_table(self._features, values, self._kind)
+        return as_table(self._features, values, self._types)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -30,7 +30,7 @@ from dplearn.releases.part_reading import read_parts
 from dplearn.releases.quantiles import _Quantiles
 from dplearn.releases.stable_counts import _StableCounts
 from dplearn.releases.stages import Release
-from dplearn.releases.synthetic_table import TableStages
+from dplearn.releases.table_stages import TableStages
 from tests.laws.conftest import OnePair
 from tests.laws.test_enumeration import ONE_PAIR
 

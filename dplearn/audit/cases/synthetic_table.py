@@ -26,9 +26,9 @@ from dplearn.domains.cells import object_array
 from dplearn.learners.synthetic_data import SyntheticDataClassifier
 from dplearn.privacy import ApproxDP
 from dplearn.releases.part_reading import read_parts
-from dplearn.releases.synthetic_table import TableStages
 from dplearn.releases.table_columns import table_columns
 from dplearn.releases.table_plan import TableLayout, checked_layout
+from dplearn.releases.table_stages import TableStages
 
 __all__ = ["CASES", "SYNTHETIC_REPLAYS", "StagedTable", "same_tables", "synthetic_case"]
 
