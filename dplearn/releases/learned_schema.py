@@ -67,6 +67,10 @@ _MOST_CODES = 2048  # of a one-hot encoded record, unless more columns need more
 _LEAST_TAIL, _MOST_TAIL, _TAILS = 5, 250, 1000  # of the records beyond either end of a range, in thousandths
 _MOST_COUNT = 4  # lists of categories need this many times the threshold
 _STEPS = 8  # a range consists of 8 to 18 steps, each a power of two
+_UNLISTED = (
+    "delta is 0: categories are not listed, and are gaps in synthetic records; take delta above 0, or declare"
+    " domain=Schema(...)"
+)
 _OTHER: tuple[Hashable, ...] = ()  # the key of cells that no list of categories contains
 _BITS = 100  # of the square root of a budget
 
@@ -144,8 +148,11 @@ class LearnedSchemaPlan(ReleasePlan):
             return kinds
         if self.tail is None and self.columns.of_numbers:
             texts.append("numbers have no learned range, and are told apart by their powers of two")
-        if self.threshold is None and self.columns.of_categories and self.guarantee.delta:
-            texts.append("categories are not listed, and are hashed")
+        unlisted = self.threshold is None and bool(self.columns.of_categories)
+        if unlisted and self.guarantee.delta:
+            texts.append(f"categories are not listed, and are {'gaps' if self.detail.drawn else 'hashed'}")
+        if unlisted and self.detail.drawn and not self.guarantee.delta:
+            kinds += (_UNLISTED,)
         return kinds + tuple(
             f"n_samples is {self.n_samples}: with epsilon {float(self.guarantee.epsilon):.3g} for the schema,"
             f" {text}; {self.n_needed} records are enough for a schema of all {len(self.columns)} columns;"
