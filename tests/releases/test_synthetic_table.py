@@ -182,7 +182,7 @@ def test_the_ledger_is_charged_once_before_the_draws():
 
 
 BAD = {
-    "no domain": ({"domain": None}, FRAME, TypeError, "domain must be 'learn', Learn),
+    "no domain": ({"domain": None}, FRAME, TypeError, "domain must be 'learn', Learn"),
     "no bounds": (
         {"domain": Schema({"age": Floats(), "works": SCHEMA.columns["works"]})},
         FRAME,
