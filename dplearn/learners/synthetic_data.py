@@ -93,6 +93,8 @@ class SyntheticDataPlan(SyntheticTablePlan):
         "gaussian", or "laplace" without delta.
     rounds : int
         The number of selections, after each of which one table of the network is measured.
+    degree : int
+        The most columns that one column depends on, the label included: as given, or lowered.
     selection_epsilon : float
         The epsilon of each selection.
     base_deviation, network_deviation : float
@@ -288,6 +290,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         numbers, in bins between powers of two.
     degree : int, default=2
         The most columns that a column depends on, the label included. With 1, all depend on the label alone.
+        A greater one than 2 is lowered as for `SyntheticTable`.
     n_bins : int, default=16
         The most bins of a column of integers or of a grid, from 2 to 16,384; `Floats` have bins between
         powers of two, whatever it is.

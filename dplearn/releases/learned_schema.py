@@ -143,7 +143,7 @@ class LearnedSchemaPlan(ReleasePlan):
     def warnings(self) -> tuple[str, ...]:
         """Warnings if no types show the kinds, or if there are too few records for ranges or for lists."""
         texts: list[str] = []
-        kinds = (self.columns.note,) if self.columns.note else ()
+        kinds: tuple[str, ...] = (self.columns.note,) if self.columns.note else ()
         if not self.curated:
             return kinds
         if self.tail is None and self.columns.of_numbers:
