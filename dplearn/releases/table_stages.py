@@ -126,6 +126,7 @@ class TableStages(Release[SyntheticTablePlan, ReleasedTable]):
     types: TableTypes = TableTypes()
     takes = "frame"
     set_by_reading = ("types",)
+    stacklevel = 4  # `fit` is wrapped
 
     def __init__(
         self,
@@ -217,6 +218,7 @@ class LearnedTableStages(Release[Any, ReleasedTable]):
     kinds: ColumnKinds
     takes = "frame"
     set_by_reading = ("types", "kinds")
+    stacklevel = 4
 
     def __init__(
         self,

@@ -229,8 +229,9 @@ def test_samples_have_at_least_one_record(table, m):
 
 
 def test_few_records_warn_of_their_noise():
-    with pytest.warns(UserWarning, match="n_samples is 30: the noise of a count"):
+    with pytest.warns(UserWarning, match="n_samples is 30: the noise of a count") as caught:
         fitted(FRAME.iloc[:30])
+    assert caught[0].filename == __file__
 
 
 def test_a_degree_of_any_size_is_that_of_all_columns():
