@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,13 @@ from dplearn.privacy import ApproxDP
 from dplearn.records.part_sources import source_of, table_in_memory
 from dplearn.records.parts import PartedRecords, Source
 from dplearn.records.rows import Columns
-from dplearn.releases.learned_schema import NUMBERS, ConcentratedPart, SchemaDetail, SchemaStages
-from dplearn.releases.learned_schema import LearnedSchemaPlan as SchemaPlan
+from dplearn.releases.learned_schema import (
+    NUMBERS,
+    ConcentratedPart,
+    LearnedSchemaPlan,
+    SchemaDetail,
+    SchemaStages,
+)
 from dplearn.releases.schema_fits import SchemaFitPlan, schema_fit_plan
 from dplearn.releases.stages import Release, Released
 from dplearn.releases.table_columns import TableColumn, table_column, table_columns
@@ -37,7 +43,6 @@ _ASSUMES = (
     " privately",
 )
 _POINTS = (1 << 20) + 1  # of learned ranges: synthetic numbers are not seen to lie on a grid
-_FEWEST_LISTED = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,9 +314,8 @@ class LearnedTableStages(Release[Any, ReleasedTable]):
             kind = self.kinds.kinds[self._names.index(self.choices.target)]
             unranged = table_column("", self.numbers, self.choices.n_bins).size
             of_numbers = max(self.choices.n_bins + 1, unranged)
-            sizes = {"booleans": 4, "categories": int(most**0.5)}
-            most //= max(1, sizes.get(kind, of_numbers))
-        return SchemaDetail(_POINTS, max(_FEWEST_LISTED, most - 2), drawn=True)
+            most //= {"booleans": 4, "categories": isqrt(most)}.get(kind, of_numbers)
+        return SchemaDetail(_POINTS, max(1, most - 2), drawn=True)  # missing and other cells have one each
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -340,7 +344,7 @@ class _TableFit:
     def concentrated(self, plan: SyntheticTablePlan) -> bool:
         return plan.noise == "gaussian"
 
-    def assumes(self, schema: SchemaPlan, inner: SyntheticTablePlan) -> tuple[str, ...]:  # noqa: ARG002
+    def assumes(self, schema: LearnedSchemaPlan, inner: SyntheticTablePlan) -> tuple[str, ...]:  # noqa: ARG002
         return _ASSUMES
 
 
