@@ -72,9 +72,9 @@ from dplearn.records.reading import (
 from dplearn.records.rows import Examples, count_of
 from dplearn.records.tables import check_values, plain, rows_of, sliceable
 from dplearn.releases.learned_schema import LearnedSchema
-from dplearn.releases.synthetic_table import as_table
 from dplearn.releases.table_network import released_tables
 from dplearn.releases.table_plan import TableLayout, synthetic_table_plan
+from dplearn.releases.table_values import TableTypes, as_table
 
 __all__ = ["KnowledgeTransferClassifier"]
 
@@ -330,7 +330,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             raise ValueError(
                 "X_public must be None where domain is given: the queries are drawn from it then"
             )
-        queries = made_up_queries(self._layout(params, public), self._kind, public.apart("made up"))
+        queries = made_up_queries(self._layout(params, public), self._types, public.apart("made up"))
         estimator = self._standard(queries) if params.estimator is None else params.estimator
         check_teachable(estimator)
         student = self._standard_student(queries) if params.student is None else params.student
@@ -341,9 +341,9 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return public
 
     @property
-    def _kind(self) -> str:
+    def _types(self) -> TableTypes:
         """The kind of table that teachers and student are given with `domain`."""
-        return "pandas" if hasattr(self, "feature_names_in_") else "array"
+        return TableTypes("pandas" if hasattr(self, "feature_names_in_") else "array")
 
     def _layout(self, params: Params, public: Public) -> TableLayout:
         domain = as_product(params.declared, public.n_features, public.names)
@@ -384,13 +384,13 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         self, summary: Any, plan: SyntheticTransferPlan, dice: Dice
     ) -> SyntheticAnswers:
         # The prices of both releases were fixed before the first; the queries are drawn by public chance.
-        layout, kind = plan.table.layout, self._kind
+        layout, types = plan.table.layout, self._types
         to_cells = partial(labelled_cells, layout.columns)
-        to_rows = partial(decoded, layout.columns[:-1], plan.public.classes, kind)
+        to_rows = partial(decoded, layout.columns[:-1], plan.public.classes, types)
         parted = isinstance(summary, PartedRecords)
         tables = released_tables(summary.then(to_cells) if parted else to_cells(summary), plan.table, dice)
         stream = plan.public.apart("synthetic rows")
-        queries = drawn_queries(tables, layout, plan.max_queries, kind, stream)
+        queries = drawn_queries(tables, layout, plan.max_queries, types, stream)
         asked: Any = replace(plan, public=replace(plan.public, queries=queries))
         rows = summary.then(to_rows) if parted else to_rows(summary)
         return SyntheticAnswers(tables, queries, self._answers(rows, asked, dice))
@@ -406,7 +406,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         public, queries, answers, more = plan.public, plan.public.queries, outcome, {}
         if isinstance(plan, SyntheticTransferPlan):
             queries, answers = outcome.queries, outcome.answers
-            table = released_table(outcome.tables, plan.table, self._kind)
+            table = released_table(outcome.tables, plan.table, self._types)
             domain = Product([column.domain for column in table.columns_[:-1]], public.names)
             more = {"synthetic_": table, "domain_": domain}
         seeded = Seeded(public.student).clone(public.apart("student's seed").seeds(1)[0])
@@ -576,7 +576,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         features = self.synthetic_.columns_[:-1]
         codes = domain.nearest(read_features(self, X, domain=domain, reset=False))
         values = [column.decoded(each) for column, each in zip(features, codes, strict=True)]
-        return as_table(features, values, self._kind)
+        return as_table(features, values, self._types)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -57,7 +57,7 @@ from dplearn.records.reading import (
 )
 from dplearn.records.rows import Columns, Examples
 from dplearn.records.targets import STEPS, TargetRange, read_target
-from dplearn.releases.synthetic_table import SyntheticTable, as_table, cells_in, values_of
+from dplearn.releases.synthetic_table import SyntheticTable
 from dplearn.releases.table_columns import MOST_BINS, TableColumn, table_column, table_columns
 from dplearn.releases.table_network import ReleasedTables, released_tables
 from dplearn.releases.table_plan import (
@@ -67,6 +67,8 @@ from dplearn.releases.table_plan import (
     checked_layout,
     synthetic_table_plan,
 )
+from dplearn.releases.table_stages import cells_in
+from dplearn.releases.table_values import TableTypes, as_table, values_of
 
 __all__ = [
     "SyntheticDataClassifier",
@@ -97,6 +99,8 @@ class SyntheticDataPlan(SyntheticTablePlan):
         "gaussian", or "laplace" without delta.
     rounds : int
         The number of selections, after each of which one table of the network is measured.
+    degree : int
+        The most columns that one column depends on, the label included: as given, or lowered.
     selection_epsilon : float
         The epsilon of each selection.
     base_deviation, network_deviation : float
@@ -174,7 +178,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     def _publish_table(self, tables: ReleasedTables, plan: SyntheticDataPlan) -> None:
         """Set the attributes that classifiers and regressors share, except for the estimator."""
         self.guarantee_, self.domain_ = plan.guarantee, plan.domain
-        self.synthetic_ = SyntheticTable.of(tables, plan, kind=self._kind, n_bins=self.n_bins)
+        self.synthetic_ = SyntheticTable.of(tables, plan, types=self._types, n_bins=self.n_bins)
 
     def _train(self, given: Any, own: Any, rows: Any, y: NDArray[Any], seed: int) -> None:
         """Set the estimator that is fitted to synthetic records; if it fails, these are kept.
@@ -213,9 +217,9 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         return self.estimator_
 
     @property
-    def _kind(self) -> str:
+    def _types(self) -> TableTypes:
         """The kind of table that the estimator is given."""
-        return "pandas" if hasattr(self, "feature_names_in_") else "array"
+        return TableTypes("pandas" if hasattr(self, "feature_names_in_") else "array")
 
     @property
     def _features(self) -> tuple[TableColumn, ...]:
@@ -236,7 +240,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
             rare = np.repeat(np.arange(len(counts)), (least - counts).clip(0))
             cells = np.concatenate([cells, tables.model.draw(len(rare), stream, target=rare)])
         *values, target = values_of(columns, cells, stream)
-        rows = as_table(columns[:-1], values, self._kind)
+        rows = as_table(columns[:-1], values, self._types)
         return rows, cells[:, -1], target, stream.seeds(1)[0]
 
     def _rows(self, X: Any) -> Any:
@@ -245,7 +249,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         X = read_features(self, X, domain=self.domain_, reset=False)
         codes = self.domain_.nearest(X)
         values = [column.decoded(each) for column, each in zip(self._features, codes, strict=True)]
-        return as_table(self._features, values, self._kind)
+        return as_table(self._features, values, self._types)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -287,6 +291,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         numbers, in bins between powers of two.
     degree : int, default=2
         The most columns that a column depends on, the label included. With 1, all depend on the label alone.
+        A greater one than 2 is lowered as for `SyntheticTable`.
     n_bins : int, default=16
         The most bins of a column of integers or of a grid, from 2 to 16,384; `Floats` have bins between
         powers of two, whatever it is.

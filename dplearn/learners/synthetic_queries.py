@@ -4,7 +4,7 @@
 >>> layout = query_layout(Product([IntegerRange(0, 9)], names=["age"]), ["no", "yes"])
 >>> [column.name for column in layout.columns], layout.target
 (['age', 'target'], 1)
->>> rows = made_up_queries(layout, "array", PublicStream(0))
+>>> rows = made_up_queries(layout, TableTypes("array"), PublicStream(0))
 >>> rows.shape, int(rows.min()), int(rows.max())
 ((64, 1), 0, 9)
 """
@@ -23,10 +23,11 @@ from dplearn.learners.ensembles import AggregationPlan
 from dplearn.learners.synthetic_data import free_name
 from dplearn.privacy import ApproxDP
 from dplearn.records.rows import Examples
-from dplearn.releases.synthetic_table import SyntheticTable, SyntheticTablePlan, as_table, values_of
+from dplearn.releases.synthetic_table import SyntheticTable, SyntheticTablePlan
 from dplearn.releases.table_columns import MOST_BINS, TableColumn, table_column, table_columns
 from dplearn.releases.table_network import ReleasedTables
 from dplearn.releases.table_plan import TableLayout, checked_layout
+from dplearn.releases.table_values import TableTypes, as_table, values_of
 
 __all__ = [
     "SyntheticAnswers",
@@ -107,23 +108,25 @@ def query_layout(domain: Product, labels: Sequence[Any]) -> TableLayout:
     return checked_layout(columns, len(domain), _DEGREE, _MAX_CELLS)
 
 
-def made_up_queries(layout: TableLayout, kind: str, stream: PublicStream) -> Any:
+def made_up_queries(layout: TableLayout, types: TableTypes, stream: PublicStream) -> Any:
     """Return rows of the domain for a dry run: every cell of a column with few cells occurs in them."""
     features = layout.columns[:-1]
     cells = np.stack([stream.permutation(MANY_ROWS) % column.size for column in features], axis=1)
-    return as_table(features, values_of(features, cells, stream), kind)
+    return as_table(features, values_of(features, cells, stream), types)
 
 
 def drawn_queries(
-    tables: ReleasedTables, layout: TableLayout, n: int, kind: str, stream: PublicStream
+    tables: ReleasedTables, layout: TableLayout, n: int, types: TableTypes, stream: PublicStream
 ) -> Any:
     """Return rows without labels that are drawn from released tables by public chance."""
     features = layout.columns[:-1]
     cells = tables.model.draw(n, stream)[:, :-1]
-    return as_table(features, values_of(features, cells, stream), kind)
+    return as_table(features, values_of(features, cells, stream), types)
 
 
-def decoded(features: Sequence[TableColumn], classes: NDArray[Any], kind: str, rows: Examples) -> Examples:
+def decoded(
+    features: Sequence[TableColumn], classes: NDArray[Any], types: TableTypes, rows: Examples
+) -> Examples:
     """Return encoded records as teachers are given them: in the types of the synthetic rows, with labels.
 
     Parameters
@@ -132,15 +135,15 @@ def decoded(features: Sequence[TableColumn], classes: NDArray[Any], kind: str, r
         Public. The columns.
     classes : ndarray of shape (n_labels,)
         Public. The labels.
-    kind : str
-        Public. "pandas" or "array".
+    types : TableTypes
+        Public. The kind of table.
     rows : Examples
         Private. Codes of each column, and of the label.
     """
     values = [column.decoded(codes) for column, codes in zip(features, rows.X.columns, strict=True)]
-    return Examples(as_table(features, values, kind), classes[rows.y])
+    return Examples(as_table(features, values, types), classes[rows.y])
 
 
-def released_table(tables: ReleasedTables, plan: SyntheticTablePlan, kind: str) -> SyntheticTable:
+def released_table(tables: ReleasedTables, plan: SyntheticTablePlan, types: TableTypes) -> SyntheticTable:
     """Return the fitted synthetic table."""
-    return SyntheticTable.of(tables, plan, kind=kind, n_bins=_N_BINS)
+    return SyntheticTable.of(tables, plan, types=types, n_bins=_N_BINS)
