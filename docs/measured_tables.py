@@ -1,9 +1,10 @@
-"""Write the tables of measured results into the pages, from what `benchmarks/bench_tables.py` recorded.
+"""Write the tables of measured results into the pages, from what the benchmarks recorded.
 
     python docs/measured_tables.py
 
 A page holds `<!-- measured: NAME -->`, the table of that name, and `<!-- end -->`; the text between these two
-comments is replaced.
+comments is replaced. The records are those of `benchmarks/bench_tables.py` and
+`benchmarks/bench_synthetic_uses.py`.
 """
 
 import json
@@ -15,6 +16,7 @@ from typing import Any
 DOCS = Path(__file__).parent
 PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
 RECORD = DOCS / "gallery" / "measured" / "tables.json"
+SYNTHETIC = DOCS / "gallery" / "measured" / "synthetic_uses.json"
 MARKED = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 EPSILONS, MIDDLE, MAIN = (0.1, 1.0, 3.0), 1.0, "Adult"
 PRIVATE = ("dplearn", "diffprivlib", "interpret")
@@ -169,8 +171,37 @@ def leading() -> str:
     return lines_of(["Adult, epsilon 1", "accuracy", "AUC", "seconds"], body)
 
 
+def transfers() -> str:
+    """Return accuracies of knowledge transfer without public rows, and of what it is compared with."""
+    return uses("transfer")
+
+
+def searches() -> str:
+    """Return accuracies of searches on synthetic rows, and of what they are compared with."""
+    return uses("search")
+
+
+def uses(part: str) -> str:
+    """Return the table of one part of the benchmark of what synthetic rows are used for."""
+    found = [r for r in json.loads(SYNTHETIC.read_text(encoding="utf-8"))["rows"] if r["part"] == part]
+    names = list(dict.fromkeys(r["by"] for r in found))
+    numbers = {
+        (r["data"], r["private"], r["epsilon"]): {} for r in sorted(found, key=lambda r: -r["private"])
+    }
+    for r in found:
+        deviation = f" (sd {r['accuracy_sd']:.3f})" if r["fits"] > 1 else ""
+        text = f"{r['accuracy']:.3f}{deviation}".replace("0.", ".")
+        numbers[r["data"], r["private"], r["epsilon"]][r["by"]] = text
+    body = [
+        [f"{data}, {private:,} records, epsilon {epsilon:g}", *(each.get(name, "") for name in names)]
+        for (data, private, epsilon), each in numbers.items()
+    ]
+    plain = [f"`{name}`" if name in ("AdditiveClassifier", "PrivateSearchCV") else name for name in names]
+    return lines_of(["accuracy", *plain], body)
+
+
 TABLES: dict[str, Callable[[], str]] = {
-    each.__name__: each for each in (adult, best, everywhere, leading, probabilities)
+    each.__name__: each for each in (adult, best, everywhere, leading, probabilities, searches, transfers)
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from dplearn.core.exact import at_most_exp
 from dplearn.privacy import ApproxDP
 
-__all__ = ["RULES", "SELECTIONS", "Rule", "coin_within", "each_moved_by", "moved_by"]
+__all__ = ["RULES", "SELECTIONS", "Rule", "coin_within", "each_moved_by", "groups_within", "moved_by"]
 
 Rule = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]
 
@@ -22,22 +22,26 @@ def equal_arguments(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
     return mine == theirs
 
 
-def groups_within_one(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
-    """Allow each candidate's cost to differ by 1.
+def groups_within(sensitivity: int) -> Rule:
+    """Return the rule for a selection in which each candidate's cost moves by at most `sensitivity`.
 
-    A matching of the candidates in which every cost differs by at most 1 exists exactly if the sorted costs
-    differ by at most 1 at every rank: for every c, in both directions, the number of candidates with cost
-    <= c is at most the number with cost <= c + 1 on the neighbour.
+    A matching of the candidates in which every cost differs by at most s exists exactly if the sorted costs
+    differ by at most s at every rank: for every c, in both directions, the number of candidates with cost
+    <= c is at most the number with cost <= c + s on the neighbour.
     """
+    return partial(_matched, sensitivity)
+
+
+def _matched(by: int, mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
     same_rest = mine[0] == theirs[0] and sum(mine[2]) == sum(theirs[2])
-    return same_rest and _dominated(mine, theirs) and _dominated(theirs, mine)
+    return same_rest and _dominated(by, mine, theirs) and _dominated(by, theirs, mine)
 
 
-def _dominated(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
+def _dominated(by: int, mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
     at_most = dict(zip(*_cumulated(theirs), strict=True))
     bounds = sorted(at_most)
     for cost, number in zip(*_cumulated(mine), strict=True):
-        reached = [bound for bound in bounds if bound <= cost + 1]
+        reached = [bound for bound in bounds if bound <= cost + by]
         if number > (at_most[reached[-1]] if reached else 0):
             return False
     return True
@@ -109,8 +113,8 @@ def _moves(mine: Any, theirs: Any) -> tuple[int, ...] | None:
 RULES: Mapping[str, Rule] = {
     "below": equal_arguments,
     "bernoulli": equal_arguments,
-    "power_weighted": groups_within_one,
-    "permute_and_flip": groups_within_one,
+    "power_weighted": groups_within(1),
+    "permute_and_flip": groups_within(1),
     "discrete_laplace": moved_by(1),
     "geometric": moved_by(1),
     "discrete_gaussian": equal_arguments,

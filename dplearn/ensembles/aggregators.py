@@ -107,6 +107,8 @@ class Aggregator(ABC):
     #: The greatest `least_lead`, as a share of the teachers, when the number of queries is chosen. If five of
     #: six teachers vote for one label, and the others for another one, its lead is two thirds of the votes.
     planned_lead: ClassVar[Fraction] = Fraction(2, 3)
+    #: Whether all answers together are zero-concentrated with `concentrated_budget` of the ballot's privacy.
+    concentrated: ClassVar[bool] = False
     #: The number of unstable tests of the sparse vector that an abstention costs; 0 without a sparse vector.
     unstable_per_abstention: ClassVar[int] = 0
 
@@ -209,6 +211,8 @@ class GaussianVotes(Aggregator):
     of zero-concentrated privacy. A privacy filter bounds the sum, so queries may depend on earlier answers.
     """
 
+    concentrated = True
+
     def __init__(self, ballot: Ballot):
         self.remaining_queries = ballot.max_queries
         self._rho = wide_enough(concentrated_budget(ballot.privacy) / ballot.max_queries)
@@ -257,6 +261,7 @@ class ConfidentVotes(Aggregator):
     test passes. Abstentions leave budget for further queries: at least `max_queries` can be answered.
     """
 
+    concentrated = True
     planned_lead = Fraction(1)  # the votes of five of six teachers exceed the threshold of the test by little
 
     def __init__(self, ballot: Ballot):

@@ -26,7 +26,6 @@ The privacy event of a release that is concentrated, with a public schema, is `Z
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import partial, wraps
 from typing import Any, Self, TypeVar
 
@@ -41,9 +40,7 @@ from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
 from dplearn.estimator.part_reading import summary_of
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import ZeroConcentrated, event_of
-from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.records.outputs import joined_outputs, label_columns, read_outputs
 from dplearn.records.parts import PartedRecords
@@ -57,6 +54,7 @@ from dplearn.releases.learned_schema import (
     LearnedSchemaPlan,
     SchemaStages,
 )
+from dplearn.releases.schema_fits import SchemaFitPlan, schema_fit_plan
 
 __all__ = ["SchemaFitPlan", "gaussian_noise", "learns_schema"]
 
@@ -81,14 +79,11 @@ def learns_schema(
     Notes
     -----
     **Privacy.** The guarantee of the learner's parameters. A learner with `trust_model="local"` learns
-    nothing: its schema is public. Proof: the schema and the inner fit are composed.
-    Either epsilon and delta are divided, and both parts have their (epsilon, delta). Or both parts are
-    zero-concentrated, the schema except for a failure of probability delta_s: the inner fit has the budget
-    (e, delta - delta_s), hence rho' = concentrated_budget of it, and the schema has the difference of
-    concentrated_budget(epsilon, delta - delta_s) and rho'.
+    nothing: its schema is public. Proof: the schema and the inner fit are composed, as
+    `dplearn.releases.schema_fits` describes.
 
-    **Assumes.** A learner that accepts a table with `LearnedSchemaPlan.narrowest`, and the plan of
-    `LearnedSchemaPlan.widest`, accepts the table with every schema that can be released.
+    **Assumes.** A learner that accepts a table with `LearnedSchemaPlan.narrowest`, and the plans of
+    `LearnedSchemaPlan.widest` and `unranged`, accepts the table with every schema that can be released.
 
     **Accuracy.** That of the learner with the rest of the budget and the released schema.
 
@@ -176,77 +171,6 @@ def _never(plan: Any) -> bool:  # noqa: ARG001 - the rule of learners that are n
 
 
 @dataclass(frozen=True)
-class SchemaFitPlan(Plan):
-    """The plan of a fit that learns the schema first; it also has all attributes of `inner`.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the fit, the schema included.
-    schema : LearnedSchemaPlan
-        The plan of the schema; its guarantee is that of the schema alone.
-    rest : ApproxDP
-        The budget of the inner fit. If rho is divided, the epsilons of both parts add up to more than that of
-        `guarantee`, because rho adds up and epsilon is nearly proportional to its root.
-    inner : object
-        The plan of the inner fit with the narrowest schema that can be released, for which its noise is
-        least. Its attributes are also those of this plan: `plan.resolution` is `plan.inner.resolution`.
-    """
-
-    guarantee: ApproxDP
-    schema: LearnedSchemaPlan
-    rest: ApproxDP
-    inner: Any
-    params: Any = hidden()
-    public: Any = hidden()
-    stages: Any = hidden()
-    replan: Any = hidden()
-
-    _computed = ("division", "n_needed")
-
-    def __post_init__(self) -> None:
-        if self.replan is not None and hasattr(self.inner, "replan"):
-            object.__setattr__(self, "inner", replace(self.inner, replan=partial(_inner_plan, self.replan)))
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or "inner" not in vars(self):  # of a copy before it has attributes
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.inner, name)
-
-    @property
-    def division(self) -> str:
-        """The division of the budget between the schema and the inner fit, as a sentence."""
-        share = f"{float(self.params.learn.share):.3g}"
-        if self.schema.is_free:
-            return "nothing for the schema, which releases nothing"
-        if self.stages.concentrated is None:
-            return f"{share} of epsilon and delta for the schema"
-        return f"{share} of rho for the schema; rho adds up, epsilon is nearly proportional to its root"
-
-    @property
-    def n_needed(self) -> int | None:
-        """The greater of the numbers of records that the schema and the inner fit need; None if unknown.
-
-        The schema needs `schema.n_needed`, the number that its warnings name. The inner fit needs
-        `inner.n_needed`, of which the documentation of its plan states the criterion.
-        """
-        inner: int | None = getattr(
-            self.inner, "n_needed", self.schema.n_needed
-        )  # a search has no such number
-        return None if inner is None else max(self.schema.n_needed, inner)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """The warnings of the schema and of the inner fit; functions of public numbers."""
-        inner: tuple[str, ...] = self.inner.warnings
-        return (*self.schema.warnings, *inner)
-
-
-def _inner_plan(replan: Callable[[int], SchemaFitPlan], n_samples: int) -> Any:
-    return replan(n_samples).inner
-
-
-@dataclass(frozen=True)
 class _SchemaPublic(Public):
     """The public values of a table whose schema is learned.
 
@@ -322,14 +246,13 @@ class _SchemaParams(Params):
         return _with(self.learner, given)
 
     def inner_plan(self, stages: SchemaStages, rest: ApproxDP, public: Any, **more: Any) -> Any:
-        """Return the plan of the inner fit with the narrowest schema; raise if the widest has none."""
+        """Return the plan of the inner fit with the narrowest schema; raise if another one has none."""
         schema = stages.plan(public.n_samples)
-        narrow, wide = (
-            self.inner(domain, classes=public.classes, budget=rest)
-            for domain in (schema.narrowest, schema.widest)
-        )
-        wide._plan(wide._params(self.cost.reproducible), public, **more)
-        return narrow._plan(narrow._params(self.cost.reproducible), public, **more)
+        plan = None
+        for domain in dict.fromkeys((schema.unranged, schema.widest, schema.narrowest)):
+            inner = self.inner(domain, classes=public.classes, budget=rest)
+            plan = inner._plan(inner._params(self.cost.reproducible), public, **more)
+        return plan
 
     def stages(
         self, kinds: ColumnKinds, cost: ApproxDP, part: ConcentratedPart | None = None
@@ -402,18 +325,53 @@ def _cells(stages: SchemaStages, rows: Examples) -> Any:
 def _plan(learner: Any, params: Any, public: Any, **more: Any) -> SchemaFitPlan:  # noqa: ARG001 - a stage
     found = replace(getattr(public, "inner", public), n_samples=public.n_samples)
     kinds = getattr(public, "kinds", None) or _planned_kinds(params.learn, public)
-    stages, rest, inner = _divided(params, kinds, found, more)
-    schema = stages.plan(public.n_samples)
-    delta = params.cost.delta
-    if stages.concentrated is None:
-        delta = inner.guarantee.delta + (0 if schema.is_free else schema.guarantee.delta)
-    assumed = [*TABLE]  # the types of the columns, and of no value
-    if public.n_labels:
-        assumed.append(labels_assumed(params.classes))
-    dropped = {*schema.narrowest.assumes, *getattr(public, "accepted", ()), labels_assumed(())}
-    assumed += [text for text in inner.guarantee.assumes if text not in dropped]
-    guarantee = replace(params.cost, delta=delta, assumes=tuple(dict.fromkeys(assumed)))
-    return SchemaFitPlan(guarantee, schema, rest, inner, params=params, public=public, stages=stages)
+    fit = _LearnerFit(params, kinds, found, more, getattr(public, "accepted", ()))
+    return schema_fit_plan(
+        fit, params.cost, params.learn.share, public.n_samples, params=params, public=public
+    )
+
+
+@dataclass(frozen=True)
+class _LearnerFit:
+    """A fit of a learner, as `SchemaFit` describes it.
+
+    Attributes
+    ----------
+    params : _SchemaParams
+        The parameters.
+    kinds : ColumnKinds
+        The kinds of the columns.
+    public : Public
+        The public values of the inner fit.
+    more : dict
+        Further arguments of the inner plan.
+    accepted : tuple of str
+        The assumptions of the public schema with which the table was read.
+    """
+
+    params: Any
+    kinds: ColumnKinds
+    public: Any
+    more: dict[str, Any]
+    accepted: tuple[str, ...]
+
+    def stages(self, cost: ApproxDP, part: ConcentratedPart | None = None) -> SchemaStages:
+        found: SchemaStages = self.params.stages(self.kinds, cost, part)
+        return found
+
+    def inner_plan(self, stages: SchemaStages, rest: ApproxDP) -> Any:
+        return self.params.inner_plan(stages, rest, self.public, **self.more)
+
+    def concentrated(self, plan: Any) -> bool:
+        return bool(self.params.concentrated(plan))
+
+    def assumes(self, schema: LearnedSchemaPlan, inner: Any) -> tuple[str, ...]:
+        assumed = [*TABLE]  # the types of the columns, and of no value
+        if self.public.n_labels:
+            assumed.append(labels_assumed(self.params.classes))
+        dropped = {*schema.narrowest.assumes, *self.accepted, labels_assumed(())}
+        assumed += [text for text in inner.guarantee.assumes if text not in dropped]
+        return tuple(dict.fromkeys(assumed))
 
 
 def _planned_kinds(learn: Learn, public: Any) -> ColumnKinds:
@@ -423,39 +381,6 @@ def _planned_kinds(learn: Learn, public: Any) -> ColumnKinds:
     if declared is not None and declared.alike:
         return ColumnKinds(declared.kinds * width)
     return declared if declared is not None and len(declared) >= width else ColumnKinds(("numbers",) * width)
-
-
-def _divided(
-    params: Any, kinds: ColumnKinds, public: Any, more: dict[str, Any]
-) -> tuple[SchemaStages, ApproxDP, Any]:
-    """Return the stages of the schema, the budget of the inner fit, and its plan."""
-    cost, share, n = params.cost, params.learn.share, public.n_samples
-    part, left = (
-        replace(cost, epsilon=cost.epsilon * each, delta=cost.delta * each) for each in (share, 1 - share)
-    )
-    basic = params.stages(kinds, part)
-    if cost.delta:
-        # Both parts are concentrated, and their rho add up; the schema fails with probability `failure`.
-        failure = cost.delta * share
-        own = cost.delta - failure
-        whole = concentrated_budget(ApproxDP(cost.epsilon, own))
-        rest = replace(cost, epsilon=_epsilon((1 - share) * whole, own), delta=own)
-        rho = whole - concentrated_budget(ApproxDP(rest.epsilon, own))  # about share * whole
-        if rho > 0:
-            alone = replace(cost, epsilon=_epsilon(rho, own))
-            stages = params.stages(kinds, alone, ConcentratedPart(rho, failure))
-            free = stages.plan(n).is_free
-            rest = cost if free else rest
-            inner = params.inner_plan(stages, rest, public, **more)
-            if params.concentrated(inner) and (not free or basic.plan(n).is_free):
-                return stages, rest, inner
-    rest = cost if basic.plan(n).is_free else left
-    return basic, rest, params.inner_plan(basic, rest, public, **more)
-
-
-def _epsilon(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return the epsilon that rho implies at a delta."""
-    return Composition({ZeroConcentrated(rho): 1}).total(delta=delta).epsilon
 
 
 def _summarize(learner: Any, table: Table, plan: SchemaFitPlan) -> Examples:  # noqa: ARG001 - a stage

@@ -323,7 +323,8 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     others are for products of a residual and a row, for products of two normal scores of a row, and for both
     together; residuals and rows have bounded norms, in integers, after rounding. The oracle's noise is
     calibrated to these bounds and to the query's share of the budget, and the shares sum to 1. All else is
-    post-processing of the answers.
+    post-processing of the answers. If the plan is `linear`, the queries are those of
+    `StatisticalQueryLogisticRegression` for rows that are functions of a record's cells, with its proof.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 

@@ -21,8 +21,11 @@ from typing import Any, NamedTuple
 
 from dplearn.estimator.stages import Params, Public
 from dplearn.learners.additive_columns import Column, column_of
+from dplearn.learners.additive_linear import line_rows, linear_plan
 from dplearn.learners.additive_losses import RESIDUAL_BITS, Loss
 from dplearn.learners.additive_queries import pair_norm, residual_norm
+from dplearn.learners.logistic_noise import MOST_COLUMNS
+from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
@@ -42,6 +45,9 @@ BINS = 24
 # The shares of the budget for the distribution of the target, the masses, the shapes, the correlations and
 # the pairs of columns; the steps have the rest, of which each query for the spread of residuals takes a part.
 _TARGET, _MASSES, _SHAPES, _CORRELATIONS, _PAIRS = (Fraction(part, 100) for part in (2, 10, 32, 4, 4))
+# Where shapes are straight lines, the first sums show more of labels than steps do: with these shares the
+# area under the ROC curve was greater by .02 on 17 tables of 300 and of 1,500 records, at the same accuracy.
+_LINE_MASSES, _LINE_SHAPES = Fraction(12, 100), Fraction(50, 100)
 _SPREAD, _MOMENTS = Fraction(2, 100), Fraction(5, 100)  # of a regression
 _STEPS = {1: 4, 2: 16}  # shares of epsilon add up linearly, shares of rho or of the records in quadrature
 # The resolutions from which on shapes may be more flexible than straight lines: a flexible shape has longer
@@ -147,6 +153,9 @@ class AdditivePlan(Plan):
     level : int
         The flexibility of the most flexible shapes that a fit considers, from straight lines at level 0 to 5;
         shapes of lower levels are considered too. It depends on the resolution.
+    linear : bool
+        Whether the queries are those of a logistic regression, for straight lines and effects of categories;
+        so it is of three labels or more at level 0 with Gaussian noise, unless `interactions` is True.
     n_joint : int
         The most joint features, for interactions; 0: the model is a sum of effects of single columns.
     deviation : float
@@ -167,6 +176,7 @@ class AdditivePlan(Plan):
     n_queries: int
     resolution: float
     level: int
+    linear: bool
     n_joint: int
     deviation: float
     step_deviation: float
@@ -246,11 +256,19 @@ class AdditivePlan(Plan):
     def shares(self) -> "Shares":
         """The shares of the budget; a query for all outputs together has one share."""
         target = _MOMENTS if self.loss.narrows else _TARGET
+        lines = self.noise == "gaussian" and self.level == 0 and not self.narrows
+        masses, shapes = (_LINE_MASSES, _LINE_SHAPES) if lines else (_MASSES, _SHAPES)
         correlations = _CORRELATIONS if self.correlated else Fraction(0)
         pairs = _PAIRS if self.paired else Fraction(0)
         spread = _SPREAD if self.loss.narrows else Fraction(0)
-        steps = 1 - target - _MASSES - _SHAPES - correlations - pairs - 2 * spread
-        return Shares(target, _MASSES, _SHAPES, correlations, pairs, spread, steps)
+        steps = 1 - target - masses - shapes - correlations - pairs - 2 * spread
+        return Shares(target, masses, shapes, correlations, pairs, spread, steps)
+
+    @property
+    def logistic(self) -> LogisticPlan:
+        """The plan of the queries of logistic regression, for the columns of this plan."""
+        n_numbers = sum(line_rows(column).shape[1] for column in self.columns)
+        return linear_plan(self.guarantee, self.public.n_samples, n_numbers, self.loss.n_outputs)
 
     @property
     def step_share(self) -> Fraction:
@@ -290,7 +308,9 @@ def additive_plan(
     """
     noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
     n_outputs = getattr(public, "n_outputs", 1)
-    bare = AdditivePlan(params.cost, noise, 0, 0, 0.0, 0, 0, 0.0, 0.0, public=public, n_outputs=n_outputs)
+    bare = AdditivePlan(
+        params.cost, noise, 0, 0, 0.0, 0, False, 0, 0.0, 0.0, public=public, n_outputs=n_outputs
+    )
     resolution = _resolution(bare, len(domain.domains))
     bare = replace(bare, resolution=resolution)
     distinct = {id(each): each for each in domain.domains}  # most columns of a plan have the same domain
@@ -314,6 +334,8 @@ def additive_plan(
     )
     plan = replace(plan, loss=loss_of(plan))
     _check_size(plan)
+    if _is_linear(plan, params):
+        return _linear(plan)
     plan = replace(plan, n_joint=_n_joint(plan, params.interactions))
     plan = replace(plan, n_queries=3 + plan.correlated + plan.paired + 2 * plan.narrows + plan.n_steps)
     for bits in tried:
@@ -341,6 +363,32 @@ def _resolution(plan: AdditivePlan, n_columns: int) -> float:
     query = VectorQuery(len, size=n_columns, norm=norm, unit=Fraction(1, unit), l1=2 * n_columns * unit)
     planned = _planned(plan, query, Fraction(1, plan.n_outputs))
     return round(min(math.sqrt(3 / 2) / max(planned, 1e-12), 1e9), 1)
+
+
+def _is_linear(plan: AdditivePlan, params: Params) -> bool:
+    """Return whether logistic regression is better, from public numbers.
+
+    On eleven tables of 178 to 1,907 records and 3 to 32 labels, at epsilons 1 and 3, it had the better mean
+    accuracy and area under the ROC curve at level 0. Of two labels shapes were the more accurate. Several
+    outputs were not compared.
+    """
+    few = plan.noise == "gaussian" and plan.level == 0 and params.steps is None
+    many = plan.n_outputs == 1 and plan.loss.n_outputs > 1
+    numbers = sum(1 + column.gap if column.ordered else column.most for column in plan.columns)
+    return few and many and params.interactions is not True and numbers <= MOST_COLUMNS
+
+
+def _linear(plan: AdditivePlan) -> AdditivePlan:
+    """Return the plan of a fit with the queries of logistic regression."""
+    logistic = replace(plan, linear=True, n_steps=0).logistic
+    return replace(
+        plan,
+        linear=True,
+        n_steps=0,
+        n_queries=logistic.n_queries,
+        deviation=logistic.deviation,
+        step_deviation=logistic.deviation,
+    )
 
 
 def _n_joint(plan: AdditivePlan, interactions: bool | str) -> int:

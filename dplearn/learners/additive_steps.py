@@ -25,6 +25,7 @@ from dplearn.learners.additive_features import (
     rows_of_features,
 )
 from dplearn.learners.additive_joint import JointFeatures
+from dplearn.learners.additive_linear import learn_linear
 from dplearn.learners.additive_losses import RESIDUAL_BITS, Base, SquaredLoss
 from dplearn.learners.additive_margins import margins_of
 from dplearn.learners.additive_model import AdditiveModel
@@ -64,6 +65,8 @@ def learn_additive(oracle: Oracle, plan: AdditivePlan) -> list[AdditiveModel]:
     list of AdditiveModel
         One for each output.
     """
+    if plan.linear:
+        return [learn_linear(oracle, plan.columns, plan.logistic, plan.loss)]
     base = plan.loss.ask_base(oracle, plan.shares.target)
     masses, variance = ask_masses(oracle, plan)
     shapes = ask_shapes(oracle, plan, base, masses, variance)

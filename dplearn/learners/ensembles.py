@@ -43,6 +43,7 @@ __all__ = [
     "EnsembleClassifier",
     "EnsembleTable",
     "check_classifier",
+    "check_two_classes",
     "notes_on_gaps",
     "notes_on_noise",
 ]
@@ -183,14 +184,14 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             )
         return ballot
 
-    def _planned(self, n_samples: int, n_labels: int | None, n_rows: int) -> Any:
+    def _planned(self, n_samples: int, n_labels: int | None, n_rows: int, n_features: Any = None) -> Any:
         """Return the plan of a fit from public numbers."""
         n_samples = check_count("n_samples", n_samples, low=1)
         params = self._params(self.random_state is not None)
         labels = n_labels if params.classes is None else len(check_classes(params.classes))
         labels = check_given("n_labels", labels, source="classes", low=2)
         n_rows = check_count("n_rows", n_rows, low=1)
-        public = EnsembleTable(n_samples, n_labels=labels, n_rows=n_rows)
+        public = EnsembleTable(n_samples, n_features or 0, labels, n_rows=n_rows)
         return replace(self._plan(params, public), replan=partial(self._plan_for, params, public))
 
     def _params(self, reproducible: bool) -> Params:
@@ -225,11 +226,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         stream, listed = self._public_stream(params), not hasattr(X, "shape")
         X = self._rows(X, reset=True)
         classes, codes = read_labels(y, X.shape[0], params.classes)
-        if len(classes) < 2:
-            raise ValueError(
-                f"classes must hold at least 2 labels, got {len(classes)} class; classes=[...] declares all"
-                " that can occur"
-            )
+        check_two_classes(classes)
         estimator = self._standard(X) if params.estimator is None else params.estimator
         check_teachable(estimator)
         names = getattr(self, "feature_names_in_", None)
@@ -251,7 +248,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         aggregator = self._aggregator(params, ballot)
         k, stream = ballot.n_teachers, public.stream
         independent = "a teacher's training and answers depend only on its own shard and public randomness"
-        assumes = (_CATEGORIES, ROWS, labels_assumed(params.classes), independent, self._assumed(params))
+        assumes = (_CATEGORIES, ROWS, labels_assumed(params.classes), independent, *self._assumed(params))
         return AggregationPlan(
             guarantee=replace(params.cost, assumes=assumes),
             aggregation=params.aggregation,
@@ -271,8 +268,8 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             seeds=None if stream is None else stream.seeds(k),
         )
 
-    def _assumed(self, params: Params) -> str:
-        """Return the assumption of the guarantee about the queried rows."""
+    def _assumed(self, params: Params) -> tuple[str, ...]:
+        """Return the assumptions of the guarantee about the queried rows."""
         raise NotImplementedError
 
     def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
@@ -326,6 +323,15 @@ def check_classifier(name: str, estimator: Any) -> None:
     complete = not isinstance(estimator, type) and all(hasattr(estimator, method) for method in methods)
     if estimator is not None and (not complete or is_regressor(estimator)):
         raise TypeError(f"{name} must be None or a classifier, got {brief(estimator)}")
+
+
+def check_two_classes(classes: NDArray[Any]) -> None:
+    """Raise if there is a single label."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"classes must hold at least 2 labels, got {len(classes)} class; classes=[...] declares all"
+            " that can occur"
+        )
 
 
 def notes_on_gaps(public: EnsembleTable, rows: Any, tried: Callable[..., Any]) -> tuple[str, ...]:

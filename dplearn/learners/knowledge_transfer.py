@@ -20,10 +20,11 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from dplearn._validation import check_choice
+from dplearn._validation import check_choice, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.core.votes import tally
+from dplearn.domains import Floats, Product
 from dplearn.domains.cells import is_frame
 from dplearn.ensembles.aggregators import Aggregator, Ballot
 from dplearn.ensembles.asking import Labels
@@ -33,25 +34,52 @@ from dplearn.ensembles.public_data import PublicData, public_rows  # noqa: F401 
 from dplearn.ensembles.sizes import transfer_ballot
 from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.student import fit_weighted, teach
-from dplearn.ensembles.teachers import train_and_ask
+from dplearn.ensembles.teachers import check_teachable, train_and_ask
 from dplearn.estimator.fit_parameters import refuse_parameters
-from dplearn.estimator.stages import Params, Table
+from dplearn.estimator.stages import Params, Public, Table
+from dplearn.learners.bins import declared_columns
 from dplearn.learners.ensembles import (
     AggregationPlan,
     EnsembleClassifier,
     EnsembleTable,
     check_classifier,
+    check_two_classes,
     notes_on_gaps,
     notes_on_noise,
 )
+from dplearn.learners.synthetic_data import labelled_cells
+from dplearn.learners.synthetic_queries import (
+    SyntheticAnswers,
+    SyntheticTransferPlan,
+    decoded,
+    drawn_queries,
+    made_up_queries,
+    query_layout,
+    released_table,
+)
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.shares import divided
+from dplearn.records.encoded import encoded
 from dplearn.records.parts import PartedRecords
+from dplearn.records.reading import (
+    TABLE,
+    as_product,
+    check_given,
+    labels_assumed,
+    read_features,
+    read_labels,
+)
 from dplearn.records.rows import Examples, count_of
 from dplearn.records.tables import check_values, plain, rows_of, sliceable
+from dplearn.releases.learned_schema import LearnedSchema
+from dplearn.releases.table_network import released_tables
+from dplearn.releases.table_plan import TableLayout, synthetic_table_plan
+from dplearn.releases.table_values import TableTypes, as_table
 
 __all__ = ["KnowledgeTransferClassifier"]
 
 _MADE_UP = f"{MANY_ROWS} public rows with random labels"
+_SYNTHETIC_ROWS = 10_000  # candidates for queries; drawn at no cost
 #: The assumption about public features, by the unit of protection.
 _PUBLIC_PART = {
     "examples": "the rows in X_public are public",
@@ -80,8 +108,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         stronger regularisation. If its `fit` accepts `sample_weight`, the answers are weighted by their
         leads.
     protects : {"examples", "labels"}, default="examples"
-        The unit of protection. "examples": one whole record, and `fit` requires public rows. "labels": one
-        label; all features are public, and the queries are rows of `X`.
+        The unit of protection. "examples": one whole record, and `fit` requires public rows, or `domain`.
+        "labels": one label; all features are public, and the queries are rows of `X`.
     n_teachers : int or "auto", default="auto"
         Number of shards. "auto": a function of the number of records and of the budget.
     epsilon : float, default=1.0
@@ -96,6 +124,14 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         the number of teachers and of the budget, since a greater number means more noise in each answer.
     max_abstentions : int or "auto", default="auto"
         With "sparse_vector", the number of abstentions after which it stops.
+    domain : Domain, sequence of Domain, Product, Schema or LearnedSchema, optional
+        The possible values of each column. With it, `fit` takes no public rows: the queries are drawn from a
+        synthetic table of the same records, which a share of the budget pays for. Teachers and student are
+        given rows with the values of the domain, as by `SyntheticDataClassifier`, which is more accurate on
+        most tables: see Notes.
+    synthetic_share : float, default=0.5
+        The share of the budget that the synthetic table costs, if `domain` is given; in (0, 1). Of rho if all
+        noise is Gaussian ("gnmax" and "confident_gnmax"), else of epsilon and of delta.
     classes : sequence, optional
         All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
         of labels is public.
@@ -128,6 +164,11 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     public_seed_ : int
         Public. Determines the records of each shard, the seeds of the teachers and of the student, and the
         rows that are queried.
+    synthetic_ : SyntheticTable
+        Released. With `domain`: the synthetic table, with the label in its last column. Its own guarantee
+        holds if the student is not published.
+    domain_ : Product
+        Public. With `domain`: the domain of each column.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -136,21 +177,30 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     See Also
     --------
     SubsampleAggregateClassifier : Private answers without a student.
+    SyntheticDataClassifier : A classifier trained on synthetic records, with their labels.
 
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record, or for one replaced label
-    where `protects` is "labels". One record is in one shard and changes one vote on each query.
+    where `protects` is "labels". One record is in one shard and changes one vote on each query. With
+    `domain`, the synthetic table and the votes are two releases about the same records, the second of which
+    depends on the first: their prices, which the plan states, are fixed before any draw, and compose to
+    (epsilon, delta). If both are zero-concentrated, their rho add up; else their epsilons and deltas do.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** No bound for a general student. `dplearn.theory` has sample sizes for classes of finite
     Vapnik-Chervonenkis dimension.
+    With `domain`, `SyntheticDataClassifier` is as accurate to within a point, or more accurate by up to 59
+    points, on the tables of `benchmarks/bench_synthetic_uses.py`, and takes seconds; an additive model is as
+    accurate or more. A transfer can gain where a network of columns does not hold what the label depends on.
 
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 5; Papernot and others (2017, 2018). There, if
     only labels are protected, half of the records serve as the public rows. Here all records train teachers
     and all are candidates for queries, since each label is used by one teacher only.
     """
+
+    _reach: int | None = None  # of noisy counts of a synthetic table beyond 0..n; audits use a smaller one
 
     def __init__(
         self,
@@ -164,6 +214,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         aggregation: str = "gnmax",
         max_queries: int | str = "auto",
         max_abstentions: int | str = "auto",
+        domain: Any = None,
+        synthetic_share: float = 0.5,
         classes: Sequence[Any] | None = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -179,6 +231,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         self.aggregation = aggregation
         self.max_queries = max_queries
         self.max_abstentions = max_abstentions
+        self.domain = domain
+        self.synthetic_share = synthetic_share
         self.classes = classes
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -195,7 +249,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         y : array-like of shape (n_samples,)
             Private labels.
         X_public : PublicData, optional
-            Public rows without labels; required if examples are protected, and an error if only labels are.
+            Public rows without labels; required if examples are protected and `domain` is None, else an
+            error.
         **fit_parameters : None
             Not supported: a `sample_weight` other than None raises an error.
 
@@ -215,17 +270,51 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return self._fit_privately(X, y, X_public=X_public)
 
     def _more_params(self) -> dict[str, Any]:
-        return {"student": self._check_student()}
+        return {
+            "student": self._check_student(),
+            "declared": self._declared(),
+            "synthetic_share": check_number("synthetic_share", self.synthetic_share, above=0, below=1),
+        }
+
+    def _declared(self) -> Any:
+        """Return the domain of all columns or of each one; None if the queries are not synthetic."""
+        if self.domain is None:
+            return None
+        if self.protects == "labels":
+            raise ValueError("domain must be None where protects='labels': the queries are rows of X then")
+        domain = self.domain
+        return declared_columns(domain.schema if isinstance(domain, LearnedSchema) else domain, Floats())
 
     def _most(self, reproducible: bool) -> ApproxDP:
         protects = check_choice("protects", self.protects, tuple(_PUBLIC_PART))
         return replace(super()._most(reproducible), protects=protects)
 
+    def _prices(self, params: Params) -> tuple[ApproxDP, ApproxDP]:
+        """Return the prices of the synthetic table and of the votes."""
+        concentrated = self._aggregations[params.aggregation].concentrated
+        return divided(params.cost, params.synthetic_share, concentrated=concentrated)
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        if params.declared is None:
+            return super()._read(X, y, params)
+        stream = self._public_stream(params)
+        X = read_features(self, X, domain=params.declared, reset=True)
+        classes, codes = read_labels(y, len(X), params.classes)
+        check_two_classes(classes)
+        names = getattr(self, "feature_names_in_", None)
+        columns = encoded(X, as_product(params.declared, X.shape[1], names))
+        public = EnsembleTable(len(X), X.shape[1], names=names, classes=classes, stream=stream)
+        return Table(public, Examples(columns, codes))
+
     def _prepared(self, table: Table, params: Params, X_public: Any = None) -> Table:  # type: ignore[override]
+        public = table.public
+        assert isinstance(public, EnsembleTable)
+        if params.declared is not None:
+            return Table(self._prepared_for_synthetic(public, params, X_public), table.rows)
         wrapped = _public_part(params.cost.protects, X_public)
-        rows: Any = table.rows if wrapped is None else self._rows(wrapped)
-        assert isinstance(table.public, EnsembleTable)
-        public = replace(table.public, n_rows=count_of(rows))
+        # Not as an earlier fit with a domain gave rows to its student.
+        rows: Any = table.rows if wrapped is None else super()._rows(wrapped)
+        public = replace(public, n_rows=count_of(rows))
         ballot = self._ballot(params, public)
         assert public.stream is not None
         asked = public.stream.permutation(public.n_rows)[: ballot.max_queries]
@@ -234,6 +323,48 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         public = replace(public, queries=queries, student=student)
         notes = self._dry_run_notes(public, protects=params.cost.protects)
         return Table(replace(public, notes=notes), table.rows)
+
+    def _prepared_for_synthetic(self, public: EnsembleTable, params: Params, X_public: Any) -> EnsembleTable:
+        """Return the public values of a table whose queries are drawn later, after a dry run."""
+        if X_public is not None:
+            raise ValueError(
+                "X_public must be None where domain is given: the queries are drawn from it then"
+            )
+        queries = made_up_queries(self._layout(params, public), self._types, public.apart("made up"))
+        estimator = self._standard(queries) if params.estimator is None else params.estimator
+        check_teachable(estimator)
+        student = self._standard_student(queries) if params.student is None else params.student
+        public = replace(public, queries=queries, estimator=estimator, student=student)
+        self._dry_run_notes(
+            public, protects="labels"
+        )  # gaps, where the domain has them, are in the made-up rows
+        return public
+
+    @property
+    def _types(self) -> TableTypes:
+        """The kind of table that teachers and student are given with `domain`."""
+        return TableTypes("pandas" if hasattr(self, "feature_names_in_") else "array")
+
+    def _layout(self, params: Params, public: Public) -> TableLayout:
+        domain = as_product(params.declared, public.n_features, public.names)
+        labels = range(public.n_labels) if public.classes is None else public.classes.tolist()
+        return query_layout(domain, labels)
+
+    def _plan(self, params: Params, public: Public) -> AggregationPlan:
+        plan = super()._plan(params, public)
+        if params.declared is None:
+            return plan
+        price, votes = self._prices(params)
+        layout = self._layout(params, public)
+        domain = Product([column.domain for column in layout.columns[:-1]], public.names)
+        assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
+        table = synthetic_table_plan(
+            replace(price, assumes=assumes), public.n_samples, layout, reach=self._reach
+        )
+        guarantee = replace(
+            plan.guarantee, assumes=tuple(dict.fromkeys((*plan.guarantee.assumes, *domain.assumes)))
+        )
+        return SyntheticTransferPlan(**vars(plan) | {"guarantee": guarantee}, votes=votes, table=table)
 
     def _asked_rows(self, rows: Any, asked: NDArray[np.int64]) -> Any:
         """Return the queried rows of a public table, or of private examples whose rows are public."""
@@ -244,24 +375,53 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         self._check_gaps(rows)
         return rows_of(sliceable(rows), asked)
 
-    def _release(self, summary: Examples, plan: AggregationPlan, dice: Dice) -> Any:
+    def _release(self, summary: Any, plan: AggregationPlan, dice: Dice) -> Any:
+        if isinstance(plan, SyntheticTransferPlan):
+            return self._released_from_synthetic(summary, plan, dice)
+        return self._answers(summary, plan, dice)
+
+    def _released_from_synthetic(
+        self, summary: Any, plan: SyntheticTransferPlan, dice: Dice
+    ) -> SyntheticAnswers:
+        # The prices of both releases were fixed before the first; the queries are drawn by public chance.
+        layout, types = plan.table.layout, self._types
+        to_cells = partial(labelled_cells, layout.columns)
+        to_rows = partial(decoded, layout.columns[:-1], plan.public.classes, types)
+        parted = isinstance(summary, PartedRecords)
+        tables = released_tables(summary.then(to_cells) if parted else to_cells(summary), plan.table, dice)
+        stream = plan.public.apart("synthetic rows")
+        queries = drawn_queries(tables, layout, plan.max_queries, types, stream)
+        asked: Any = replace(plan, public=replace(plan.public, queries=queries))
+        rows = summary.then(to_rows) if parted else to_rows(summary)
+        return SyntheticAnswers(tables, queries, self._answers(rows, asked, dice))
+
+    def _answers(self, rows: Any, plan: AggregationPlan, dice: Dice) -> Any:
         # One replaced record, or label, changes one vote on each query.
-        lessons = self._lessons(summary, plan)
+        lessons = self._lessons(rows, plan)
         votes = self._watched(plan, lambda more: self._votes(lessons | more, plan))
         return self._aggregator(plan.params, plan.ballot).attach(dice).answer(votes)
 
     def _publish(self, outcome: Any, plan: AggregationPlan) -> None:
         # In one update, so that a student is never combined with the guarantee of another fit.
-        public = plan.public
+        public, queries, answers, more = plan.public, plan.public.queries, outcome, {}
+        if isinstance(plan, SyntheticTransferPlan):
+            queries, answers = outcome.queries, outcome.answers
+            table = released_table(outcome.tables, plan.table, self._types)
+            domain = Product([column.domain for column in table.columns_[:-1]], public.names)
+            more = {"synthetic_": table, "domain_": domain}
         seeded = Seeded(public.student).clone(public.apart("student's seed").seeds(1)[0])
+        student = self._taught(seeded, queries, answers, public.classes)
+        for name in ("synthetic_", "domain_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self.__dict__.update(
-            student_=self._taught(seeded, public.queries, outcome, public.classes),
+            student_=student,
             classes_=public.classes,
             guarantee_=plan.guarantee,
             n_teachers_=plan.n_teachers,
-            n_asked_=public.queries.shape[0],
-            n_answered_=self._n_answered(outcome),
+            n_asked_=queries.shape[0],
+            n_answered_=self._n_answered(answers),
             public_seed_=public.stream.seed,
+            **more,
         )
 
     def _votes(self, lessons: dict[str, Any], plan: AggregationPlan) -> Any:
@@ -280,7 +440,14 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     def _standard_student(self, queries: Any) -> Any:
         return standard_estimator(queries, C=0.1)
 
-    def plan(self, n_samples: int, *, n_labels: int | None = None, n_rows: int = 10_000) -> AggregationPlan:
+    def plan(
+        self,
+        n_samples: int,
+        *,
+        n_labels: int | None = None,
+        n_rows: int = 10_000,
+        n_features: int | None = None,
+    ) -> AggregationPlan:
         """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read.
 
         Parameters
@@ -290,9 +457,16 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         n_labels : int, optional
             Number of labels; required unless `classes` determines it.
         n_rows : int, default=10000
-            Number of public rows.
+            Number of public rows; not used with `domain`.
+        n_features : int, optional
+            Number of columns; required if `domain` is one domain for all columns.
         """
-        plan: AggregationPlan = self._planned(n_samples, n_labels, n_rows)
+        declared = self._declared()
+        if isinstance(declared, Product):
+            n_features = len(declared)
+        elif declared is not None:
+            n_features = check_given("n_features", n_features, source="domain")
+        plan: AggregationPlan = self._planned(n_samples, n_labels, n_rows, n_features)
         return plan
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -337,8 +511,9 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         probabilities[:, np.searchsorted(self.classes_, self.student_.classes_)] = known
         return probabilities
 
-    def _assumed(self, params: Params) -> str:
-        return _PUBLIC_PART[params.cost.protects]
+    def _assumed(self, params: Params) -> tuple[str, ...]:
+        # Synthetic queries are released: nothing is assumed about them.
+        return () if params.declared is not None else (_PUBLIC_PART[params.cost.protects],)
 
     def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
         """Return a warning if even all answers of a unanimous ensemble together are noise-dominated.
@@ -353,12 +528,16 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return notes_on_noise(ballot, dominates, "so that the student learns next to nothing")
 
     def _sizes(self, params: Params, public: EnsembleTable) -> Ballot:
+        cost, n_rows = params.cost, public.n_rows
+        if params.declared is not None:
+            _, cost = self._prices(params)
+            n_rows = max(_SYNTHETIC_ROWS, params.max_queries or 0)
         return transfer_ballot(
             self._aggregations[params.aggregation],
-            params.cost,
+            cost,
             n_samples=public.n_samples,
             n_labels=public.n_labels,
-            n_rows=public.n_rows,
+            n_rows=n_rows,
             n_teachers=params.n_teachers,
             max_queries=params.max_queries,
             max_abstentions=params.max_abstentions,
@@ -389,15 +568,32 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         check_classifier("student", self.student)
         return self.student
 
+    def _rows(self, X: Any, *, reset: bool = False) -> Any:
+        """Return rows as they are; after a fit with `domain`, with the nearest values of the domain."""
+        domain = getattr(self, "domain_", None)
+        if reset or domain is None:
+            return super()._rows(X, reset=reset)
+        features = self.synthetic_.columns_[:-1]
+        codes = domain.nearest(read_features(self, X, domain=domain, reset=False))
+        values = [column.decoded(each) for column, each in zip(features, codes, strict=True)]
+        return as_table(features, values, self._types)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        if self.domain is not None:
+            domain = self._declared()
+            tags.input_tags.allow_nan = domain.accepts_missing
+            tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
+            tags.input_tags.sparse = False
+            return tags
         if self.student is not None:
             tags.input_tags.allow_nan &= get_tags(self.student).input_tags.allow_nan
             tags.input_tags.sparse &= get_tags(self.student).input_tags.sparse
         return tags
 
     def _context(self) -> tuple[object, ...]:
-        return str(self.epsilon), str(self.delta), self.aggregation, self.protects, self.max_queries
+        known = str(self.epsilon), str(self.delta), self.aggregation, self.protects, self.max_queries
+        return known if self.domain is None else (*known, repr(self.domain), str(self.synthetic_share))
 
 
 def _public_part(protects: str, X_public: Any) -> Any:
@@ -408,7 +604,8 @@ def _public_part(protects: str, X_public: Any) -> Any:
         return None
     if X_public is None:
         raise ValueError(
-            "X_public must be PublicData(rows) where protects='examples'; without public rows, use the weaker"
-            " guarantee protects='labels', where all features are public"
+            "X_public must be PublicData(rows) where protects='examples'; without public rows, declare the"
+            " columns with domain=Schema(...), for queries of synthetic rows, or use the weaker guarantee"
+            " protects='labels', where all features are public"
         )
     return public_rows(X_public)

@@ -431,10 +431,11 @@ def _checked(estimator: Any) -> Any:
             f"estimator must have trust_model='central', got {kind} with 'local': each record would report"
             " once for each output"
         )
-    if "X_public" in signature(estimator.fit).parameters and estimator.protects == "examples":
+    by_rows = getattr(estimator, "protects", "") == "examples" and getattr(estimator, "domain", None) is None
+    if "X_public" in signature(estimator.fit).parameters and by_rows:
         raise ValueError(
-            f"estimator must be fitted from X and y only, got {kind}, which needs X_public unless"
-            " protects='labels'"
+            f"estimator must be fitted from X and y only, got {kind}, which needs X_public unless it has a"
+            " domain or protects='labels'"
         )
     return clone(estimator)
 

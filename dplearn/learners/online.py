@@ -164,8 +164,8 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
             "public_seed_": plan.public.stream.seed,
         }
 
-    def _assumed(self, params: Params) -> str:  # noqa: ARG002
-        return _QUERIES
+    def _assumed(self, params: Params) -> tuple[str, ...]:  # noqa: ARG002
+        return (_QUERIES,)
 
     def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
         """Return a warning if even the votes of a unanimous ensemble are noise-dominated."""

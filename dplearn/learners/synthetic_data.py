@@ -57,7 +57,7 @@ from dplearn.records.reading import (
 )
 from dplearn.records.rows import Columns, Examples
 from dplearn.records.targets import STEPS, TargetRange, read_target
-from dplearn.releases.synthetic_table import SyntheticTable, as_table, cells_in, values_of
+from dplearn.releases.synthetic_table import SyntheticTable
 from dplearn.releases.table_columns import MOST_BINS, TableColumn, table_column, table_columns
 from dplearn.releases.table_network import ReleasedTables, released_tables
 from dplearn.releases.table_plan import (
@@ -67,8 +67,16 @@ from dplearn.releases.table_plan import (
     checked_layout,
     synthetic_table_plan,
 )
+from dplearn.releases.table_stages import cells_in
+from dplearn.releases.table_values import TableTypes, as_table, values_of
 
-__all__ = ["SyntheticDataClassifier", "SyntheticDataPlan", "SyntheticDataRegressor"]
+__all__ = [
+    "SyntheticDataClassifier",
+    "SyntheticDataPlan",
+    "SyntheticDataRegressor",
+    "free_name",
+    "labelled_cells",
+]
 
 _NUMBERS = Floats(smallest=2.0**-64, largest=2.0**64)  # the assumed domain of each undeclared column
 _BLOCK = 1 << 14  # records at once
@@ -91,6 +99,8 @@ class SyntheticDataPlan(SyntheticTablePlan):
         "gaussian", or "laplace" without delta.
     rounds : int
         The number of selections, after each of which one table of the network is measured.
+    degree : int
+        The most columns that one column depends on, the label included: as given, or lowered.
     selection_epsilon : float
         The epsilon of each selection.
     base_deviation, network_deviation : float
@@ -151,7 +161,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     ) -> SyntheticDataPlan:
         """Return the plan, given the function from a name to the column of the target."""
         domain = as_product(params.declared, public.n_features, public.names)
-        columns = (*table_columns(domain, params.n_bins), target(_free_name(domain.names)))
+        columns = (*table_columns(domain, params.n_bins), target(free_name(domain.names)))
         layout = checked_layout(columns, len(domain), params.degree, params.max_cells)
         guarantee = replace(params.cost, assumes=(*TABLE, *domain.assumes, assumed))
         table = synthetic_table_plan(guarantee, public.n_samples, layout, reach=params.reach)
@@ -160,12 +170,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
 
     def _summarize(self, table: Table, plan: SyntheticDataPlan) -> NDArray[np.int16]:
         # One replaced record replaces one row of cells.
-        columns, target = plan.layout.columns[:-1], plan.layout.columns[-1]
-        cells = np.empty((len(table.rows), len(columns) + 1), dtype=np.int16, order="F")
-        for here, block in table.rows.X.blocks(_BLOCK):
-            cells[here, :-1] = cells_in(columns, Columns(block))
-        cells[:, -1] = target.of(table.rows.y.astype(np.uint64))
-        return cells
+        return labelled_cells(plan.layout.columns, table.rows)
 
     def _release(self, summary: Any, plan: SyntheticDataPlan, dice: Dice) -> ReleasedTables:
         return released_tables(summary, plan, dice)
@@ -173,7 +178,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     def _publish_table(self, tables: ReleasedTables, plan: SyntheticDataPlan) -> None:
         """Set the attributes that classifiers and regressors share, except for the estimator."""
         self.guarantee_, self.domain_ = plan.guarantee, plan.domain
-        self.synthetic_ = SyntheticTable.of(tables, plan, kind=self._kind, n_bins=self.n_bins)
+        self.synthetic_ = SyntheticTable.of(tables, plan, types=self._types, n_bins=self.n_bins)
 
     def _train(self, given: Any, own: Any, rows: Any, y: NDArray[Any], seed: int) -> None:
         """Set the estimator that is fitted to synthetic records; if it fails, these are kept.
@@ -212,9 +217,9 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         return self.estimator_
 
     @property
-    def _kind(self) -> str:
+    def _types(self) -> TableTypes:
         """The kind of table that the estimator is given."""
-        return "pandas" if hasattr(self, "feature_names_in_") else "array"
+        return TableTypes("pandas" if hasattr(self, "feature_names_in_") else "array")
 
     @property
     def _features(self) -> tuple[TableColumn, ...]:
@@ -235,7 +240,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
             rare = np.repeat(np.arange(len(counts)), (least - counts).clip(0))
             cells = np.concatenate([cells, tables.model.draw(len(rare), stream, target=rare)])
         *values, target = values_of(columns, cells, stream)
-        rows = as_table(columns[:-1], values, self._kind)
+        rows = as_table(columns[:-1], values, self._types)
         return rows, cells[:, -1], target, stream.seeds(1)[0]
 
     def _rows(self, X: Any) -> Any:
@@ -244,7 +249,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         X = read_features(self, X, domain=self.domain_, reset=False)
         codes = self.domain_.nearest(X)
         values = [column.decoded(each) for column, each in zip(self._features, codes, strict=True)]
-        return as_table(self._features, values, self._kind)
+        return as_table(self._features, values, self._types)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -286,6 +291,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         numbers, in bins between powers of two.
     degree : int, default=2
         The most columns that a column depends on, the label included. With 1, all depend on the label alone.
+        A greater one than 2 is lowered as for `SyntheticTable`.
     n_bins : int, default=16
         The most bins of a column of integers or of a grid, from 2 to 16,384; `Floats` have bins between
         powers of two, whatever it is.
@@ -658,7 +664,24 @@ def _check_inner(estimator: Any, is_kind: Callable[[Any], bool], kind: str) -> N
         )
 
 
-def _free_name(names: Sequence[str]) -> str:
+def labelled_cells(columns: Sequence[TableColumn], rows: Examples) -> NDArray[np.int16]:
+    """Return the cells of encoded records, of shape (n, d + 1), the target's last.
+
+    Parameters
+    ----------
+    columns : sequence of TableColumn
+        Public. The d columns, and the target.
+    rows : Examples
+        Private. Codes of each column, and of the target.
+    """
+    cells = np.empty((len(rows), len(columns)), dtype=np.int16, order="F")
+    for here, block in rows.X.blocks(_BLOCK):
+        cells[here, :-1] = cells_in(columns[:-1], Columns(block))
+    cells[:, -1] = columns[-1].of(rows.y.astype(np.uint64))
+    return cells
+
+
+def free_name(names: Sequence[str]) -> str:
     """Return a name for the target that no column has."""
     name = _TARGET
     while name in names:

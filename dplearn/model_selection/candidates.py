@@ -96,10 +96,11 @@ def _check_private(step: Any, *, alone: bool) -> None:
             "estimator must have parameters epsilon and classes, which the search sets, got"
             f" {type(step).__name__}"
         )
-    if "X_public" in signature(step.fit).parameters and parameters["protects"] == "examples":
+    by_rows = parameters.get("protects") == "examples" and parameters.get("domain") is None
+    if "X_public" in signature(step.fit).parameters and by_rows:
         raise ValueError(
             f"estimator must be fitted from X and y only, got {type(step).__name__}, which needs X_public"
-            " unless protects='labels': search over its parameters on public rows"
+            " unless it has a domain or protects='labels': search over its parameters on public rows"
         )
     if any(isinstance(each, PrivacyLedger) for each in held_by(step)):
         raise ValueError(

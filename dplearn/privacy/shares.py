@@ -19,7 +19,7 @@ from dplearn.privacy.conversion import concentrated_epsilon
 from dplearn.privacy.events import Approximate, BoundedRange, Event, PureDP, ZeroConcentrated
 from dplearn.privacy.guarantees import ApproxDP, delta_of, epsilon_of
 
-__all__ = ["concentrated_budget", "equal_epsilon", "equal_shares"]
+__all__ = ["concentrated_budget", "divided", "equal_epsilon", "equal_shares"]
 
 _BELOW = 1 - Fraction(1, 1 << 28)  # concentrated_budget is correct to one part in 2**30
 _WORTH_DELTA = 1 + Fraction(1, 10**4)  # for a smaller gain in epsilon, no delta is spent on composition
@@ -101,11 +101,50 @@ def _equal_shares(target: ApproxDP, count: int) -> tuple[tuple[Fraction, Fractio
 
 def _concentrated_epsilon(target: ApproxDP, count: int) -> Fraction:
     """Return an epsilon whose rho, at the delta of `target`, is at most an equal share of its rho."""
-    rho = _concentrated_budget(target) / count
-    epsilon = concentrated_epsilon(rho, target.delta) * _BELOW
-    while epsilon and _concentrated_budget(ApproxDP(epsilon, target.delta)) > rho:
+    return _epsilon_within(_concentrated_budget(target) / count, target.delta)
+
+
+def _epsilon_within(rho: Fraction, delta: Fraction) -> Fraction:
+    """Return an epsilon whose rho at a delta is at most a given one, and nearly as great."""
+    epsilon = concentrated_epsilon(rho, delta) * _BELOW
+    while epsilon and _concentrated_budget(ApproxDP(epsilon, delta)) > rho:
         epsilon *= _BELOW
     return epsilon
+
+
+def divided(privacy: ApproxDP, share: Fraction, *, concentrated: bool) -> tuple[ApproxDP, ApproxDP]:
+    """Return the budgets of two releases, one after the other, that compose to a budget.
+
+    Parameters
+    ----------
+    privacy : ApproxDP
+        The budget of both releases. Epsilon positive.
+    share : Fraction
+        The share of the first release, in (0, 1).
+    concentrated : bool
+        Whether both releases are zero-concentrated with the `concentrated_budget` of their budgets, if these
+        have a delta. Then rho is divided, and both have the delta of `privacy`. Otherwise epsilon and delta
+        are divided.
+
+    Returns
+    -------
+    tuple of two ApproxDP
+
+    Examples
+    --------
+    >>> first, second = divided(ApproxDP(1, 1e-6), Fraction(1, 4), concentrated=True)
+    >>> round(float(first.epsilon), 4), round(float(second.epsilon), 4), float(second.delta)
+    (0.4774, 0.8574, 1e-06)
+    """
+    if not (concentrated and privacy.delta):
+        return tuple(  # type: ignore[return-value]
+            replace(privacy, epsilon=each * privacy.epsilon, delta=each * privacy.delta)
+            for each in (share, 1 - share)
+        )
+    whole, delta = concentrated_budget(privacy), privacy.delta
+    first = replace(privacy, epsilon=_epsilon_within(share * whole, delta))
+    rest = whole - concentrated_budget(first)
+    return first, replace(privacy, epsilon=_epsilon_within(rest, delta))
 
 
 def concentrated_budget(privacy: ApproxDP) -> Fraction:

@@ -52,6 +52,7 @@ __all__ = [
     "ConcentratedPart",
     "LearnedSchema",
     "LearnedSchemaPlan",
+    "SchemaDetail",
     "SchemaStages",
     "learned_schema",
     "learned_schema_plan",
@@ -62,13 +63,39 @@ _TYPES_ARE_PUBLIC = "the number, names and types of the columns are public"
 NUMBERS = Floats(significand_bits=20, smallest=2.0**-64, largest=2.0**64, missing=True, outside="accept")
 _BOOLEANS = Categories([False, True, None], other=True)
 _HASHED = Hashed(32)  # without lists; with 64 buckets the AUC on a table of 1,470 records was less by .07
-_POINTS = 1025  # of the grid in a learned range; integers with at most so many values are kept apart
 _MOST_CODES = 2048  # of a one-hot encoded record, unless more columns need more; tables stay narrow
 _LEAST_TAIL, _MOST_TAIL, _TAILS = 5, 250, 1000  # of the records beyond either end of a range, in thousandths
 _MOST_COUNT = 4  # lists of categories need this many times the threshold
 _STEPS = 8  # a range consists of 8 to 18 steps, each a power of two
+_UNLISTED = (
+    "delta is 0: categories are not listed, and are gaps in synthetic records; take delta above 0, or declare"
+    " domain=Schema(...)"
+)
 _OTHER: tuple[Hashable, ...] = ()  # the key of cells that no list of categories contains
 _BITS = 100  # of the square root of a budget
+
+
+@dataclass(frozen=True)
+class SchemaDetail:
+    """How fine learned domains are: public, and post-processing of the released ends and lists.
+
+    Attributes
+    ----------
+    points : int, default=1025
+        The points of the grid in a learned range; integers with fewer values are kept apart.
+    listed : int or None, default=None
+        The most listed categories of a column. None: so few that the codes of all columns are few.
+    drawn : bool, default=False
+        Whether numbers will be drawn from the ranges. Their ends are then not round, so that few numbers
+        are drawn beyond those of the table.
+    """
+
+    points: int = 1025
+    listed: int | None = None
+    drawn: bool = False
+
+
+_DETAIL = SchemaDetail()
 
 
 @dataclass(frozen=True)
@@ -105,6 +132,7 @@ class LearnedSchemaPlan(ReleasePlan):
     parts: Any = hidden()
     numbers: Any = hidden()  # the domain of numbers without a range
     curated: bool = hidden(True)  # False: nothing may be released
+    detail: SchemaDetail = hidden(_DETAIL)
 
     @property
     def is_free(self) -> bool:
@@ -115,13 +143,16 @@ class LearnedSchemaPlan(ReleasePlan):
     def warnings(self) -> tuple[str, ...]:
         """Warnings if no types show the kinds, or if there are too few records for ranges or for lists."""
         texts: list[str] = []
-        kinds = (self.columns.note,) if self.columns.note else ()
+        kinds: tuple[str, ...] = (self.columns.note,) if self.columns.note else ()
         if not self.curated:
             return kinds
         if self.tail is None and self.columns.of_numbers:
             texts.append("numbers have no learned range, and are told apart by their powers of two")
-        if self.threshold is None and self.columns.of_categories and self.guarantee.delta:
-            texts.append("categories are not listed, and are hashed")
+        unlisted = self.threshold is None and bool(self.columns.of_categories)
+        if unlisted and self.guarantee.delta:
+            texts.append(f"categories are not listed, and are {'gaps' if self.detail.drawn else 'hashed'}")
+        if unlisted and self.detail.drawn and not self.guarantee.delta:
+            kinds += (_UNLISTED,)
         return kinds + tuple(
             f"n_samples is {self.n_samples}: with epsilon {float(self.guarantee.epsilon):.3g} for the schema,"
             f" {text}; {self.n_needed} records are enough for a schema of all {len(self.columns)} columns;"
@@ -131,7 +162,9 @@ class LearnedSchemaPlan(ReleasePlan):
 
     @property
     def most(self) -> int:
-        """The greatest number of listed categories of a column: all codes together are few."""
+        """The greatest number of listed categories of a column."""
+        if self.detail.listed is not None:
+            return self.detail.listed
         d_lists, d_numbers = len(self.columns.of_categories), len(self.columns.of_numbers)
         return max(1, (_MOST_CODES - 2 * d_numbers) // max(1, d_lists) - 2)
 
@@ -145,8 +178,15 @@ class LearnedSchemaPlan(ReleasePlan):
         """A public schema with as many codes as a learned one can have."""
         return self._public_schema(self.most)
 
-    def _public_schema(self, n_listed: int) -> Product:
-        number = Grid(0.0, 1.0, _POINTS, "accept", missing=True) if self.tail is not None else self.numbers
+    @property
+    def unranged(self) -> Product:
+        """The widest schema if no column has a range: one with few numbers has none."""
+        return self._public_schema(self.most, ranged=False)
+
+    def _public_schema(self, n_listed: int, *, ranged: bool = True) -> Product:
+        number: Domain = self.numbers
+        if ranged and self.tail is not None:
+            number = Grid(0.0, 1.0, self.detail.points, "accept", missing=True)
         listed = _HASHED if self.threshold is None else _categories(list(range(n_listed)))
         of_kind = {"numbers": number, "integers": number, "booleans": _BOOLEANS, "categories": listed}
         kinds: ColumnKinds = self.columns
@@ -291,6 +331,8 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
     curated : bool, default=True
         Whether a trusted curator holds the records. False: nothing is released, numbers have no range, and
         categories are hashed.
+    detail : SchemaDetail
+        How fine the domains are.
 
     Attributes
     ----------
@@ -311,9 +353,10 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
         random_state: Any = None,
         numbers: Floats = NUMBERS,
         curated: bool = True,
+        detail: SchemaDetail = _DETAIL,
     ):
         self.columns, self.concentrated, self.numbers = columns, concentrated, numbers
-        self.curated = curated
+        self.curated, self.detail = curated, detail
         if (declared := declared_kinds(columns)) is not None:
             self.kinds = declared
         context = str(guarantee.epsilon), str(guarantee.delta), repr(columns)
@@ -382,6 +425,7 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
             parts=parts,
             numbers=self.numbers,
             curated=self.curated,
+            detail=self.detail,
         )
 
     def summarize_parts(self, rows: PartedRecords, plan: LearnedSchemaPlan) -> PartedRecords:  # noqa: ARG002
@@ -606,10 +650,18 @@ def _number_domain(read: _Read, number: int, kind: str, plan: LearnedSchemaPlan,
     high = _selected(read.from_high(number), size, 1 - tail, privacy, dice)
     if low == size or high == 0:  # most numbers are missing
         return plan.numbers  # type: ignore[no-any-return]
+    low, high = min(low, high), max(low, high)
     # The numbers of a code lie between those of its two neighbours.
-    ends = [max(1, min(low, high) - 1), min(size - 1, max(low, high) + 1)]
-    first, last = map(Fraction, plan.numbers.decode(ends).tolist())
-    return _range(kind, first, last, tail)
+    codes = [max(1, low - 1), low, high, min(size - 1, high + 1)]
+    below, lowest, highest, above = map(Fraction, plan.numbers.decode(codes).tolist())
+    if not plan.detail.drawn:
+        return _range(kind, *_outward(kind, below, above, tail), plan.detail.points)
+    if low == high and kind == "numbers":
+        least, most = (lowest, above) if above > lowest else (below, lowest)
+        return Grid(float(least), float(most), 2, "accept", missing=True)
+    first, last = _slightly_outward(kind, below, above, tail)
+    first, last = max(first, 0) if lowest >= 0 else first, min(last, 0) if highest <= 0 else last
+    return _range(kind, first, last, plan.detail.points)
 
 
 def _selected(ranks: Ranks, size: int, fraction: Fraction, privacy: ApproxDP, dice: Dice) -> int:
@@ -617,8 +669,8 @@ def _selected(ranks: Ranks, size: int, fraction: Fraction, privacy: ApproxDP, di
     return code_near_rank(everything, fraction, privacy=privacy, dice=dice)
 
 
-def _range(kind: str, low: Fraction, high: Fraction, tail: Fraction) -> Domain:
-    """Return the domain of numbers whose released quantiles at `tail` from either end are `low` and `high`.
+def _outward(kind: str, low: Fraction, high: Fraction, tail: Fraction) -> tuple[Fraction, Fraction]:
+    """Return the ends of the range of numbers whose released quantiles at `tail` from either end are given.
 
     The ends move outward: first by as much as those of evenly distributed numbers, then to multiples of a
     power of two, at least 1 for integers.
@@ -626,10 +678,26 @@ def _range(kind: str, low: Fraction, high: Fraction, tail: Fraction) -> Domain:
     beyond = (high - low) * tail / (1 - 2 * tail)
     exponent = math.floor(math.log2((high - low) / _STEPS))
     step = Fraction(2) ** (max(0, exponent) if kind == "integers" else exponent)
-    first, last = math.floor((low - beyond) / step) * step, math.ceil((high + beyond) / step) * step
-    if kind == "integers" and last - first < _POINTS:
+    return math.floor((low - beyond) / step) * step, math.ceil((high + beyond) / step) * step
+
+
+def _slightly_outward(kind: str, below: Fraction, above: Fraction, tail: Fraction) -> tuple[Any, Any]:
+    """Return the ends of a range that numbers are drawn from, which lies between two numbers before it grows.
+
+    The ends move outward by as much as those of evenly distributed numbers.
+    """
+    whole = kind == "integers"
+    first, last = (math.floor(below) + 1, math.ceil(above) - 1) if whole else (below, above)
+    beyond = (last - first) * tail / (1 - 2 * tail)
+    moved: Any = round(beyond) if whole else beyond
+    return first - moved, last + moved
+
+
+def _range(kind: str, first: Any, last: Any, points: int) -> Domain:
+    """Return the domain of the numbers between two ends."""
+    if kind == "integers" and last - first < points:
         return IntegerRange(int(first), int(last), "accept", missing=True)
-    return Grid(float(first), float(last), _POINTS, "accept", missing=True)
+    return Grid(float(first), float(last), points, "accept", missing=True)
 
 
 def _lists(keys: Sequence[Any], plan: LearnedSchemaPlan, dice: Dice) -> list[Domain]:

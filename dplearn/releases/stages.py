@@ -33,8 +33,6 @@ __all__ = ["N_IS_PUBLIC", "Release", "ReleasePlan", "Released"]
 #: The first entry of `assumes` in the guarantee of every release.
 N_IS_PUBLIC = "the number of records is public"
 
-_USER = 3  # stacklevel of warnings: the caller of the release function, which calls `run`
-
 
 @dataclass(frozen=True)
 class ReleasePlan(Plan):
@@ -87,6 +85,8 @@ class Release(ABC, Generic[AnyPlan, Result]):
     takes: ClassVar[str] = "values"
     #: Public attributes that `read_part` sets.
     set_by_reading: ClassVar[tuple[str, ...]] = ()
+    #: Stacklevel of warnings: the caller of the release function, which calls `run`.
+    stacklevel: ClassVar[int] = 3
 
     def __init__(self, name: str, guarantee: ApproxDP, context: tuple[str, ...], random_state: Any):
         self.name = name
@@ -115,7 +115,7 @@ class Release(ABC, Generic[AnyPlan, Result]):
             if source is not None:
                 plan = assuming_parts(plan)
             for text in plan.warnings:
-                warnings.warn(text, UserWarning, stacklevel=_USER)
+                warnings.warn(text, UserWarning, stacklevel=self.stacklevel)
             charge(plan.guarantee)
             return self.release(self.summary_of(rows, plan), plan, dice)
 

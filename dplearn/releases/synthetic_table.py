@@ -24,35 +24,28 @@ True
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
 from inspect import signature
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief, shortened
 from dplearn.chance import PublicStream
-from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import IgnoresFloatErrors
 from dplearn.domains import Floats, Hashed, Product, Schema
-from dplearn.domains.cells import cells_of, is_frame, object_array
+from dplearn.domains.column_kinds import as_learn
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.base import Guarantee
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
-from dplearn.records.part_sources import source_of, table_in_memory
-from dplearn.records.parts import PartedRecords, Source
-from dplearn.records.rows import Columns
 from dplearn.releases.learned_schema import LearnedSchema
-from dplearn.releases.stages import Release, Released
-from dplearn.releases.table_columns import MOST_BINS, TableColumn, table_columns
+from dplearn.releases.schema_fits import SchemaFitPlan
+from dplearn.releases.table_columns import MOST_BINS, TableColumn
 from dplearn.releases.table_counts import TableNoise
 from dplearn.releases.table_model import NetworkStep
-from dplearn.releases.table_network import ReleasedTables, released_tables
+from dplearn.releases.table_network import ReleasedTables
 from dplearn.releases.table_plan import (
     GREATEST_EPSILON,
     LEAST_EPSILON,
@@ -62,17 +55,13 @@ from dplearn.releases.table_plan import (
     checked_layout,
     synthetic_table_plan,
 )
+from dplearn.releases.table_stages import LearnedTableStages, ReleasedTable, TableChoices, TableStages
+from dplearn.releases.table_values import TableTypes, as_table, values_of
 
-__all__ = ["SyntheticTable", "SyntheticTablePlan", "TableStages", "as_table", "cells_in", "values_of"]
+__all__ = ["SyntheticTable", "SyntheticTablePlan"]
 
-_KINDS = ("pandas", "polars", "array")
 _FORMAT, _VERSION = "dplearn.SyntheticTable", 1
 _LARGEST = 2.0**64  # floats without a smaller declared bound have no bins that values can be drawn from
-_ASSUMES = (
-    "the number of records and the number, names and types of the columns are public",
-    "each row of the table is made from one record alone, by rules that are public or were released"
-    " privately",
-)
 _NOT_FITTED = "this SyntheticTable is not fitted yet; call fit(frame) first"
 
 
@@ -89,16 +78,20 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     delta : float, default=1e-6
         Probability with which the guarantee may fail, below 1; choose it far below 1 / n_samples. 0: Laplace
         noise, and pure differential privacy, with less accurate tables.
-    domain : Schema, Product or LearnedSchema
-        Public. The possible values of each column, bounded: `IntegerRange`, `Grid`, `Categories`, `Bits`, or
-        `Floats` with a declared `largest`. Or the result of `learned_schema`, whose cost is its own. A
-        data frame's columns that a schema does not name are left out.
+    domain : "learn", Learn, Schema, Product or LearnedSchema, default="learn"
+        Public. "learn": a fit releases a schema first, from a tenth of its budget, and accepts every cell, as
+        `learned_schema` does. `Learn(...)` has another share, and declares kinds of columns. Or the possible
+        values of each column, bounded: `IntegerRange`, `Grid`, `Categories`, `Bits`, or `Floats` with a
+        declared `largest`; or the result of `learned_schema`, whose cost is its own. A data frame's columns
+        that a schema does not name are left out.
     target : str, optional
         Public. The name of a column that the synthetic records will be used to predict: all other columns
-        depend on it, and tables with it are measured. None: the network has no such column.
+        depend on it, and tables with it are measured. None: the network has no such column. Where the columns
+        have no names, or these are no texts, they are "x0", "x1", and so on.
     degree : int, default=2
         The most columns that a column depends on, `target` included. With 1 and a target, all columns depend
-        on the target alone. With many columns it is lowered; then 1 takes the least time.
+        on the target alone. It is lowered so that all rounds count at most 10,660 tables: with 41 columns or
+        more besides the target to one besides it, with 23 or more to two.
     n_bins : int, default=16
         The most bins of a column of integers or of a grid, from 2 to 16,384; `Floats` have bins between
         powers of two, whatever it is. The bin of missing numbers is one more.
@@ -116,13 +109,16 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     network_ : dict of str to tuple of str
         Released. For each column, in the order in which records are drawn, the columns that it depends on.
     columns_ : tuple of TableColumn
-        Public. The columns and their bins.
+        Released. The columns and their bins; public if the domain is declared.
+    domain_ : Schema
+        Released. The domain of each column; public if it is declared.
     margins_ : dict of str to ndarray of float64 of shape (size,)
         Released. The share of records in each bin of each column.
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, with its assumptions.
     plan_ : SyntheticTablePlan
-        Public. The plan of the fit.
+        Released. The plan of the tables, given the domain, with the guarantee of the fit; public if the
+        domain is declared.
 
     See Also
     --------
@@ -132,7 +128,8 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record; the number of records is
-    public. Proof: `released_tables`. Sampled records, and whatever is made from them, are post-processing.
+    public. Proof: `released_tables`, and with a learned domain `LearnedTableStages`. Sampled records, and
+    whatever is made from them, are post-processing.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
@@ -148,6 +145,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
 
     network_: dict[str, tuple[str, ...]]
     columns_: tuple[TableColumn, ...]
+    domain_: Schema
     margins_: dict[str, NDArray[np.float64]]
     guarantee_: ApproxDP
     plan_: SyntheticTablePlan
@@ -157,7 +155,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         epsilon: float = 1.0,
         delta: float = 1e-6,
         *,
-        domain: Any = None,
+        domain: Any = "learn",
         target: str | None = None,
         degree: int = 2,
         n_bins: int = 16,
@@ -199,8 +197,8 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         Parameters
         ----------
         frame : data frame or array of shape (n, d), or parts of it
-            Private. Cells within the declared domain. Parts: as for the learners of tables in parts,
-            without y.
+            Private. Cells within the declared domain; of any kind if it is learned. Parts: as for the
+            learners of tables in parts, without y.
 
         Returns
         -------
@@ -218,27 +216,43 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         Warns
         -----
         UserWarning
-            If the noise of a count is greater than the mean count of its table; the number of records is
-            public.
+            If the noise of a count is greater than the mean count of its table, or there are too few records
+            for learned ranges or lists; the number of records is public.
         """
-        stages = self._stages()
+        stages: Any = self._stages()
         self._publish(stages.run(frame, self.ledger))
         return self
 
-    def plan(self, n_samples: int) -> SyntheticTablePlan:
+    def plan(self, n_samples: int, *, n_features: int | None = None) -> SyntheticTablePlan | SchemaFitPlan:
         """Return the plan of a fit: its guarantee, its noise and the expected error of tables, without data.
 
         Parameters
         ----------
         n_samples : int
             Number of records, at least 1.
+        n_features : int, optional
+            Number of columns; required unless `domain` determines it. Columns of undeclared kinds are planned
+            as numbers.
+
+        Returns
+        -------
+        SyntheticTablePlan or SchemaFitPlan
+            The latter if the domain is learned: the plans of the schema and of the tables, with all
+            attributes of the latter.
 
         Raises
         ------
         TypeError, ValueError
             If a parameter is not as described.
         """
-        return self._stages().plan(n_samples)
+        stages = self._stages()
+        if isinstance(stages, LearnedTableStages):
+            return stages.planned(n_samples, n_features)
+        if n_features not in (None, len(stages.domain)):
+            raise ValueError(
+                f"n_features must be {len(stages.domain)}, as the domain has, got {brief(n_features)}"
+            )
+        return stages.plan(n_samples)
 
     def sample(self, m: int, random_state: Any = None) -> Any:
         """Return synthetic records; costs no privacy.
@@ -255,7 +269,8 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         data frame or array of shape (m, d)
             Of pandas; of polars if the fit's table was; a numpy array if that was an array. Numbers are
             uniform within a bin, integers whole; categories are as declared; missing values, and categories
-            that are not listed, are gaps.
+            that are not listed, are gaps. If the domain was learned, columns have the types of the table's,
+            as far as these have gaps where the domain has them.
 
         Raises
         ------
@@ -267,7 +282,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         stream = PublicStream.of(random_state, type(self).__name__, "sample")
         columns = released.plan.layout.columns
         values = values_of(columns, released.tables.model.draw(m, stream), stream)
-        return as_table(columns, values, released.kind)
+        return as_table(columns, values, released.types)
 
     def to_json(self) -> str:
         """Return all released numbers, with the domains and the guarantee, as a JSON text.
@@ -286,7 +301,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             "version": _VERSION,
             "guarantee": json.loads(plan.guarantee.to_json()),
             "n_samples": plan.n_samples,
-            "kind": released.kind,
+            **released.types.to_dict(),
             "schema": Schema({column.name: column.domain for column in layout.columns}).to_dict(),
             "starts": [column.starts.tolist() for column in layout.columns],
             "target": None if layout.target is None else layout.columns[layout.target].name,
@@ -337,8 +352,8 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     @classmethod
     def _of_record(cls, record: dict[str, Any]) -> Self:
         guarantee = Guarantee.from_json(json.dumps(record["guarantee"]))
-        if not isinstance(guarantee, ApproxDP) or record["kind"] not in _KINDS:
-            raise ValueError("the guarantee or the kind of table is unknown")
+        if not isinstance(guarantee, ApproxDP):
+            raise ValueError("the guarantee is unknown")
         schema, target = Schema.from_dict(record["schema"]), record["target"]
         place = None if target is None else schema.names.index(target)
         columns = [
@@ -360,10 +375,11 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             for step in record["network"]
         ]
         base = [np.array(table, dtype=np.int64) for table in record["base"]]
-        return cls.of(ReleasedTables(plan, base, steps), plan, kind=record["kind"], n_bins=record["n_bins"])
+        types = TableTypes.from_dict(record)
+        return cls.of(ReleasedTables(plan, base, steps), plan, types=types, n_bins=record["n_bins"])
 
     @classmethod
-    def of(cls, tables: ReleasedTables, plan: SyntheticTablePlan, *, kind: str, n_bins: int) -> Self:
+    def of(cls, tables: ReleasedTables, plan: SyntheticTablePlan, *, types: TableTypes, n_bins: int) -> Self:
         """Return a fitted table, given its released numbers; learners on synthetic records call this.
 
         Parameters
@@ -372,8 +388,8 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             Released. All numbers.
         plan : SyntheticTablePlan
             Public. The plan of the release.
-        kind : str
-            Public. What `sample` returns: "pandas", "polars" or "array".
+        types : TableTypes
+            Public. The types of what `sample` returns.
         n_bins : int
             Public. As for the constructor.
         """
@@ -387,32 +403,28 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             n_bins=n_bins,
             max_cells=layout.max_cells,
         )
-        found._publish(_ReleasedTable(tables, plan, kind))
+        found._publish(ReleasedTable(tables, plan, types))
         return found
 
-    def _stages(self) -> "TableStages":
+    def _stages(self) -> TableStages | LearnedTableStages:
         """Return the stages of a fit, after all parameters have been checked."""
         privacy = ApproxDP(
             check_number("epsilon", self.epsilon, low=LEAST_EPSILON, high=GREATEST_EPSILON),
             check_number("delta", self.delta, low=0, below=1),
             reproducible=self.random_state is not None,
         )
-        domain = _checked_domain(self.domain)
-        n_bins = check_count("n_bins", self.n_bins, low=2, high=MOST_BINS)
-        if self.target is not None and self.target not in domain.names:
-            raise ValueError(
-                f"target must be the name of a column of the domain, got {brief(self.target)}; the columns"
-                f" are {brief(list(domain.names))}"
-            )
-        layout = checked_layout(
-            table_columns(domain, n_bins),
-            None if self.target is None else domain.names.index(self.target),
+        choices = TableChoices(
+            self.target,
             check_count("degree", self.degree, low=1),
+            check_count("n_bins", self.n_bins, low=2, high=MOST_BINS),
             check_count("max_cells", self.max_cells, low=4),
         )
-        return TableStages(domain, layout, privacy, random_state=self.random_state)
+        if (learn := as_learn(self.domain)) is not None:
+            return LearnedTableStages(learn, choices, privacy, random_state=self.random_state)
+        domain = _checked_domain(self.domain)
+        return TableStages(domain, choices.layout(domain), privacy, random_state=self.random_state)
 
-    def _publish(self, released: "_ReleasedTable") -> None:
+    def _publish(self, released: "ReleasedTable") -> None:
         layout, model = released.plan.layout, released.tables.model
         names = [column.name for column in layout.columns]
         self.network_ = {
@@ -420,177 +432,16 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             for place, (parents, _) in model.conditionals.items()
         }
         self.columns_ = layout.columns
+        self.domain_ = Schema({column.name: column.domain for column in layout.columns})
         self.margins_ = dict(zip(names, model.margins, strict=True))
         self.guarantee_, self.plan_ = released.plan.guarantee, released.plan
         self._released = released
 
-    def _fitted(self) -> "_ReleasedTable":
-        released: _ReleasedTable | None = vars(self).get("_released")
+    def _fitted(self) -> "ReleasedTable":
+        released: ReleasedTable | None = vars(self).get("_released")
         if released is None:
             raise ValueError(_NOT_FITTED)
         return released
-
-
-@dataclass(frozen=True, eq=False)
-class _ReleasedTable(Released):
-    """The result of the stages: all released numbers, and the kind of table that was read."""
-
-    tables: ReleasedTables
-    plan: SyntheticTablePlan
-    kind: str
-
-
-class TableStages(Release[SyntheticTablePlan, _ReleasedTable]):
-    """The stages of a synthetic table.
-
-    Parameters
-    ----------
-    domain : Product
-        Public. The domain of each column.
-    layout : TableLayout
-        Public. The columns and their cells.
-    privacy : ApproxDP
-        The cost of the release.
-    random_state : None, int or numpy random generator
-        As given to the release.
-    reach : int, optional
-        As for `TableNoise`; audits use a smaller one.
-
-    Attributes
-    ----------
-    kind : str
-        Public. The kind of the table that was read: "pandas", "polars" or "array".
-    """
-
-    kind: str = "pandas"
-    takes = "frame"
-    set_by_reading = ("kind",)
-
-    def __init__(
-        self,
-        domain: Product,
-        layout: TableLayout,
-        privacy: ApproxDP,
-        *,
-        random_state: Any = None,
-        reach: int | None = None,
-    ):
-        self.domain, self.layout, self.reach = domain, layout, reach
-        guarantee = ApproxDP(
-            privacy.epsilon,
-            privacy.delta,
-            assumes=(*_ASSUMES, *domain.assumes),
-            reproducible=privacy.reproducible,
-        )
-        context = (
-            str(guarantee.epsilon),
-            str(guarantee.delta),
-            str([(column.name, repr(column.domain), column.size) for column in layout.columns]),
-            str((layout.target, layout.degree, layout.max_cells)),
-        )
-        super().__init__("SyntheticTable", guarantee, context, random_state)
-
-    def source_of(self, values: Any) -> Source | None:
-        return source_of(values, None)
-
-    def read(self, values: Any) -> NDArray[np.int16]:
-        return cells_in(self.layout.columns, self._encoded(values))
-
-    def plan(self, n_samples: int) -> SyntheticTablePlan:
-        n = check_count("n_samples", n_samples, low=1)
-        return synthetic_table_plan(self.guarantee, n, self.layout, reach=self.reach)
-
-    def summarize_parts(self, rows: PartedRecords, plan: SyntheticTablePlan) -> PartedRecords:  # noqa: ARG002
-        return rows
-
-    def release(self, summary: Any, plan: SyntheticTablePlan, dice: Dice) -> _ReleasedTable:
-        return _ReleasedTable(released_tables(summary, plan, dice), plan, self.kind)
-
-    def _encoded(self, values: Any) -> Columns:
-        """Return the codes of the columns of the domain; validates the table and spends nothing."""
-        if issparse(values):
-            raise TypeError("frame must be dense, got a sparse matrix; make it dense with frame.toarray()")
-        table = table_in_memory(values)
-        if not is_frame(table):
-            self.kind = "array"
-            table = cells_of(table)
-            if table.shape[1] != len(self.domain):
-                raise ValueError(
-                    f"frame must have {len(self.domain)} columns, as the domain has, got {table.shape[1]}"
-                )
-        else:
-            self.kind = "pandas" if hasattr(table, "iloc") else "polars"
-            table = _selected(table, self.domain)
-        if not len(table):
-            raise ValueError("frame must have at least one row, got none")
-        return Columns(self.domain.encode(table))
-
-
-def cells_in(columns: Sequence[TableColumn], rows: Columns) -> NDArray[np.int16]:
-    """Return the cells of encoded records, of shape (n, d) and column by column in memory.
-
-    Parameters
-    ----------
-    columns : sequence of TableColumn
-        Public.
-    rows : Columns
-        Private. Codes of each column.
-    """
-    cells = np.empty((len(rows), len(columns)), dtype=np.int16, order="F")
-    for place, (column, codes) in enumerate(zip(columns, rows.columns, strict=True)):
-        cells[:, place] = column.of(codes)
-    return cells
-
-
-def values_of(
-    columns: Sequence[TableColumn], cells: NDArray[Any], stream: PublicStream
-) -> list[NDArray[Any]]:
-    """Return the values of synthetic records, column by column.
-
-    Parameters
-    ----------
-    columns : sequence of TableColumn
-        Public.
-    cells : ndarray of int of shape (m, d)
-        Released. Cells of synthetic records.
-    stream : PublicStream
-        Public chance.
-    """
-    return [column.values(cells[:, place], stream) for place, column in enumerate(columns)]
-
-
-def as_table(columns: Sequence[TableColumn], values: Sequence[NDArray[Any]], kind: str) -> Any:
-    """Return the values of columns as a table, whose types depend on the columns alone.
-
-    Parameters
-    ----------
-    columns : sequence of TableColumn
-        Public.
-    values : sequence of ndarray of shape (m,)
-        Released. The values of each column.
-    kind : str
-        "pandas", "polars" or "array". An array is of objects unless all columns are of numbers.
-    """
-    names = [column.name for column in columns]
-    if kind == "array":
-        if any(each.dtype == object for each in values):
-            values = [object_array(each.tolist()) for each in values]
-        return np.stack(values, axis=1)
-    if kind == "polars":
-        polars = import_module("polars")
-        series = [_polars_series(polars, column, each) for column, each in zip(columns, values, strict=True)]
-        return polars.DataFrame(series)
-    return import_module("pandas").DataFrame(dict(zip(names, values, strict=True)))
-
-
-def _polars_series(polars: Any, column: TableColumn, values: NDArray[Any]) -> Any:
-    """Return a series of polars; categories of several types are objects."""
-    if values.dtype != object:
-        return polars.Series(column.name, values, nan_to_null=True)
-    kinds = {type(value) for value in getattr(column.domain, "values", ()) if value is not None}
-    types = {str: polars.String, int: polars.Int64, float: polars.Float64, bool: polars.Boolean}
-    dtype = types.get(kinds.pop(), polars.Object) if len(kinds) == 1 else polars.Object
-    return polars.Series(column.name, values.tolist(), dtype=dtype)
 
 
 def _check_written(columns: Sequence[TableColumn]) -> None:
@@ -609,8 +460,8 @@ def _checked_domain(domain: Any) -> Product:
     domain = domain.schema if isinstance(domain, LearnedSchema) else domain
     if not isinstance(domain, Product):
         raise TypeError(
-            "domain must be a Schema, or the schema of learned_schema(frame, ...), since synthetic values are"
-            f" drawn from public domains, got {brief(domain)}"
+            "domain must be 'learn', Learn(...), a Schema, or the result of learned_schema(frame, ...), since"
+            f" synthetic values are drawn from public or released domains, got {brief(domain)}"
         )
     for name, each in zip(domain.names, domain.domains, strict=True):
         if isinstance(each, Hashed):
@@ -625,23 +476,6 @@ def _checked_domain(domain: Any) -> Product:
                 " Grid(low, high), IntegerRange(low, high), or Floats(largest=...)"
             )
     return domain
-
-
-def _selected(frame: Any, domain: Product) -> Any:
-    """Return the columns of a data frame that the domain names; all of them if it has no names of its own."""
-    names = [str(name) for name in frame.columns]
-    if (
-        not isinstance(domain, Schema)
-        and frame.shape[1] == len(domain)
-        and not set(domain.names) <= set(names)
-    ):
-        return frame
-    for name in domain.names:
-        if names.count(name) != 1:
-            how_often = "is missing" if name not in names else "occurs more than once"
-            raise ValueError(f"frame must have the columns of its domain once, but {name!r} {how_often}")
-    places = [names.index(name) for name in domain.names]
-    return frame.iloc[:, places] if hasattr(frame, "iloc") else frame[:, places]
 
 
 def _noise_to_dict(noise: TableNoise) -> dict[str, Any]:

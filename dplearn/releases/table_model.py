@@ -87,12 +87,13 @@ class TableModel:
             self._with_target(layout.target, shares)
         self.conditionals: dict[int, tuple[tuple[int, ...], Floats64]] = {}
         self._rows: dict[int, NDArray[np.int16]] = {}
+        self._joints: dict[tuple[int, ...], Floats64] = {}  # until the next column
         for place in layout.first:
             self._place(place, *self._without_parents(place))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, without the rows, which can be drawn again."""
-        return vars(self) | {"_rows": {}}
+        return vars(self) | {"_rows": {}, "_joints": {}}
 
     def _with_target(self, target: int, shares: Sequence[Floats64]) -> None:
         """Make all base tables consistent with one distribution of the target: the mean of theirs."""
@@ -108,6 +109,10 @@ class TableModel:
 
     def grow(self, step: NetworkStep) -> None:
         """Add a column."""
+        self._grow(step)
+        self._joints = {}
+
+    def _grow(self, step: NetworkStep) -> None:
         places = self.places_of(step.column, step.parents)
         if step.table is not None and not step.parents:
             self._measured_again(places, step.table)
@@ -161,6 +166,11 @@ class TableModel:
 
         They are those of a table that contains the columns, or else those of synthetic rows.
         """
+        if places not in self._joints:
+            self._joints[places] = self._joint(places)
+        return self._joints[places]
+
+    def _joint(self, places: tuple[int, ...]) -> Floats64:
         for axes, table in self._tables.items():
             if set(places) <= set(axes):
                 others = tuple(axis for axis, place in enumerate(axes) if place not in places)

@@ -6,8 +6,9 @@ has, less the public expected error of the noise of the candidate's own table: a
 its noise. The quality of no dependence is 0.
 """
 
+import math
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import combinations
 from typing import Any
 
@@ -139,14 +140,22 @@ def candidates_of(
         The columns, other than the target, that are in the network, and those that are not.
     """
     layout: TableLayout = plan.layout
-    target = () if layout.target is None else (layout.target,)
+    sizes = layout.sizes
+    labels = 1 if layout.target is None else sizes[layout.target]
+    above = [
+        (parents, labels * math.prod(sizes[place] for place in parents))
+        for size in range(1, layout.others + 1)
+        for parents in combinations(sorted(placed), size)
+    ]
+    is_worth = cache(
+        lambda cells: cells <= layout.max_cells and plan.network_error(cells) < layout.most_error
+    )
     for column in unplaced:
         yield column, ()
-        for size in range(1, layout.others + 1):
-            for parents in combinations(sorted(placed), size):
-                cells = layout.size_of((*target, *parents, column))
-                if cells <= layout.max_cells and plan.network_error(cells) < layout.most_error:
-                    yield column, parents
+        own = sizes[column]
+        for parents, cells in above:
+            if is_worth(own * cells):
+                yield column, parents
 
 
 def quality_of(counts: NDArray[np.int64], expected: NDArray[np.int64], penalty: int) -> int:

@@ -30,7 +30,7 @@ LEAST_EPSILON, GREATEST_EPSILON = Fraction(1, 10**9), 10**9
 # than those of the benchmark.
 _BASE, _SELECTIONS, _NETWORK = 42, 6, 52
 _BITS = 100  # of the square root of a budget
-_MOST_CANDIDATES = 20_000  # of all rounds together
+_MOST_TABLES = 10_660  # that all rounds together count: those of 40 columns and two parents
 _MOST_COLUMNS = 400
 _MOST_IN_COLUMN = (1 << 15) - 1  # a cell is held in 16 bits
 _WIDEST = 1 << 55  # variance of Gaussian noise
@@ -160,6 +160,8 @@ class SyntheticTablePlan(ReleasePlan):
         "gaussian", or "laplace" without delta.
     rounds : int
         The number of selections, after each of which one table of the network is measured.
+    degree : int
+        The most columns that one column depends on, the target included: as given, or lowered.
     selection_epsilon : float
         The epsilon of each selection.
     base_deviation, network_deviation : float
@@ -174,6 +176,7 @@ class SyntheticTablePlan(ReleasePlan):
 
     noise: str
     rounds: int
+    degree: int
     selection_epsilon: float
     base_deviation: float = field(metadata=noted("of a cell's noise"))
     network_deviation: float = field(metadata=noted("of a cell's noise"))
@@ -268,6 +271,7 @@ def synthetic_table_plan(
         n_samples,
         "gaussian" if guarantee.delta else "laplace",
         layout.rounds,
+        layout.degree,
         float(budget.selection),
         budget.base.deviation(3),
         budget.network.deviation(3) if layout.rounds else 0.0,
@@ -290,7 +294,8 @@ def checked_layout(
     target : int or None
         The place of the target.
     degree : int
-        At least 1. It is lowered where all rounds together would have more than 20,000 candidates.
+        At least 1. It is lowered where all rounds together would count more than 10,660 tables: from 41
+        columns besides the target on, one of them depends on at most one other; from 23 on, on at most two.
     max_cells : int
         At least 4.
 
@@ -315,15 +320,19 @@ def checked_layout(
                 f"the table of {layout.name_of(places)} must have at most max_cells={max_cells} cells, got"
                 f" {layout.size_of(places)}: declare fewer categories, or take fewer bins"
             )
-    while layout.others > 1 and _n_candidates(layout) > _MOST_CANDIDATES:
+    while layout.others > 1 and _n_tables(layout) > _MOST_TABLES:
         layout = replace(layout, degree=layout.degree - 1)
     return layout
 
 
-def _n_candidates(layout: TableLayout) -> int:
-    """Return a bound on the number of pairs of a column and the columns that it may depend on."""
-    d = len(layout.columns)
-    return sum(d * comb(d, size + 1) for size in range(1, layout.others + 1)) // 2
+def _n_tables(layout: TableLayout) -> int:
+    """Return a bound on the number of tables of a column and the columns that it may depend on.
+
+    Each is counted once, in the first round in which it is a candidate, and its last column is the only one
+    that is not in the network: so any columns have at most one table.
+    """
+    d = len(layout.base)
+    return sum(comb(d, size + 1) for size in range(1, layout.others + 1))
 
 
 def _root(square: Fraction) -> Fraction:

@@ -70,6 +70,11 @@ from dplearn.theory.measured_stability import (
     logistic_sgd,
     measure_stability,
 )
+from dplearn.theory.small_database import (
+    SmallDatabaseSizes,
+    noisy_counts_sample_size,
+    small_database_sizes,
+)
 from dplearn.theory.soft_labels import (
     PublishedSoftLabelSetting,
     SoftLabelPrecision,
@@ -105,6 +110,7 @@ __all__ = [
     "PublishedSoftLabelSetting",
     "RecursiveSizes",
     "SGDStability",
+    "SmallDatabaseSizes",
     "SoftLabelPrecision",
     "StableAnswersNoise",
     "StableSizes",
@@ -145,6 +151,7 @@ __all__ = [
     "logistic_sgd",
     "masked_parity_sample_size",
     "measure_stability",
+    "noisy_counts_sample_size",
     "nonprivate_parity_sample_size",
     "parity_probabilities",
     "parity_sample_size",
@@ -164,6 +171,7 @@ __all__ = [
     "sampling_bound",
     "score_radius",
     "sgd_stability",
+    "small_database_sizes",
     "soft_label_precision",
     "soft_label_teachers",
     "soft_label_teachers_agreeing",

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from dplearn.audit import RULES, moved_by, replay_privacy, replay_violations
-from dplearn.audit.rules import groups_within_one
+from dplearn.audit.rules import groups_within
 from dplearn.chance import SeededDice, SystemDice
 from dplearn.domains import IntegerRange
 from dplearn.learners import ExponentialMechanismClassifier
@@ -60,7 +60,7 @@ def test_groups_may_move_by_one_error_each(mine, theirs, allowed):
     by_matching = len(in_order[0]) == len(in_order[1]) and all(
         abs(a - b) <= 1 for a, b in zip(*in_order, strict=True)
     )
-    assert groups_within_one(first, second) == by_matching
+    assert groups_within(1)(first, second) == by_matching
     assert by_matching == allowed
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dplearn.audit import replay_violations
-from dplearn.audit.rules import RULES, coin_within, each_moved_by, groups_within_one, moved_by
+from dplearn.audit.rules import RULES, coin_within, each_moved_by, groups_within, moved_by
 from dplearn.chance import SeededDice
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import exp_bounds
@@ -135,12 +135,12 @@ def test_groups_are_allowed_exactly_where_some_matching_moves_no_cost_by_more_th
         matched = any(
             all(abs(a - b) <= 1 for a, b in zip(mine, order, strict=True)) for order in permutations(theirs)
         )
-        assert groups_within_one(groups(mine), groups(theirs)) == matched
+        assert groups_within(1)(groups(mine), groups(theirs)) == matched
 
 
 def test_groups_of_another_number_of_candidates_or_another_ratio_are_refused():
-    assert not groups_within_one(groups((1, 1)), groups((1, 1, 1)))
-    assert not groups_within_one(groups((1, 1)), (THIRD, (1,), (2,)))
+    assert not groups_within(1)(groups((1, 1)), groups((1, 1, 1)))
+    assert not groups_within(1)(groups((1, 1)), (THIRD, (1,), (2,)))
 
 
 # The table

@@ -48,7 +48,12 @@ def test_every_class_without_cases_has_a_note():
 
 
 def test_the_cases_of_a_class_are_listed_without_the_small_ones_that_stand_for_them():
-    assert evidence_of("KnowledgeTransferClassifier").cases == ("transfer", "transfer_of_labels")
+    assert evidence_of("KnowledgeTransferClassifier").cases == (
+        "transfer",
+        "transfer_of_labels",
+        "transfer_from_synthetic",
+        "transfer_from_two_cells",
+    )
     assert evidence_of("SecretSampleClassifier").cases == ("secret_sample_classifier", "secret_sample")
     assert evidence_of("SecretSampleClassifier").whole
     assert not evidence_of("PrivateRobustScaler").whole

@@ -254,3 +254,39 @@ def test_the_best_of_each_recorded_table_is_better_than_the_most_common_label():
             figures = [float(each) for each in re.findall(r"(?<=\s)\.\d{3}\b", given)]
             named = figures[1:] if given.startswith("none") else figures
             assert all(each > round(majority["accuracy"], 3) for each in named), given
+
+
+def synthetic_uses(part):
+    """Return the accuracy in percent of each contender, for each table and epsilon."""
+    found = {}
+    for r in recorded("synthetic_uses")["rows"]:
+        if r["part"] == part:
+            found.setdefault((r["data"], r["epsilon"]), {})[r["by"]] = 100 * r["accuracy"]
+    return found
+
+
+def test_the_guide_on_searches_says_what_synthetic_rows_gain():
+    found = synthetic_uses("search")
+    gains = {
+        where: {by: each["search on synthetic rows"] - each[by] for by in ("PrivateSearchCV", "no search")}
+        for where, each in found.items()
+    }
+    assert {data for data, _ in found} == {"flchain", "nassCDS", "Chile", "digits"}
+    for (data, epsilon), gain in gains.items():
+        assert (round(gain["PrivateSearchCV"]) == 14) == (data == "digits")
+        assert data == "digits" or abs(gain["PrivateSearchCV"]) < 2
+        assert (gain["no search"] > 0.5) == ((data, epsilon) == ("digits", 3.0))
+        assert gain["no search"] < 2
+
+
+def test_the_guide_says_how_rarely_synthetic_queries_are_the_best_choice():
+    found = synthetic_uses("transfer")
+    assert {data for data, _ in found} == {"Adult", "flchain", "nassCDS", "Chile", "digits"}
+    alone = {
+        where: max(accuracy for by, accuracy in each.items() if by.endswith("on synthetic rows"))
+        - each["transfer, synthetic rows"]
+        for where, each in found.items()
+    }
+    assert round(max(alone.values())) == 59
+    assert min(alone.values()) > -1  # a transfer is nowhere clearly better
+    assert all(each["AdditiveClassifier"] > each["transfer, synthetic rows"] - 0.2 for each in found.values())

@@ -15,7 +15,7 @@ from tests.laws.conftest import OnePair
 #: Like others that run with every change, but for the aggregation, or the number of labels or bits; or whole
 #: fits for the mechanism, which is enumerated alone and within another learner. Moments of linear regression
 #: have Laplace noise, which is enumerated alone; that they move no further is tested with every change. A fit
-#: that learns its schema composes two fits, each of which is enumerated alone.
+#: that learns its schema composes two fits, each of which is enumerated alone, and so does such a table.
 LIKE_OTHERS = (
     "small_exponential_classifier",
     "small_ensemble_three_labels",
@@ -35,6 +35,8 @@ LIKE_OTHERS = (
     "search_with_delta",
     "search_over_folds",
     "small_fit_with_learned_schema",
+    "transfer_from_two_cells",
+    "synthetic_table_with_learned_schema",
 )
 
 

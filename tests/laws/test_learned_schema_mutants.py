@@ -11,7 +11,10 @@ from dplearn.audit import exact_distribution
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases import learned_schema as cases
 from dplearn.core.ranks import SortedCodes
-from dplearn.estimator import schema_learning
+from dplearn.domains import Learn
+from dplearn.privacy import ApproxDP, Composition
+from dplearn.privacy.events import BoundedRange, PureDP, ZeroConcentrated
+from dplearn.releases import SyntheticTable, schema_fits
 from tests.laws.test_point_mutants import holds_between
 
 KEYS = importlib.import_module("dplearn.mechanisms.frequent_keys")
@@ -82,6 +85,17 @@ def spends_all_on_each(monkeypatch):
     monkeypatch.setattr(SCHEMA._Parts, "of", classmethod(of))
 
 
+def is_free(monkeypatch):
+    """The inner release has the whole budget, and the schema its share besides."""
+    divided = schema_fits._divided
+
+    def free(fit, cost, share, n):
+        stages, _, _ = divided(fit, cost, share, n)
+        return stages, cost, fit.inner_plan(stages, cost)
+
+    monkeypatch.setattr(schema_fits, "_divided", free)
+
+
 THREE_ZEROS = ((0,),) * 3
 MIXED = (((0, "a"),) * 8, ((1, "b"),) + ((0, "a"),) * 7)
 #: From a mistake to the case, and two neighbours of its universe.
@@ -117,13 +131,8 @@ def test_ranks_among_the_present_numbers_change_the_distribution(monkeypatch):
 @pytest.mark.nightly
 def test_a_share_that_is_not_charged_changes_the_distribution_of_a_fit(monkeypatch):
     case, rows = CASES["fit_with_learned_schema"], ((0, "no"), (1, "yes"), (0, "no"), (1, "yes"))
-    honest, divided = law(case, rows), schema_learning._divided
-
-    def free(params, kinds, public, more):
-        stages, _, inner = divided(params, kinds, public, more)
-        return stages, params.cost, inner
-
-    monkeypatch.setattr(schema_learning, "_divided", free)
+    honest = law(case, rows)
+    is_free(monkeypatch)
     assert law(replace(case), rows) != honest
 
 
@@ -134,6 +143,44 @@ def test_a_schema_from_the_table_breaks_the_claim_of_a_fit(monkeypatch):
     assert holds_between(case, *pair)
     ends_of_the_data(monkeypatch)
     assert not holds_between(case, *pair)
+
+
+def total_of(delta):
+    """The cost of all steps of a table that learns its schema, by the package's accounting."""
+    learn = Learn({"age": "integers", "wage": "numbers", "town": "categories"})
+    plan = SyntheticTable(1, delta, domain=learn).plan(20_000)
+    schema, tables = plan.schema.parts, plan.budget
+    of_table = ZeroConcentrated if delta else PureDP
+    amounts = (
+        [tables.base.rho, tables.network.rho] if delta else [tables.base.epsilon, tables.network.epsilon]
+    )
+    counts = {BoundedRange(schema.epsilon): schema.ends, BoundedRange(tables.selection): plan.rounds}
+    counts |= {of_table(amounts[0]): 3, of_table(amounts[1]): plan.rounds}
+    if schema.lists:
+        counts[ZeroConcentrated(schema.rho)] = 1
+    spent = Composition(counts).total(delta=plan.guarantee.delta - schema.failure)
+    return plan.guarantee, ApproxDP(spent.epsilon, spent.delta + schema.failure)
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_the_steps_of_a_table_with_a_learned_schema_compose_to_its_guarantee(delta, monkeypatch):
+    claim, spent = total_of(delta)
+    assert 0.98 * claim.epsilon < spent.epsilon <= claim.epsilon
+    assert spent.delta <= claim.delta
+    is_free(monkeypatch)
+    assert total_of(delta)[1].epsilon > 1.02 * claim.epsilon
+
+
+TABLE = "synthetic_table_with_learned_schema"
+TABLES = tuple(((False, False),) * zeros + ((True, True),) * (4 - zeros) for zeros in (1, 2))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("mistake", [is_free, ends_of_the_data])
+def test_a_mistake_in_the_schema_breaks_the_claim_of_a_table(mistake, monkeypatch):
+    assert CASES[TABLE].frozen()["epsilon"] < f"{float(CASES[TABLE].claim.epsilon):f}"
+    mistake(monkeypatch)
+    assert not holds_between(CASES[TABLE], *TABLES)
 
 
 def test_the_numbers_of_the_cases_are_few():

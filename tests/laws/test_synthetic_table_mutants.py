@@ -19,10 +19,10 @@ from dplearn.domains import Categories, IntegerRange, Schema
 from dplearn.privacy import ApproxDP, Composition
 from dplearn.privacy.events import BoundedRange, PureDP, ZeroConcentrated
 from dplearn.releases import table_counts, table_network
-from dplearn.releases.synthetic_table import TableStages
 from dplearn.releases.table_columns import table_columns
 from dplearn.releases.table_counts import TableNoise
 from dplearn.releases.table_plan import TableBudget, checked_layout
+from dplearn.releases.table_stages import TableStages
 from tests.laws.conftest import OnePair
 
 BY_NAME = {case.name: case for case in CASES}

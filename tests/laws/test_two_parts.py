@@ -30,7 +30,7 @@ from dplearn.releases.part_reading import read_parts
 from dplearn.releases.quantiles import _Quantiles
 from dplearn.releases.stable_counts import _StableCounts
 from dplearn.releases.stages import Release
-from dplearn.releases.synthetic_table import TableStages
+from dplearn.releases.table_stages import LearnedTableStages, TableStages
 from tests.laws.conftest import OnePair
 from tests.laws.test_enumeration import ONE_PAIR
 
@@ -162,14 +162,19 @@ def test_a_schema_of_two_parts_has_the_distribution_of_that_of_the_table(name, r
 
 @pytest.mark.parametrize(
     "name",
-    ["synthetic_table_with_target", pytest.param("synthetic_table", marks=pytest.mark.nightly)],
+    [
+        "synthetic_table_with_target",
+        pytest.param("synthetic_table", marks=pytest.mark.nightly),
+        pytest.param("synthetic_table_with_learned_schema", marks=pytest.mark.nightly),
+    ],
 )
 def test_a_synthetic_table_of_two_parts_has_the_distribution_of_the_table(name):
     assert in_two_parts(name).digest() == CASES[name].frozen()["digest"]
 
 
 def test_every_release_has_a_case():
-    kinds = {type(release) for release, _, _ in RELEASES.values()} | {SchemaStages, TableStages}
+    kinds = {type(release) for release, _, _ in RELEASES.values()} | {SchemaStages}
+    kinds |= {TableStages, LearnedTableStages}
     found = {
         each
         for module in iter_modules(releases.__path__)

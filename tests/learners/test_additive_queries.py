@@ -39,7 +39,7 @@ def table(n, seed=0):
 
 
 @cache
-def asked(kind, n_labels, n=800):
+def asked(kind, n_labels, n=800, steps=2):
     """Return the columns of a fit, and all queries that it asks."""
     X, score = table(n)
     if n_labels:
@@ -48,7 +48,7 @@ def asked(kind, n_labels, n=800):
     else:
         y, model = score, AdditiveRegressor(domain=DOMAIN, target_range=(-3, 3), random_state=0)
     model.set_params(**{"epsilon": 3.0, **SETTINGS[kind]})
-    model._steps = 2
+    model._steps = steps
     queries = []
     right = (CentralOracle._answer, LocalOracle._answer)
 
@@ -124,6 +124,16 @@ def test_no_pair_of_records_moves_a_sum_of_a_fit_further_than_its_noise_is_for(k
     ]
     assert min(vectors) > LEAST.get((kind, n_labels), 0.9)
     assert min(vectors) > 2**-order  # with half of the bound on the distance, each fails
+
+
+def test_no_pair_of_records_moves_a_sum_of_a_linear_fit_further_than_its_noise_is_for():
+    columns, queries = asked("gaussian", 3, n=60, steps=None)
+    mean_row, labels, *scores = queries
+    assert len(scores) == 2
+    found = [greatest_move(query, columns, 3, 2) / bound(query, 2) for query in (mean_row, labels)]
+    assert max(found) <= 1
+    assert min(found) > 0.6  # rows have a number 1 in common before they get one length: none are opposite
+    assert [greatest_move(query, columns, 3, 2) / bound(query, 2) for query in scores] == [1.0, 1.0]
 
 
 def joint_rows(length, n_cells=9, d=4):

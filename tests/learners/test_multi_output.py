@@ -221,7 +221,11 @@ REFUSED = {
     "class": (ThresholdClassifier, TypeError, "estimator must be"),
     "pipeline": (make_pipeline(thresholds()), TypeError, "got Pipeline"),
     "queries": (SubsampleAggregateClassifier(), TypeError, "estimator .*spend a budget"),
-    "public rows": (KnowledgeTransferClassifier(), ValueError, "X_public unless protects='labels'"),
+    "public rows": (
+        KnowledgeTransferClassifier(),
+        ValueError,
+        "X_public unless it has a domain or protects='labels'",
+    ),
     "sample": (SecretSampleClassifier(thresholds(), sample_size=5), TypeError, "epsilon and classes"),
     "several": (several(), TypeError, "estimator must be a private classifier|classifier of one label"),
     "ledger": (thresholds(ledger=LEDGER), ValueError, "estimator must have ledger=None"),

@@ -20,7 +20,7 @@ def shown():
 def test_distributions_points_and_counts_are_near_what_the_page_says(shown):
     lines, scope = shown
     (share,), (deciles,), (value, needed), (jobs,), (schema,), (plan,), *others = lines
-    (sample,), (network,), (errors,), (day,), (given,), (all_wages,), *_ = others
+    (sample,), (network,), (errors,), (raw,), (domain,), (day,), (given,), (all_wages,), *_ = others
     assert share == pytest.approx(0.66, abs=0.02)
     np.testing.assert_allclose(deciles, [25, 53, 82], atol=2)
     assert 18 <= value <= 89
@@ -33,7 +33,9 @@ def test_distributions_points_and_counts_are_near_what_the_page_says(shown):
     assert set(schema.columns["job"].values) == {"clerk", "farmer", "nurse", None}
     assert sample.columns.tolist() == list(errors) == ["age", "wage", "sex", "job"]
     assert set(network) == set(errors)
-    assert len(sample) == 5
+    assert len(sample) == len(raw) == 5
+    assert raw.dtypes.equals(scope["features"].dtypes)
+    assert domain.names == schema.names
     assert max(errors.values()) < 0.05
     assert day.year == 2012
     assert given == pytest.approx(2980, rel=0.03)
@@ -53,8 +55,8 @@ def test_plans_rules_and_promises_are_those_of_the_page(shown):
     assert repr(point[0]) == "'yes' if job == 'nurse', else 'no'"
     assert guaranteed == of_any == pytest.approx(0.1718, abs=1e-4)
     assert largest == 11640
-    assert ledger.spent().epsilon < 11
-    assert len(ledger.history()) == 13
+    assert ledger.spent().epsilon < 12
+    assert len(ledger.history()) == 14
 
 
 def test_a_synthetic_record_is_of_the_domain(shown):

@@ -182,7 +182,7 @@ def test_the_ledger_is_charged_once_before_the_draws():
 
 
 BAD = {
-    "no domain": ({"domain": None}, FRAME, TypeError, "domain must be a Schema"),
+    "no domain": ({"domain": None}, FRAME, TypeError, "domain must be 'learn', Learn"),
     "no bounds": (
         {"domain": Schema({"age": Floats(), "works": SCHEMA.columns["works"]})},
         FRAME,
@@ -229,8 +229,9 @@ def test_samples_have_at_least_one_record(table, m):
 
 
 def test_few_records_warn_of_their_noise():
-    with pytest.warns(UserWarning, match="n_samples is 30: the noise of a count"):
+    with pytest.warns(UserWarning, match="n_samples is 30: the noise of a count") as caught:
         fitted(FRAME.iloc[:30])
+    assert caught[0].filename == __file__
 
 
 def test_a_degree_of_any_size_is_that_of_all_columns():

@@ -1,7 +1,11 @@
+from math import comb
+
+import numpy as np
 import pytest
 
 from dplearn.domains import Categories, IntegerRange, Schema
 from dplearn.privacy import ApproxDP
+from dplearn.releases import SyntheticTable, table_network
 from dplearn.releases.table_columns import table_columns
 from dplearn.releases.table_plan import TableBudget, checked_layout, synthetic_table_plan
 
@@ -26,9 +30,18 @@ def test_too_few_columns_or_too_many_cells_are_refused():
 
 
 def test_the_degree_is_lowered_for_many_columns():
-    many = table_columns(Schema({f"x{place}": IntegerRange(0, 1) for place in range(120)}), 2)
-    assert checked_layout(many, None, 3, 100).degree == 1
-    assert checked_layout(COLUMNS, None, 3, 100).degree == 3
+    """By the number of columns besides the target alone."""
+
+    def degree_of(d, target, degree):
+        columns = table_columns(Schema({f"x{place}": IntegerRange(0, 1) for place in range(d)}), 2)
+        layout = checked_layout(columns, target, degree, 100)
+        assert synthetic_table_plan(EACH, 1000, layout).degree == layout.degree
+        return layout.degree
+
+    assert [degree_of(d, None, 2) for d in (10, 40, 41, 100, 400)] == [2, 2, 1, 1, 1]
+    assert [degree_of(d, None, 3) for d in (22, 23, 40, 41)] == [3, 2, 2, 1]
+    assert [degree_of(d, 0, 3) for d in (41, 42, 400)] == [3, 2, 2]
+    assert [degree_of(d, 0, 1) for d in (41, 400)] == [1, 1]
 
 
 def test_more_epsilon_or_records_give_less_error():
@@ -71,3 +84,16 @@ def test_a_plan_is_printed():
     text = str(synthetic_table_plan(EACH, 1000, layout))
     assert "expected_tv['age']" in text
     assert "layout" not in text
+
+
+def test_as_many_tables_are_counted_as_the_limit_assumes(monkeypatch):
+    """A table is counted in the first round in which it is a candidate, and in no other."""
+    counted = []
+    right = table_network.quality_of
+    monkeypatch.setattr(table_network, "quality_of", lambda *given: counted.append(1) or right(*given))
+    records = np.random.default_rng(0).integers(0, 2, (5000, 7))
+    schema = Schema({f"x{place}": IntegerRange(0, 1) for place in range(7)})
+    for target, d in ((None, 7), ("x0", 6)):
+        counted.clear()
+        SyntheticTable(20, domain=schema, target=target, degree=2 + (target is not None)).fit(records)
+        assert len(counted) == comb(d, 2) + comb(d, 3)

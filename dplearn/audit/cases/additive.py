@@ -66,7 +66,7 @@ def additive_case(
     universe: Any,
     *,
     bits: Bits | None = None,
-    steps: int = 1,
+    steps: int | None = 1,
     bins: int = 3,
     moves: int = 2,
     required: Required = NOTHING_REQUIRED,
@@ -85,8 +85,10 @@ def additive_case(
         Records, the label or the target last.
     bits : Bits, optional
         The bits of integers; None: as in other fits.
-    steps, bins : int
-        The numbers of steps and of bins.
+    steps : int or None
+        The number of steps; None: as in other fits.
+    bins : int
+        The number of bins.
     moves : int
         By how much the totals of a query may move.
     required : Required
@@ -503,11 +505,13 @@ CASES += (
 )
 
 
-def _replay(name: str, kind: str, n_labels: int, outputs: int = 1, **settings: Any) -> AuditCase:
+def _replay(
+    name: str, kind: str, n_labels: int, outputs: int = 1, *, steps: int | None = 3, **settings: Any
+) -> AuditCase:
     n = 100 if kind == "local" else 4
     if not n_labels:
         regressor = AdditiveRegressor(domain=_MIXED, target_range=(-1, 1), random_state=0, **settings)
-        case = additive_case(name, regressor, n, _NUMBERS, steps=3, bins=24, moves=1 << 22)
+        case = additive_case(name, regressor, n, _NUMBERS, steps=steps, bins=24, moves=1 << 22)
         return case.with_fit(with_far_noise(case.fit))
     records: list[Any] = [(*record[:-1], record[-1] % n_labels) for record in _RECORDS]
     classes: list[Any] = list(range(n_labels))
@@ -515,26 +519,30 @@ def _replay(name: str, kind: str, n_labels: int, outputs: int = 1, **settings: A
         records = [(*record[:-1], (record[-1], int(record[-1] == 1))) for record in records]
         classes = [classes, [0, 1]]
     classifier = AdditiveClassifier(domain=_MIXED, classes=classes, random_state=0, **settings)
-    case = additive_case(name, classifier, n, records, steps=3, bins=24, moves=1 << 22)
+    case = additive_case(name, classifier, n, records, steps=steps, bins=24, moves=1 << 22)
     return case.with_fit(with_far_noise(case.fit))
 
 
 #: Fits that are too large to enumerate; they are replayed on neighbours.
-ADDITIVE_REPLAYS = tuple(
-    _replay(f"additive_{kind}_{n_labels or 'numbers'}", kind, n_labels, **settings)
-    for kind, settings in _SETTINGS.items()
-    for n_labels in (2, 3, 0)
-) + tuple(
-    # With a smaller epsilon, noise would hide all joint features but the first.
-    _replay(
-        f"additive_{kind}_{n_labels or 'numbers'}_joint",
-        kind,
-        n_labels,
-        interactions=True,
-        epsilon=1000,
-        **_SETTINGS[kind],
+ADDITIVE_REPLAYS = (
+    tuple(
+        _replay(f"additive_{kind}_{n_labels or 'numbers'}", kind, n_labels, **settings)
+        for kind, settings in _SETTINGS.items()
+        for n_labels in (2, 3, 0)
     )
-    for kind, n_labels in (("gaussian", 2), ("gaussian", 0), ("local", 2))
+    + tuple(
+        # With a smaller epsilon, noise would hide all joint features but the first.
+        _replay(
+            f"additive_{kind}_{n_labels or 'numbers'}_joint",
+            kind,
+            n_labels,
+            interactions=True,
+            epsilon=1000,
+            **_SETTINGS[kind],
+        )
+        for kind, n_labels in (("gaussian", 2), ("gaussian", 0), ("local", 2))
+    )
+    + (_replay("additive_linear", "gaussian", 3, steps=None, **_SETTINGS["gaussian"]),)
 )
 #: Fits of two outputs, of three labels and of two.
 ADDITIVE_REPLAYS += (

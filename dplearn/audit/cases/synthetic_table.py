@@ -3,7 +3,8 @@
 Columns are binary, so a base table is one count. Noisy counts are clipped to 0..n, and every table may be
 measured, whatever its noise. With two columns there are two candidates, and the quality of one is constant:
 the selection shows half of its epsilon at most, .03 of the 1 that all steps cost, and clipping hides a little
-more.
+more. The release with a learned schema has a column of integers, whose range is found among the four codes of
+`SMALL`, and one of booleans; with so few records a range needs a large epsilon, and shows half of it.
 """
 
 import json
@@ -17,18 +18,19 @@ import numpy as np
 from sklearn.dummy import DummyClassifier
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
+from dplearn.audit.cases.learned_schema import SMALL
 from dplearn.audit.fits import Fit, Rows, TableFit, WholeFit
 from dplearn.audit.rules import RULES
 from dplearn.chance.dice import Dice
-from dplearn.domains import Bits, Categories, Grid, IntegerRange, Schema
+from dplearn.domains import Bits, Categories, Grid, IntegerRange, Learn, Schema
 from dplearn.domains.base import Domain
 from dplearn.domains.cells import object_array
 from dplearn.learners.synthetic_data import SyntheticDataClassifier
 from dplearn.privacy import ApproxDP
 from dplearn.releases.part_reading import read_parts
-from dplearn.releases.synthetic_table import TableStages
 from dplearn.releases.table_columns import table_columns
-from dplearn.releases.table_plan import TableLayout, checked_layout
+from dplearn.releases.table_plan import checked_layout
+from dplearn.releases.table_stages import LearnedTableStages, TableChoices, TableStages
 
 __all__ = ["CASES", "SYNTHETIC_REPLAYS", "StagedTable", "same_tables", "synthetic_case"]
 
@@ -41,28 +43,28 @@ class StagedTable(TableFit):
 
     Attributes
     ----------
-    schema : Schema
-        The domain of each column.
-    layout : TableLayout
-        The columns and their cells.
-    claim : ApproxDP
-        The guarantee.
+    make : callable
+        Returns the stages of a release.
+    table : callable
+        Maps records to a table.
+    learns : bool, default=False
+        Whether the domains are released too, and are thus part of the outcome.
     """
 
-    schema: Schema
-    layout: TableLayout
-    claim: ApproxDP
+    make: Callable[[], Any]
+    table: Callable[[Rows], Any]
+    learns: bool = False
 
     def on(self, rows: Rows) -> Callable[[Dice], Any]:
         """Return the release of one table, a function of the dice."""
-        return self.released([list(row) for row in rows])
+        return self.released(self.table(rows))
 
     def in_two_parts(self) -> Callable[[Rows, Dice], Any]:
         """Return the same release of a table in two parts, the first record and all others."""
 
         def run(rows: Rows, dice: Dice) -> Any:
-            table = object_array([cell for row in rows for cell in row]).reshape(len(rows), -1)
-            return self.released([table[:1], table[1:]] if len(rows) > 1 else [table])(dice)
+            parts = [rows[:1], rows[1:]] if len(rows) > 1 else [rows]
+            return self.released([self.table(part) for part in parts])(dice)
 
         return run
 
@@ -74,7 +76,7 @@ class StagedTable(TableFit):
         table : object
             As for `SyntheticTable.fit`.
         """
-        stages = TableStages(self.schema, self.layout, self.claim, reach=0)
+        stages = self.make()
         source = stages.source_of(table)
         rows: Any = stages.read(table) if source is None else read_parts(stages, source)
         plan = stages.plan(len(rows))
@@ -87,7 +89,9 @@ class StagedTable(TableFit):
                 (step.column, step.parents, None if step.table is None else step.table.tolist())
                 for step in found.steps
             ]
-            return f"{base} {steps}", [each.tolist() for _, each in found.model.conditionals.values()]
+            columns = [(column.domain, column.size) for column in found.plan.layout.columns]
+            shown = [each.tolist() for _, each in found.model.conditionals.values()]
+            return f"{columns if self.learns else ''}{base} {steps}", shown
 
         return run
 
@@ -127,9 +131,15 @@ def synthetic_case(
     schema = Schema({f"x{place}": domain for place, domain in enumerate(domains)})
     layout = replace(checked_layout(table_columns(schema, 4), target, degree, 1 << 10), most_error=math.inf)
 
+    def make() -> TableStages:
+        return TableStages(schema, layout, claim, reach=0)
+
+    def table(rows: Rows) -> Any:
+        return object_array([cell for row in rows for cell in row]).reshape(len(rows), -1)
+
     return AuditCase(
         name,
-        StagedTable(schema, layout, claim),
+        StagedTable(make, table),
         universe,
         n,
         claim,
@@ -137,6 +147,36 @@ def synthetic_case(
         rules=None,
         verifies=("SyntheticTable",),
         part_of=("SyntheticDataClassifier", "SyntheticDataRegressor"),
+        required=required,
+    )
+
+
+def _learned_case(name: str, n: int, *, required: Required) -> AuditCase:
+    """Return a case of a release that learns the range of one column first; the other one is its target."""
+    claim = ApproxDP(44)
+
+    def make() -> LearnedTableStages:
+        return LearnedTableStages(
+            Learn(["integers", "booleans"], share="1/2"),
+            TableChoices("x1", 1, 2, 1 << 10),
+            claim,
+            reach=-1,
+            numbers=SMALL,
+        )
+
+    def table(rows: Rows) -> Any:
+        return np.array(rows, dtype=bool)  # a type without gaps
+
+    return AuditCase(
+        name,
+        StagedTable(make, table, learns=True),
+        [(False, False), (True, True)],
+        n,
+        claim,
+        ordered=False,
+        rules=None,
+        verifies=("SyntheticTable",),
+        part_of=("LearnedSchema",),
         required=required,
     )
 
@@ -205,6 +245,7 @@ CASES = (
         target=1,
         required=Required(10, 0.9999),
     ),
+    _learned_case("synthetic_table_with_learned_schema", 4, required=Required(5, 0.5)),
     _fit_case("synthetic_data", 2, required=Required(10, 0.9999)),
 )
 

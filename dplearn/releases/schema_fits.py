@@ -1,0 +1,179 @@
+"""Releases that learn their schema first: one budget for the schema and for all that is released with it.
+
+A learner with `domain="learn"` and a synthetic table divide their budget alike. The schema and the inner
+release, which has the released schema as its domain, are composed:
+
+- Either epsilon and delta are divided, and both parts have their (epsilon, delta).
+- Or both parts are zero-concentrated, the schema except for a failure of probability delta_s. The inner
+  release has the budget (e, delta - delta_s), hence rho' = concentrated_budget of it, and the schema has the
+  difference of concentrated_budget(epsilon, delta - delta_s) and rho'.
+
+The inner release is adaptive: it sees the released schema. Sources: Dwork, Kenthapadi, McSherry, Mironov and
+Naor (2006) for the first case; Bun and Steinke (2016), Lemma 1.7 and Proposition 1.3, for the second.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, Protocol
+
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.composition import Composition
+from dplearn.privacy.events import ZeroConcentrated
+from dplearn.privacy.plan import Plan, hidden
+from dplearn.privacy.shares import concentrated_budget
+from dplearn.releases.learned_schema import ConcentratedPart, LearnedSchemaPlan, SchemaStages
+
+__all__ = ["SchemaFit", "SchemaFitPlan", "schema_fit_plan"]
+
+
+class SchemaFit(Protocol):
+    """A release that learns its schema first, as far as its plan depends on it."""
+
+    def stages(self, cost: ApproxDP, part: ConcentratedPart | None = None) -> SchemaStages:
+        """Return the stages of the schema's release at a cost."""
+
+    def inner_plan(self, stages: SchemaStages, rest: ApproxDP) -> Any:
+        """Return the plan of the inner release with a budget, for the narrowest schema.
+
+        Raises
+        ------
+        ValueError
+            If for some schema that can be released there is no plan.
+        """
+
+    def concentrated(self, plan: Any) -> bool:
+        """Whether the inner release is zero-concentrated with rho = concentrated_budget(plan.guarantee)."""
+
+    def assumes(self, schema: LearnedSchemaPlan, inner: Any) -> tuple[str, ...]:
+        """Return the assumptions of the guarantee of both together."""
+
+
+@dataclass(frozen=True)
+class SchemaFitPlan(Plan):
+    """The plan of a fit that learns the schema first; it also has all attributes of `inner`.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        The guarantee of the fit, the schema included.
+    schema : LearnedSchemaPlan
+        The plan of the schema; its guarantee is that of the schema alone.
+    rest : ApproxDP
+        The budget of the inner fit. If rho is divided, the epsilons of both parts add up to more than that of
+        `guarantee`, because rho adds up and epsilon is nearly proportional to its root.
+    inner : object
+        The plan of the inner fit with the narrowest schema that can be released, for which its noise is
+        least. Its attributes are also those of this plan: `plan.resolution` is `plan.inner.resolution`.
+    """
+
+    guarantee: ApproxDP
+    schema: LearnedSchemaPlan
+    rest: ApproxDP
+    inner: Any
+    share: Any = hidden()
+    params: Any = hidden()
+    public: Any = hidden()
+    stages: Any = hidden()
+    replan: Any = hidden()
+
+    _computed = ("division", "n_needed")
+
+    def __post_init__(self) -> None:
+        if self.replan is not None and hasattr(self.inner, "replan"):
+            object.__setattr__(self, "inner", replace(self.inner, replan=partial(_inner_plan, self.replan)))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or "inner" not in vars(self):  # of a copy before it has attributes
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.inner, name)
+
+    @property
+    def division(self) -> str:
+        """The division of the budget between the schema and the inner fit, as a sentence."""
+        share = f"{float(self.share):.3g}"
+        if self.schema.is_free:
+            return "nothing for the schema, which releases nothing"
+        if self.stages.concentrated is None:
+            return f"{share} of epsilon and delta for the schema"
+        return f"{share} of rho for the schema; rho adds up, epsilon is nearly proportional to its root"
+
+    @property
+    def n_needed(self) -> int | None:
+        """The greater of the numbers of records that the schema and the inner fit need; None if unknown.
+
+        The schema needs `schema.n_needed`, the number that its warnings name. The inner fit needs
+        `inner.n_needed`, of which the documentation of its plan states the criterion.
+        """
+        inner: int | None = getattr(
+            self.inner, "n_needed", self.schema.n_needed
+        )  # a search has no such number
+        return None if inner is None else max(self.schema.n_needed, inner)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of the schema and of the inner fit; functions of public numbers."""
+        inner: tuple[str, ...] = self.inner.warnings
+        return (*self.schema.warnings, *inner)
+
+
+def _inner_plan(replan: Callable[[int], SchemaFitPlan], n_samples: int) -> Any:
+    return replan(n_samples).inner
+
+
+def schema_fit_plan(
+    fit: SchemaFit, cost: ApproxDP, share: Fraction, n_samples: int, **hidden_values: Any
+) -> SchemaFitPlan:
+    """Return the plan of a release that learns its schema first.
+
+    Parameters
+    ----------
+    fit : SchemaFit
+        The release.
+    cost : ApproxDP
+        The cost of the schema and of the inner release together.
+    share : Fraction
+        The share of the schema.
+    n_samples : int
+        Public. Number of records.
+    hidden_values : object
+        Further values of the plan's hidden fields.
+    """
+    stages, rest, inner = _divided(fit, cost, share, n_samples)
+    schema = stages.plan(n_samples)
+    delta = cost.delta
+    if stages.concentrated is None:
+        delta = inner.guarantee.delta + (0 if schema.is_free else schema.guarantee.delta)
+    guarantee = replace(cost, delta=delta, assumes=fit.assumes(schema, inner))
+    return SchemaFitPlan(guarantee, schema, rest, inner, share=share, stages=stages, **hidden_values)
+
+
+def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction, n: int) -> tuple[SchemaStages, ApproxDP, Any]:
+    """Return the stages of the schema, the budget of the inner release, and its plan."""
+    part, left = (
+        replace(cost, epsilon=cost.epsilon * each, delta=cost.delta * each) for each in (share, 1 - share)
+    )
+    basic = fit.stages(part)
+    if cost.delta:
+        # Both parts are concentrated, and their rho add up; the schema fails with probability `failure`.
+        failure = cost.delta * share
+        own = cost.delta - failure
+        whole = concentrated_budget(ApproxDP(cost.epsilon, own))
+        rest = replace(cost, epsilon=_epsilon((1 - share) * whole, own), delta=own)
+        rho = whole - concentrated_budget(ApproxDP(rest.epsilon, own))  # about share * whole
+        if rho > 0:
+            alone = replace(cost, epsilon=_epsilon(rho, own))
+            stages = fit.stages(alone, ConcentratedPart(rho, failure))
+            free = stages.plan(n).is_free
+            rest = cost if free else rest
+            inner = fit.inner_plan(stages, rest)
+            if fit.concentrated(inner) and (not free or basic.plan(n).is_free):
+                return stages, rest, inner
+    rest = cost if basic.plan(n).is_free else left
+    return basic, rest, fit.inner_plan(basic, rest)
+
+
+def _epsilon(rho: Fraction, delta: Fraction) -> Fraction:
+    """Return the epsilon that rho implies at a delta."""
+    return Composition({ZeroConcentrated(rho): 1}).total(delta=delta).epsilon

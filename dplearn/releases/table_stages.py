@@ -1,0 +1,427 @@
+"""The stages of the release of a synthetic table, with a declared schema or one that is learned first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import isqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from dplearn._validation import check_count
+from dplearn._writing import brief
+from dplearn.chance.dice import Dice
+from dplearn.domains import Categories, Domain, Floats, Hashed, Learn, Product, Schema
+from dplearn.domains.base import NumberDomain
+from dplearn.domains.cells import cells_of, is_frame
+from dplearn.domains.column_kinds import ColumnKinds, kinds_of
+from dplearn.privacy import ApproxDP
+from dplearn.records.part_sources import source_of, table_in_memory
+from dplearn.records.parts import PartedRecords, Source
+from dplearn.records.rows import Columns
+from dplearn.releases.learned_schema import (
+    NUMBERS,
+    ConcentratedPart,
+    LearnedSchemaPlan,
+    SchemaDetail,
+    SchemaStages,
+)
+from dplearn.releases.schema_fits import SchemaFitPlan, schema_fit_plan
+from dplearn.releases.stages import Release, Released
+from dplearn.releases.table_columns import TableColumn, table_column, table_columns
+from dplearn.releases.table_network import ReleasedTables, released_tables
+from dplearn.releases.table_plan import SyntheticTablePlan, TableLayout, checked_layout, synthetic_table_plan
+from dplearn.releases.table_values import TableTypes
+
+__all__ = ["LearnedTableStages", "ReleasedTable", "TableChoices", "TableStages", "cells_in"]
+
+_ASSUMES = (
+    "the number of records and the number, names and types of the columns are public",
+    "each row of the table is made from one record alone, by rules that are public or were released"
+    " privately",
+)
+_POINTS = (1 << 20) + 1  # of learned ranges: synthetic numbers are not seen to lie on a grid
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedTable(Released):
+    """The result of the stages: all released numbers, and the types of the table that was read.
+
+    Attributes
+    ----------
+    tables : ReleasedTables
+        Released.
+    plan : SyntheticTablePlan
+        The plan of the tables, with the guarantee of the whole release.
+    types : TableTypes
+        Public.
+    """
+
+    tables: ReleasedTables
+    plan: SyntheticTablePlan
+    types: TableTypes
+
+
+@dataclass(frozen=True)
+class TableChoices:
+    """The public parameters that determine a layout, given a domain.
+
+    Attributes
+    ----------
+    target : str or None
+        The name of the target.
+    degree, n_bins, max_cells : int
+        As for `SyntheticTable`.
+    """
+
+    target: str | None
+    degree: int
+    n_bins: int
+    max_cells: int
+
+    def layout(self, domain: Product) -> TableLayout:
+        """Return the layout of a table with a domain.
+
+        Raises
+        ------
+        ValueError
+            If the target is no column, or the table cannot be released.
+        """
+        self.check_target(domain.names)
+        return checked_layout(
+            table_columns(domain, self.n_bins),
+            None if self.target is None else domain.names.index(self.target),
+            self.degree,
+            self.max_cells,
+        )
+
+    def check_target(self, names: Sequence[str]) -> None:
+        """Refuse a target that is the name of no column."""
+        if self.target is not None and self.target not in names:
+            raise ValueError(
+                f"target must be the name of a column of the domain, got {brief(self.target)}; the columns"
+                f" are {brief(list(names))}"
+            )
+
+
+class TableStages(Release[SyntheticTablePlan, ReleasedTable]):
+    """The stages of a synthetic table.
+
+    Parameters
+    ----------
+    domain : Product
+        Public. The domain of each column.
+    layout : TableLayout
+        Public. The columns and their cells.
+    privacy : ApproxDP
+        The cost of the release.
+    random_state : None, int or numpy random generator
+        As given to the release.
+    reach : int, optional
+        As for `TableNoise`; audits use a smaller one.
+
+    Attributes
+    ----------
+    types : TableTypes
+        Public. The kind of the table that was read.
+    """
+
+    types: TableTypes = TableTypes()
+    takes = "frame"
+    set_by_reading = ("types",)
+    stacklevel = 4  # `fit` is wrapped
+
+    def __init__(
+        self,
+        domain: Product,
+        layout: TableLayout,
+        privacy: ApproxDP,
+        *,
+        random_state: Any = None,
+        reach: int | None = None,
+    ):
+        self.domain, self.layout, self.reach = domain, layout, reach
+        guarantee = ApproxDP(
+            privacy.epsilon,
+            privacy.delta,
+            assumes=(*_ASSUMES, *domain.assumes),
+            reproducible=privacy.reproducible,
+        )
+        context = (
+            str(guarantee.epsilon),
+            str(guarantee.delta),
+            str([(column.name, repr(column.domain), column.size) for column in layout.columns]),
+            str((layout.target, layout.degree, layout.max_cells)),
+        )
+        super().__init__("SyntheticTable", guarantee, context, random_state)
+
+    def source_of(self, values: Any) -> Source | None:
+        return source_of(values, None)
+
+    def read(self, values: Any) -> NDArray[np.int16]:
+        table, kind = _table_of(values)
+        self.types = TableTypes(kind)
+        if is_frame(table):
+            table = _selected(table, self.domain)
+        elif table.shape[1] != len(self.domain):
+            raise ValueError(
+                f"frame must have {len(self.domain)} columns, as the domain has, got {table.shape[1]}"
+            )
+        if not len(table):
+            raise ValueError("frame must have at least one row, got none")
+        return cells_in(self.layout.columns, Columns(self.domain.encode(table)))
+
+    def plan(self, n_samples: int) -> SyntheticTablePlan:
+        n = check_count("n_samples", n_samples, low=1)
+        return synthetic_table_plan(self.guarantee, n, self.layout, reach=self.reach)
+
+    def summarize_parts(self, rows: PartedRecords, plan: SyntheticTablePlan) -> PartedRecords:  # noqa: ARG002
+        return rows
+
+    def release(self, summary: Any, plan: SyntheticTablePlan, dice: Dice) -> ReleasedTable:
+        return ReleasedTable(released_tables(summary, plan, dice), plan, self.types)
+
+
+class LearnedTableStages(Release[Any, ReleasedTable]):
+    """The stages of a synthetic table whose schema is released first, from a share of its budget.
+
+    Parameters
+    ----------
+    learn : Learn
+        Public. The declared kinds of columns, and the share of the schema.
+    choices : TableChoices
+        Public.
+    privacy : ApproxDP
+        The cost of the release, the schema included.
+    random_state : None, int or numpy random generator
+        As given to the release.
+    reach : int, optional
+        As for `TableNoise`; audits use a smaller one.
+    numbers : Floats
+        The numbers among which ranges are found; audits use fewer.
+
+    Attributes
+    ----------
+    types : TableTypes
+        Public. The types of the table that was read.
+    kinds : ColumnKinds
+        Public. The kinds of the columns, known once a table is read or columns are planned.
+
+    Notes
+    -----
+    **Privacy.** The guarantee of `privacy`, for one replaced record. Proof: the schema is released by
+    `SchemaStages`, and `released_tables` is run with a domain that is a public function of it, each within
+    its part of the budget; `dplearn.releases.schema_fits` composes them. The cell of a record is a function
+    of the record and the released schema.
+
+    **Assumes.** A row is one record. Types of columns are public. No cell is refused.
+    """
+
+    types: TableTypes = TableTypes()
+    kinds: ColumnKinds
+    takes = "frame"
+    set_by_reading = ("types", "kinds")
+    stacklevel = 4
+
+    def __init__(
+        self,
+        learn: Learn,
+        choices: TableChoices,
+        privacy: ApproxDP,
+        *,
+        random_state: Any = None,
+        reach: int | None = None,
+        numbers: Floats = NUMBERS,
+    ):
+        self.learn, self.choices, self.reach, self.numbers = learn, choices, reach, numbers
+        guarantee = replace(privacy, assumes=_ASSUMES)
+        context = str(guarantee.epsilon), str(guarantee.delta), repr(learn), repr(choices)
+        super().__init__("SyntheticTable", guarantee, context, random_state)
+
+    def source_of(self, values: Any) -> Source | None:
+        return source_of(values, None)
+
+    def read(self, values: Any) -> Any:
+        table, kind = _table_of(values)
+        if not all(table.shape):
+            raise ValueError(f"frame must have at least one row and one column, got shape {table.shape}")
+        dtype = getattr(values, "dtype", None)
+        of_list = dtype is None and not is_frame(table)
+        self.kinds = kinds_of(table, self.learn.columns, dtype, of_list=of_list)
+        self.types = TableTypes.of(table, dtype, kind, named=self.kinds.names is not None)
+        self.choices.check_target(self._names)
+        return table
+
+    def plan(self, n_samples: int) -> SchemaFitPlan:
+        n = check_count("n_samples", n_samples, low=1)
+        return schema_fit_plan(_TableFit(self, n), self.guarantee, self.learn.share, n)
+
+    def planned(self, n_samples: int, n_features: int | None) -> SchemaFitPlan:
+        """Return the plan of a release, without a table.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        n_features : int or None
+            Number of columns. Those of undeclared kinds are planned as numbers.
+
+        Raises
+        ------
+        ValueError
+            If neither the kinds of the columns nor their number are given.
+        """
+        declared: ColumnKinds | None = self.learn.columns
+        if declared is None or declared.alike:
+            if n_features is None:
+                raise ValueError(
+                    "n_features must be given, since domain does not list the columns, as in"
+                    " domain=Learn({'age': 'integers', 'town': 'categories'})"
+                )
+            d = check_count("n_features", n_features, low=1)
+            declared = ColumnKinds((declared.kinds if declared else ("numbers",)) * d)
+        elif n_features not in (None, len(declared)):
+            raise ValueError(f"n_features must be {len(declared)}, as domain lists, got {n_features}")
+        self.kinds = declared
+        return self.plan(n_samples)
+
+    def summarize_parts(self, rows: PartedRecords, plan: SchemaFitPlan) -> PartedRecords:  # noqa: ARG002
+        return rows
+
+    def release(self, summary: Any, plan: SchemaFitPlan, dice: Dice) -> ReleasedTable:
+        stages: SchemaStages = plan.stages
+        columns = _mapped(summary, partial(_read, stages))
+        learned = stages.release(stages.summary_of(columns, plan.schema), plan.schema, dice)
+        inner = self.inner(learned.schema, plan.rest)
+        cells = _mapped(summary, partial(_read, inner))
+        inner_plan = inner.plan(plan.n_samples)
+        # As the division of the budget assumes.
+        assert inner_plan.noise == plan.inner.noise
+        found = inner.release(cells, inner_plan, dice)
+        return ReleasedTable(found.tables, replace(inner_plan, guarantee=plan.guarantee), self.types)
+
+    def inner(self, schema: Product, budget: ApproxDP) -> TableStages:
+        """Return the stages of the tables, given a learned schema and the rest of the budget."""
+        domain = _drawable(schema, self.types)
+        return TableStages(domain, self.choices.layout(domain), budget, reach=self.reach)
+
+    def detail(self) -> SchemaDetail:
+        """Return how fine the domains are: all base tables have at most `max_cells` cells."""
+        most = self.choices.max_cells
+        if self.choices.target is not None:
+            kind = self.kinds.kinds[self._names.index(self.choices.target)]
+            unranged = table_column("", self.numbers, self.choices.n_bins).size
+            of_numbers = max(self.choices.n_bins + 1, unranged)
+            most //= {"booleans": 4, "categories": isqrt(most)}.get(kind, of_numbers)
+        return SchemaDetail(_POINTS, max(1, most - 2), drawn=True)  # missing and other cells have one each
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return self.kinds.names or tuple(f"x{place}" for place in range(len(self.kinds)))
+
+
+@dataclass(frozen=True)
+class _TableFit:
+    """The release of a table that learns its schema, as `SchemaFit` describes it."""
+
+    table: LearnedTableStages
+    n_samples: int
+
+    def stages(self, cost: ApproxDP, part: ConcentratedPart | None = None) -> SchemaStages:
+        table = self.table
+        return SchemaStages(
+            table.kinds, cost, concentrated=part, numbers=table.numbers, detail=table.detail()
+        )
+
+    def inner_plan(self, stages: SchemaStages, rest: ApproxDP) -> SyntheticTablePlan:
+        schema = stages.plan(self.n_samples)
+        for other in (schema.unranged, schema.widest):
+            self.table.inner(other, rest).plan(self.n_samples)  # raises an error if it cannot be released
+        return self.table.inner(schema.narrowest, rest).plan(self.n_samples)
+
+    def concentrated(self, plan: SyntheticTablePlan) -> bool:
+        return plan.noise == "gaussian"
+
+    def assumes(self, schema: LearnedSchemaPlan, inner: SyntheticTablePlan) -> tuple[str, ...]:  # noqa: ARG002
+        return _ASSUMES
+
+
+def cells_in(columns: Sequence[TableColumn], rows: Columns) -> NDArray[np.int16]:
+    """Return the cells of encoded records, of shape (n, d) and column by column in memory.
+
+    Parameters
+    ----------
+    columns : sequence of TableColumn
+        Public.
+    rows : Columns
+        Private. Codes of each column.
+    """
+    cells = np.empty((len(rows), len(columns)), dtype=np.int16, order="F")
+    for place, (column, codes) in enumerate(zip(columns, rows.columns, strict=True)):
+        cells[:, place] = column.of(codes)
+    return cells
+
+
+def _read(stages: Any, table: Any) -> Any:
+    return stages.read(table)
+
+
+def _mapped(rows: Any, function: Any) -> Any:
+    """Return a function of a table in memory, or of each part of one in parts."""
+    return rows.then(function) if isinstance(rows, PartedRecords) else function(rows)
+
+
+def _table_of(values: Any) -> tuple[Any, str]:
+    """Return a table in memory, as a data frame or an array, and its kind; no cell is read."""
+    if issparse(values):
+        raise TypeError("frame must be dense, got a sparse matrix; make it dense with frame.toarray()")
+    table = table_in_memory(values)
+    if is_frame(table):
+        return table, "pandas" if hasattr(table, "iloc") else "polars"
+    return cells_of(table), "array"
+
+
+def _selected(frame: Any, domain: Product) -> Any:
+    """Return the columns of a data frame that the domain names; all of them if it has no names of its own."""
+    names = [str(name) for name in frame.columns]
+    if (
+        not isinstance(domain, Schema)
+        and frame.shape[1] == len(domain)
+        and not set(domain.names) <= set(names)
+    ):
+        return frame
+    for name in domain.names:
+        if names.count(name) != 1:
+            how_often = "is missing" if name not in names else "occurs more than once"
+            raise ValueError(f"frame must have the columns of its domain once, but {name!r} {how_often}")
+    places = [names.index(name) for name in domain.names]
+    return frame.iloc[:, places] if hasattr(frame, "iloc") else frame[:, places]
+
+
+def _drawable(schema: Product, types: TableTypes) -> Product:
+    """Return the domains that values are drawn from, a public function of a learned schema.
+
+    Columns whose type has no missing values have none. Categories that are not listed share a cell, also
+    where no list is released.
+    """
+    found = [
+        _without_gaps(each, types.types[place]) if types.gapless(place) else _listed(each)
+        for place, each in enumerate(schema.domains)
+    ]
+    if not isinstance(schema, Schema):
+        return Product(found)
+    return Schema(dict(zip(schema.names, found, strict=True)))
+
+
+def _listed(domain: Domain) -> Domain:
+    return Categories([None], other=True) if isinstance(domain, Hashed) else domain
+
+
+def _without_gaps(domain: Domain, dtype: str) -> Domain:
+    if isinstance(domain, NumberDomain):
+        given = {name: value for name, value in domain.parameters.items() if name != "missing"}
+        return type(domain)(**given | {"outside": "refuse" if isinstance(domain, Floats) else "clip"})
+    booleans = isinstance(domain, Categories) and set(domain.values) == {False, True, None}
+    return Categories([False, True]) if booleans and dtype == "bool" else _listed(domain)

@@ -1,0 +1,140 @@
+"""How many records a small database needs to answer all queries of a class, and how many noisy counts need.
+
+>>> small_database_sizes(2**4, 24, epsilon=1.0, alpha=0.1, beta=0.05)  # all two-way tables of four bits
+SmallDatabaseSizes(n_samples=2551, n_rows=3514)
+>>> noisy_counts_sample_size(24, n_moved=12, epsilon=1.0, alpha=0.1, beta=0.05)
+740
+>>> noisy_counts_sample_size(24, n_moved=12, epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05)
+580
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from dplearn._validation import check_count, check_number
+from dplearn.core.exact import decay_ratio
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.shares import concentrated_budget
+
+__all__ = ["SmallDatabaseSizes", "noisy_counts_sample_size", "small_database_sizes"]
+
+_TINY = 1e-9  # the least alpha and beta
+
+
+@dataclass(frozen=True)
+class SmallDatabaseSizes:
+    """The sizes of a small database.
+
+    Attributes
+    ----------
+    n_samples : int
+        The number of private records that it needs.
+    n_rows : int
+        The number of its own records.
+    """
+
+    n_samples: int
+    n_rows: int
+
+
+def small_database_sizes(
+    domain_size: int, n_queries: int, *, epsilon: Any, alpha: Any, beta: Any
+) -> SmallDatabaseSizes:
+    """Return the least sizes proved for a small database all of whose answers have an error of at most alpha.
+
+    Parameters
+    ----------
+    domain_size : int
+        Number of values of a record, at least 2.
+    n_queries : int
+        Number of queries, at least 1. The answer to a query is the share of the records with a property.
+    epsilon : number
+        Positive.
+    alpha : number
+        Error of an answer, in (0, 1).
+    beta : number
+        Probability that some answer has a greater error, in (0, 1).
+
+    Returns
+    -------
+    SmallDatabaseSizes
+        Its `n_rows` is the number of rows for which the number of private records is least.
+
+    Notes
+    -----
+    Proof. The candidates are the C(|X| + m - 1, m) multisets of m values of the domain X; their qualities are
+    -max |n c(D') - m c(D)| over the queries c (`dplearn.audit.cases.small_database`). Draw m of the n private
+    records. With probability at most 2 Q exp(-2 m a**2), some of the Q answers moves by more than a
+    (Hoeffding's inequality, and the union over the queries). If this is below 1, some candidate has no error
+    above a, so the best quality is at least -n m a. With probability at least 1 - beta, the exponential
+    mechanism with sensitivity m selects a candidate whose quality is below the best by at most
+    2 m (ln C + ln(1/beta)) / epsilon. Its errors are at most alpha if, for some a above
+    sqrt(ln(2 Q) / (2 m)), n is at least 2 (ln C + ln(1/beta)) / (epsilon (alpha - a)). The bound is computed
+    for each m up to the first whose ln C exceeds the least bound even for a = 0.
+
+    **Source.** Blum, Ligett and Roth (2008); Bun, Nissim and Stemmer (2016), Theorem 2.18.
+    """
+    size = check_count("domain_size", domain_size, low=2)
+    spread = (math.log(2) + math.log(check_count("n_queries", n_queries, low=1))) / 2
+    privacy, wanted, failure = _numbers(epsilon, alpha, beta)
+    m, candidates, best = 0, -math.log(failure), (math.inf, 0)
+    while 2 * candidates < best[0] * privacy * wanted:
+        m += 1
+        candidates += math.log(size + m - 1) - math.log(m)  # C(|X| + m - 1, m) from C(|X| + m - 2, m - 1)
+        slack = wanted - math.sqrt(spread / m)
+        if slack > 0:
+            best = min(best, (2 * candidates / (privacy * slack), m))
+    return SmallDatabaseSizes(math.floor(best[0]) + 1, best[1])
+
+
+def noisy_counts_sample_size(
+    n_counts: int, *, n_moved: int, epsilon: Any, delta: Any = 0, alpha: Any, beta: Any
+) -> int:
+    """Return a number of records from which on all noisy counts have an error of at most alpha n.
+
+    Parameters
+    ----------
+    n_counts : int
+        Number of counts, at least 1.
+    n_moved : int
+        The most counts that a replaced record moves, by 1 each; at least 1.
+    epsilon : number
+        Positive; the cost of all counts together.
+    delta : number, default=0
+        0: discrete Laplace noise (`laplace_counts`). Positive: discrete Gaussian noise (`gaussian_counts`).
+    alpha, beta : number
+        As for `small_database_sizes`.
+
+    Returns
+    -------
+    int
+
+    Notes
+    -----
+    Proof. An error above alpha n is one of at least t + 1, t the integer part of alpha n. Laplace noise of
+    ratio r reaches this with probability 2 r**(t + 1) / (1 + r), Gaussian noise of variance n_moved / (2 rho)
+    with probability at most 2 exp(-(t + 1)**2 rho / n_moved) (Canonne, Kamath and Steinke, 2020). The sum of
+    this over the counts is at most beta.
+    """
+    counts = check_count("n_counts", n_counts, low=1)
+    moved = check_count("n_moved", n_moved, low=1)
+    _, wanted, failure = _numbers(epsilon, alpha, beta)
+    budget = ApproxDP(check_number("epsilon", epsilon, above=0), delta)
+    odds = math.log(2) + math.log(counts) - math.log(failure)
+    if budget.delta:
+        reached = math.sqrt(odds * moved / float(concentrated_budget(budget)))
+    else:
+        ratio = float(decay_ratio(budget.epsilon / moved))
+        reached = (odds - math.log1p(ratio)) / -math.log(ratio)
+    return max(1, math.ceil((math.ceil(reached) - 1) / wanted))
+
+
+def _numbers(epsilon: Any, alpha: Any, beta: Any) -> tuple[float, float, float]:
+    """Return the checked numbers as floats."""
+    within = {"low": _TINY, "below": 1}
+    return (
+        float(check_number("epsilon", epsilon, above=0)),
+        float(check_number("alpha", alpha, **within)),
+        float(check_number("beta", beta, **within)),
+    )

@@ -1,0 +1,136 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_iris
+from sklearn.metrics import log_loss
+
+from dplearn import AdditiveClassifier
+from dplearn.chance import SeededDice
+from dplearn.domains import Categories, Grid, IntegerRange, Product
+from dplearn.learners import StatisticalQueryLogisticRegression
+from dplearn.learners.additive_columns import column_of
+from dplearn.learners.additive_linear import learn_linear, line_rows, linear_plan
+from dplearn.learners.additive_losses import SoftmaxLoss
+from dplearn.learners.additive_model import summed
+from dplearn.privacy import ApproxDP
+from dplearn.queries import CentralOracle, Examples
+
+CITIES = Categories(["north", "south", "west"])
+
+
+def plan(n=60, classes=(0, 1, 2), d=3, **given):
+    return AdditiveClassifier(**{"domain": Grid(0, 1), "classes": classes, **given}).plan(n, n_features=d)
+
+
+def test_rows_of_ordered_cells_are_a_line_and_those_of_categories_apart():
+    assert line_rows(column_of(IntegerRange(5, 5))).tolist() == [[0.0]]
+    assert line_rows(column_of(IntegerRange(5, 6))).tolist() == [[-1.0], [1.0]]
+    assert line_rows(column_of(Grid(0, 1, 3, missing=True))).tolist() == [[0, 1], [-1, 0], [0, 0], [1, 0]]
+    assert line_rows(column_of(CITIES)).tolist() == np.eye(3).tolist()
+
+
+@pytest.mark.parametrize(
+    ("changed", "linear"),
+    [
+        ({}, True),
+        ({"classes": (0, 1)}, False),
+        ({"delta": 0}, False),
+        ({"interactions": True}, False),
+        ({"interactions": False}, True),
+        ({"trust_model": "local", "n": 6000}, False),
+        ({"n": 100_000}, False),
+        ({"d": 4095, "domain": IntegerRange(0, 1)}, True),
+        ({"d": 4096, "domain": IntegerRange(0, 1)}, False),
+    ],
+)
+def test_a_fit_is_linear_where_noise_allows_straight_lines_only_and_labels_are_three_or_more(changed, linear):
+    found = plan(**changed)
+    assert found.linear is linear
+    if linear:
+        assert found.level == found.n_joint == found.n_steps == 0
+        assert found.n_queries == 4  # for the mean row, the labels, and two histograms of scores
+        assert found.logistic.guarantee == found.guarantee
+
+
+def test_learned_ranges_do_not_change_what_a_fit_asks():
+    """A plan without data has the same queries, although learned categories have other numbers."""
+    learned = AdditiveClassifier(classes=[0, 1, 2], domain="learn").plan(300, n_features=4)
+    assert learned.linear
+    assert learned.n_queries == 4
+
+
+def records(n=4000, seed=0):
+    rng = np.random.default_rng(seed)
+    domains = [IntegerRange(0, 40), CITIES, Grid(0, 1, 65, missing=True)]
+    columns = [column_of(domain) for domain in domains]
+    cells = np.stack([rng.integers(0, column.size, n) for column in columns], axis=1)
+    margins = np.stack(
+        [0.1 * cells[:, 0] - 2, 2.0 * (cells[:, 1] == 1), 0.1 * cells[:, 2] - 3 * (cells[:, 2] > 0)], axis=1
+    )
+    return domains, columns, cells, (margins + rng.gumbel(size=margins.shape)).argmax(axis=1), margins
+
+
+def test_without_noise_effects_are_those_of_the_columns():
+    _, columns, cells, y, margins = records()
+    cost = ApproxDP(1000, "1e-6")
+    asked = linear_plan(cost, len(y), 6, 3)
+    oracle = CentralOracle(Examples(cells.astype(np.int16), y), privacy=cost, dice=SeededDice(0))
+    model = learn_linear(oracle, columns, asked, SoftmaxLoss(3))
+    assert oracle.left == 0
+    found = summed(model.intercept, model.effects, cells)
+    assert np.mean(found.argmax(axis=1) == y) > np.mean(margins.argmax(axis=1) == y) - 0.04
+    for effects, deviations, masses, column in zip(
+        model.effects, model.deviations, model.masses, columns, strict=True
+    ):
+        assert effects.shape == deviations.shape == (column.size, 3)
+        assert masses @ effects == pytest.approx(np.zeros(3), abs=1e-12)
+        assert (deviations >= 0).all()
+    assert np.diff(model.effects[0], n=2, axis=0) == pytest.approx(0, abs=1e-9)  # a straight line
+    assert model.effects[1].argmax(axis=0)[1] == 1  # the second label is that of the second city
+
+
+def test_deviations_are_those_of_the_noise():
+    domains, _, cells, y, _ = records(200)
+    X = np.empty(cells.shape, dtype=object)
+    X[:, 0], X[:, 1] = cells[:, 0], np.array(CITIES.values)[cells[:, 1]]
+    X[:, 2] = domains[2].decode(cells[:, 2].astype(np.uint64))
+    fits = [
+        AdditiveClassifier(epsilon=2.0, domain=Product(domains), classes=[0, 1, 2], random_state=seed).fit(
+            X, y
+        )
+        for seed in range(40)
+    ]
+    ends = np.array([fit.shapes_[0].effects[-1] for fit in fits])
+    claimed = np.median([fit.shapes_[0].deviations[-1] for fit in fits], axis=0)
+    ratio = np.std(ends, axis=0) / claimed
+    assert ((ratio > 0.4) & (ratio < 2.5)).all()
+
+
+def test_digits_are_classified_better_than_by_logistic_regression():
+    """64 columns and 10 labels of 1,078 records, at epsilon 1."""
+    X, y = load_digits(return_X_y=True)
+    X = X.astype(int)
+    given = {"epsilon": 1.0, "delta": 1e-6, "domain": IntegerRange(0, 16), "classes": range(10)}
+    seeds = range(3)
+    models = [AdditiveClassifier(**given, random_state=seed).fit(X[::5], y[::5]) for seed in seeds]
+    assert models[0].interactions_ is None
+    train, test = np.arange(len(X)) % 5 < 3, np.arange(len(X)) % 5 >= 3
+    scores = {
+        kind: np.mean(
+            [
+                kind(**given, random_state=seed).fit(X[train], y[train]).score(X[test], y[test])
+                for seed in seeds
+            ]
+        )
+        for kind in (AdditiveClassifier, StatisticalQueryLogisticRegression)
+    }
+    assert scores[AdditiveClassifier] > 0.72
+    assert scores[AdditiveClassifier] > scores[StatisticalQueryLogisticRegression] - 0.02
+
+
+def test_probabilities_of_iris_are_better_than_guesses():
+    X, y = load_iris(return_X_y=True)
+    model = AdditiveClassifier(epsilon=3.0, domain=Grid(0, 8, 81), classes=[0, 1, 2], random_state=0).fit(
+        X, y
+    )
+    assert log_loss(y, model.predict_proba(X)) < 0.8 * np.log(3)
+    assert model.decision_function(X[:2]).shape == (2, 3)

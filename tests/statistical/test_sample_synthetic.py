@@ -1,0 +1,133 @@
+"""Membership attacks on sampled records, through the operating system's entropy: was a person in the table?
+
+The attacker knows all other records, and whether the person's record is there or has been replaced, he learns
+from sampled records alone: from how many of their cells are those of the person, beyond what the other
+records explain. As in `test_sample_privacy`, the lower bounds on epsilon hold with probability 1 - 1e-6, and
+must be below the claim; the same attack on a release with less noise than is claimed, or none, must refute
+it.
+"""
+
+import importlib
+from dataclasses import replace
+from itertools import islice, product
+
+import numpy as np
+import pytest
+
+from dplearn.audit import sample_privacy
+from dplearn.domains import Categories, Grid, Learn, Schema
+from dplearn.privacy import ApproxDP
+from dplearn.releases import SyntheticTable
+from dplearn.releases.table_counts import TableNoise
+
+SCHEMA = importlib.import_module("dplearn.releases.learned_schema")
+ROWS = 2000  # sampled
+MOST = 6  # cells beyond those of the other records
+
+
+def sampled(parameters, table, dice):
+    """Synthetic records of a fit with the given dice."""
+    stages = SyntheticTable(**parameters)._stages()
+    records = stages.read(table)
+    plan = stages.plan(len(records))
+    found = stages.release(records, plan, dice)
+    return SyntheticTable.of(found.tables, found.plan, types=found.types, n_bins=16).sample(ROWS)
+
+
+class Attack:
+    """The person has "yes" in all columns, or "no"; the others have all combinations equally often."""
+
+    def __init__(self, n_columns, target, claim, n=17):
+        domain = Schema({f"c{place}": Categories(["no", "yes"]) for place in range(n_columns)})
+        self.claim = claim
+        self.parameters = {
+            "epsilon": claim.epsilon,
+            "delta": claim.delta,
+            "domain": domain,
+            "target": target,
+        }
+        self.others = [*islice(product(["no", "yes"], repeat=n_columns), n - 1)] * (n // 2**n_columns)
+        self.tables = [[*self.others, ("yes",) * n_columns], [*self.others, ("no",) * n_columns]]
+
+    def score(self, rows):
+        """How many cells of the table are those of the person, and how many whole records."""
+        found = np.asarray(rows) == "yes"
+        return len(self.tables[0]) * (found.mean(axis=0).sum() + found.all(axis=1).mean())
+
+    def __call__(self, table, dice):
+        expected = self.score(self.others) * len(self.others) / len(self.tables[0])
+        return int(np.clip(round(self.score(sampled(self.parameters, table, dice)) - expected), -MOST, MOST))
+
+    def run(self, n_samples):
+        return sample_privacy(self, *self.tables, claim=self.claim, n_samples=n_samples)
+
+
+PURE, APPROXIMATE = ApproxDP("2.5"), ApproxDP("2.5", "1e-6")
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "target", "claim", "n_samples", "least"),
+    [
+        (2, "c0", PURE, 800, 0.3),
+        pytest.param(2, "c0", APPROXIMATE, 4000, 0.1, marks=pytest.mark.nightly),
+        pytest.param(3, None, PURE, 4000, 0.1, marks=pytest.mark.nightly),
+        pytest.param(3, None, APPROXIMATE, 4000, 0.1, marks=pytest.mark.nightly),
+    ],
+)
+def test_an_attack_on_sampled_records_finds_less_than_the_claim(n_columns, target, claim, n_samples, least):
+    report = Attack(n_columns, target, claim).run(n_samples)
+    assert least < report.epsilon_lower < claim.epsilon, report
+    assert not report.refutes, report
+
+
+def no_noise(monkeypatch):
+    monkeypatch.setattr(TableNoise, "noisy", lambda noise, counts, n, dice: counts)
+
+
+def a_tenth_of_the_noise(monkeypatch):
+    right = TableNoise.noisy
+
+    def noisy(noise, counts, n, dice):
+        return right(replace(noise, epsilon=10 * noise.epsilon), counts, n, dice)
+
+    monkeypatch.setattr(TableNoise, "noisy", noisy)
+
+
+@pytest.mark.parametrize("mistake", [a_tenth_of_the_noise, pytest.param(no_noise, marks=pytest.mark.nightly)])
+def test_the_same_attack_refutes_a_release_with_less_noise(mistake, monkeypatch):
+    mistake(monkeypatch)
+    report = Attack(2, "c0", PURE).run(400)
+    assert report.refutes, report
+
+
+class RangeAttack:
+    """The person is the only one whose number is large: does a learned range, and so a sample, show it?"""
+
+    claim = ApproxDP(3)
+
+    def __init__(self, n=300):
+        others = [[place % 70 + 18, place % 2] for place in range(n - 1)]
+        self.tables = [np.array([*others, [last, 1]]) for last in (1000, 50)]
+        learn = Learn("integers", share="1/2")
+        self.parameters = {"epsilon": self.claim.epsilon, "delta": 0, "domain": learn}
+
+    def __call__(self, table, dice):
+        return int(sampled(self.parameters, table, dice)[:, 0].max()).bit_length()
+
+    def run(self):
+        return sample_privacy(self, *self.tables, claim=self.claim, n_samples=600)
+
+
+@pytest.mark.nightly
+def test_the_range_of_sampled_numbers_is_not_that_of_the_table(monkeypatch):
+    report = RangeAttack().run()
+    assert not report.refutes, report
+
+    def domain(read, number, kind, plan, dice):
+        codes = read.from_high(number).window(0, plan.n_samples)
+        least, most = plan.numbers.decode([min(codes), max(codes)]).tolist()
+        return Grid(least, most + 1, 1025, "accept", missing=True)
+
+    monkeypatch.setattr(SCHEMA, "_number_domain", domain)
+    report = RangeAttack().run()
+    assert report.refutes, report
