@@ -24,6 +24,7 @@ from dplearn.privacy.events import ZeroConcentrated
 from dplearn.privacy.shares import concentrated_budget, divided
 from dplearn.records.rows import Columns, Examples
 from dplearn.releases import learned_schema
+from dplearn.releases.table_values import TableTypes
 
 pytestmark = pytest.mark.filterwarnings("ignore:lbfgs failed to converge")  # of a student, on released rows
 
@@ -207,9 +208,8 @@ def test_one_record_is_refused_only_by_the_number_of_teachers():
 def test_decoded_records_are_the_table():
     layout = query_layout(SCHEMA, LABELS)
     codes = np.array([LABELS.index(label) for label in Y])
-    rows = decoded(
-        layout.columns[:-1], np.array(LABELS), "pandas", Examples(Columns(SCHEMA.encode(X)), codes)
-    )
+    records = Examples(Columns(SCHEMA.encode(X)), codes)
+    rows = decoded(layout.columns[:-1], np.array(LABELS), TableTypes("pandas"), records)
     assert (rows.y == Y).all()
     assert rows.X.columns.tolist() == list(SCHEMA.names)
     assert (rows.X.age == X.age).all()
@@ -219,7 +219,7 @@ def test_decoded_records_are_the_table():
 
 def test_made_up_rows_have_every_cell_and_gap():
     layout = query_layout(SCHEMA, LABELS)
-    rows = made_up_queries(layout, "pandas", PublicStream(0))
+    rows = made_up_queries(layout, TableTypes("pandas"), PublicStream(0))
     assert len(rows) == 64
     assert rows.wage.isna().any()
     assert set(rows.town.dropna()) == {"north", "south"}
@@ -232,7 +232,7 @@ def test_drawn_queries_are_of_the_domain_and_follow_the_seed():
     released = model.synthetic_._released.tables
     layout = model.synthetic_.plan_.layout
     one, other, third = (
-        drawn_queries(released, layout, 500, "pandas", PublicStream(seed)) for seed in (1, 1, 2)
+        drawn_queries(released, layout, 500, TableTypes("pandas"), PublicStream(seed)) for seed in (1, 1, 2)
     )
     pd.testing.assert_frame_equal(one, other)
     assert not one.equals(third)

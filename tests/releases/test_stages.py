@@ -147,7 +147,20 @@ def test_stages_of_a_synthetic_table_come_in_their_order(monkeypatch):
     test_stages_come_in_their_order_and_nothing_is_drawn_before_the_charge(synthetic, monkeypatch)
 
 
-def test_stages_come_in_their_order_and_nothing_is_drawn_before_the_charge(release, monkeypatch):
+def test_a_synthetic_table_without_a_domain_is_charged_before_anything_is_summarised(monkeypatch):
+    """The stages of the schema and of the tables run within its own."""
+    seen = seen_stages(
+        lambda values, **given: releases.SyntheticTable(**given).fit(np.column_stack([values, values])),
+        monkeypatch,
+    )
+    paid = seen.index("charge")
+    assert seen.count("charge") == seen.count("afford") == 1
+    assert set(seen[:paid]) == {"afford", "read", "plan"}
+    assert {"summarize", "release", "draw"} <= set(seen[paid:])
+
+
+def seen_stages(release, monkeypatch):
+    """Return the stages of a release, its charge and its draws, in their order."""
     seen = []
 
     class Watched(SeededDice):
@@ -168,7 +181,7 @@ def test_stages_come_in_their_order_and_nothing_is_drawn_before_the_charge(relea
         return called
 
     kinds = Release.__subclasses__()
-    assert len(kinds) == 6
+    assert len(kinds) == 7
     for kind in kinds:
         for name in ("read", "plan", "summarize", "release"):
             monkeypatch.setattr(kind, name, watched(getattr(kind, name), name))
@@ -178,6 +191,11 @@ def test_stages_come_in_their_order_and_nothing_is_drawn_before_the_charge(relea
     monkeypatch.setattr(PrivacyLedger, "charge", watched(PrivacyLedger.charge, "charge"))
     seen.clear()
     release(VALUES, ledger=ledger)
+    return seen
+
+
+def test_stages_come_in_their_order_and_nothing_is_drawn_before_the_charge(release, monkeypatch):
+    seen = seen_stages(release, monkeypatch)
     order = ["afford", "read", "plan", "charge", "summarize", "release"]
     assert [each for each in seen if each != "draw"] == order
     assert seen[: len(order)] == order  # all draws come after
