@@ -56,7 +56,8 @@ def _randomised_response(epsilon: Floats, orders: Floats) -> Floats:
     numerator's derivative in x, a hyperbolic tangent, is concave, so that an error in x counts at most twice.
     """
     epsilon = np.maximum(epsilon, _LEAST_EPSILON)
-    with np.errstate(over="ignore", invalid="ignore"):
+    # Where exp underflows to 0, the sum that it is a part of is at least 1: the margin covers it.
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         x = epsilon * (orders - 1)
         short = np.minimum(x, 1.0)
         # cosh(x + c) / cosh(c) - 1 = 2 sinh(x / 2)^2 + tanh(c) sinh(x), without cancellation for small x.
