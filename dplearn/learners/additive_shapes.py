@@ -15,7 +15,6 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 from scipy.special import ndtr, ndtri, softmax
 
 from dplearn.chance import PublicStream
@@ -293,33 +292,34 @@ def _posterior(
         Number of records; their sampling error is part of the noise.
     """
     weighted = seen[:, None] * rows
-    gram = rows.T @ weighted
-    noises = [
-        (noise + _TINY) * np.eye(len(gram)) + (each / n) * gram
+    # The noise is that of privacy in all directions, plus a share of the second moments of rows.
+    levels, axes = np.linalg.eigh(rows.T @ weighted)
+    whiteners = [
+        axes.T / np.sqrt(noise + _TINY + (each / n) * levels.clip(0.0))[:, None]
         for noise, each in zip(variance, base.variance, strict=True)
     ]
     strengths = [amplitude * base.unit for amplitude in _AMPLITUDES]
     tried, likely = [], []
     for each in kernels:
-        signal = weighted.T @ each @ weighted
+        reach = weighted.T @ each
+        signal = reach @ weighted
         spectra = [
-            _Spectrum.of(column, noise, curvature**2 * signal)
-            for column, noise, curvature in zip(sums.T, noises, base.curvature, strict=True)
+            _Spectrum.of(column, whitener, curvature**2 * signal)
+            for column, whitener, curvature in zip(sums.T, whiteners, base.curvature, strict=True)
         ]
         for amplitude, strength in zip(_AMPLITUDES, strengths, strict=True):
             distance = abs(math.log(max(amplitude, _LEAST_AMPLITUDE) / _USUAL))
             likely.append(sum(each.likelihood(strength) for each in spectra) - _PENALTY * distance)
-            tried.append((strength, each, spectra))
+            tried.append((strength, each, reach, spectra))
     shares = softmax(np.array(likely))
     shares = np.where(shares < _UNLIKELY, 0.0, shares)
-    k, effects, covariance = len(noises), np.zeros((len(seen), len(noises))), np.zeros_like(kernels[0])
-    for share, (strength, prior, spectra) in zip(shares / shares.sum(), tried, strict=True):
+    k, effects, covariance = sums.shape[1], np.zeros((len(seen), sums.shape[1])), np.zeros_like(kernels[0])
+    for share, (strength, prior, reach, spectra) in zip(shares / shares.sum(), tried, strict=True):
         if not share:
             continue
-        reach = strength * (weighted.T @ prior)
         for out, spectrum in enumerate(spectra):
             whitener = spectrum.whitener(strength)
-            response = whitener @ (base.curvature[out] * reach)
+            response = whitener @ ((base.curvature[out] * strength) * reach)
             mean = response.T @ (whitener @ sums[:, out])
             effects[:, out] += share * mean
             covariance += share / k * (strength * prior - response.T @ response + np.outer(mean, mean))
@@ -345,12 +345,10 @@ class _Spectrum:
     squares: Floats64
 
     @classmethod
-    def of(cls, sums: Floats64, noise: Floats64, signal: Floats64) -> "_Spectrum":
-        """Return the directions of a signal and of noise with the given covariances."""
-        root = np.linalg.cholesky(noise)
-        half = solve_triangular(root, signal, lower=True)
-        variances, vectors = np.linalg.eigh(solve_triangular(root, half.T, lower=True))
-        directions = solve_triangular(root, vectors, lower=True, trans=1).T
+    def of(cls, sums: Floats64, whitener: Floats64, signal: Floats64) -> "_Spectrum":
+        """Return the directions of a signal, given its covariance and a matrix that makes that of noise 1."""
+        variances, vectors = np.linalg.eigh(whitener @ signal @ whitener.T)
+        directions = vectors.T @ whitener
         return cls(directions, variances.clip(0.0), (directions @ sums) ** 2)
 
     def likelihood(self, strength: float) -> float:
