@@ -58,7 +58,7 @@ class SyntheticTableDisplay:
 
     Notes
     -----
-    **Privacy.** The display costs nothing: it reads `network_`, `margins_` and the plan of the table.
+    **Privacy.** The display costs nothing: it reads `network_`, `marginals_` and the plan of the table.
 
     Arrows from the target, which all other columns depend on, are left out. The error bars contain the noise
     of privacy, not the sampling error of the records.
@@ -117,7 +117,7 @@ class SyntheticTableDisplay:
         return self
 
     def _draw_shares(self, ax: Any, name: str) -> Any:
-        shares = self.table.margins_[name]
+        shares = self.table.marginals_[name]
         [column] = [each for each in self.table.columns_ if each.name == name]
         bars = ax.bar(np.arange(len(shares)), shares, color=_GREY)
         ax.errorbar(

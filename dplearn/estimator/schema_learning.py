@@ -380,7 +380,9 @@ def _planned_kinds(learn: Learn, public: Any) -> ColumnKinds:
     width = max(1, public.n_features)
     if declared is not None and declared.alike:
         return ColumnKinds(declared.kinds * width)
-    return declared if declared is not None and len(declared) >= width else ColumnKinds(("numbers",) * width)
+    if declared is not None and public.n_features not in (0, len(declared)):
+        raise ValueError(f"n_features must be {len(declared)}, as domain lists, got {public.n_features}")
+    return ColumnKinds(("numbers",) * width) if declared is None else declared
 
 
 def _summarize(learner: Any, table: Table, plan: SchemaFitPlan) -> Examples:  # noqa: ARG001 - a stage

@@ -292,7 +292,8 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         Public. The greatest norm of a residual (indicator of the label minus probability) that the fit uses;
         longer ones are shortened. For two labels 1/2 if the plan's `resolution` is below 2000, else 1; for
         more labels 1 (Laplace noise: 2). With 1/2 the margin of two labels is not quite a logit, which
-        `predict_proba` takes into account.
+        `predict_proba` takes into account. With several outputs, the residuals of each are clipped so, and
+        then those of all are shortened together. Of no use where the plan is `linear`.
     noise_ : str
         Public. The noise: "laplace", "gaussian" or "local".
     domain_ : Product
@@ -685,7 +686,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
 
     def _publish(self, outcome: list[AdditiveModel], plan: AdditivePlan) -> None:
         [model] = outcome
-        loss = model.base.loss
+        loss = None if model.base is None else model.base.loss
         assert isinstance(loss, SquaredLoss)
         unit = plan.target.half * loss.scale / STEPS
         self._publish_model(model, plan, unit, float(plan.target.decode(loss.centre / STEPS)))

@@ -1,10 +1,10 @@
-"""Linear effects, of few records with three labels or more: logistic regression in place of shapes and steps.
+"""Additive models of straight lines by the queries of logistic regression, for few records and many labels.
 
-Where noise allows no more than a straight line for each column, two questions have answers that stand out:
-where the records are, and how each label differs from this. The queries of logistic regression ask only
-these, of rows of one length, and then for the scale of the margins. Shapes, correlations and gradient steps
-would share the same budget. The margins are divided by the length of a typical row instead of each row's own
-length, so that the model is a sum of effects of columns, as every additive model is.
+Where noise allows no more than a straight line for each column, and there are three labels or more, two
+statistics stand out from the noise: the mean row, and the difference of each label's mean row from it. After
+the masses of the cells, a fit asks for these two, of rows of one length, and for the scale of the margins;
+shapes, correlations and gradient steps would share the same budget. The margins are divided by the length of
+a typical row instead of each row's own length, so that the model is a sum of effects of columns.
 
 >>> from dplearn.domains import Categories, IntegerRange
 >>> from dplearn.learners.additive_columns import column_of
@@ -16,8 +16,8 @@ length, so that the model is a sum of effects of columns, as every additive mode
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from dplearn.core.last_result import LastResult
 from dplearn.estimator.stages import Params, Public
 from dplearn.learners.additive_columns import Column
-from dplearn.learners.additive_losses import Base, Loss
 from dplearn.learners.additive_model import AdditiveModel
 from dplearn.learners.logistic_noise import logistic_plan
 from dplearn.learners.logistic_plan import FINEST, LogisticPlan
@@ -43,7 +42,7 @@ _LEVELS = 9  # of scores, by magnitude, in the last query
 
 
 def line_rows(column: Column) -> Floats64:
-    """Return a row for each cell: a number from -1 to 1, and a 1 for a missing number; or one 1 a category.
+    """Return the numbers of each cell: its place in [-1, 1] and an indicator of a missing number, or one-hot.
 
     Parameters
     ----------
@@ -64,7 +63,7 @@ def line_rows(column: Column) -> Floats64:
 
 
 def linear_plan(cost: ApproxDP, n_samples: int, n_numbers: int, n_labels: int) -> LogisticPlan:
-    """Return the plan of the queries, which have the whole budget of a fit.
+    """Return the plan of the queries after that for the masses, with the noise of the whole budget of a fit.
 
     Parameters
     ----------
@@ -81,42 +80,45 @@ def linear_plan(cost: ApproxDP, n_samples: int, n_numbers: int, n_labels: int) -
     return replace(logistic_plan(params, Public(n_samples, n_numbers, n_labels)), second_moments=False)
 
 
-def learn_linear(oracle: Oracle, columns: Sequence[Column], plan: LogisticPlan, loss: Loss) -> AdditiveModel:
+def learn_linear(
+    oracle: Oracle,
+    columns: Sequence[Column],
+    masses: Sequence[Floats64],
+    plan: LogisticPlan,
+    part: Fraction,
+) -> AdditiveModel:
     """Learn an additive model of straight lines and effects of categories.
 
     Parameters
     ----------
     oracle : Oracle
-        For `Examples` with cells in X, and codes of labels in y. All of its budget is spent.
+        For `Examples` with cells in X, and codes of labels in y.
     columns : sequence of Column
         Public, or released. The cells of each column.
+    masses : sequence of ndarray of shape (cells,)
+        Released. The shares of records in the cells of each column.
     plan : LogisticPlan
         From `linear_plan`.
-    loss : Loss
-        Public. The loss whose margins the model has.
+    part : Fraction
+        Public. The part of the oracle's budget that is spent.
 
     Returns
     -------
     AdditiveModel
-        Its masses are equal for all cells of a column, since they are not asked for.
     """
     tables = [line_rows(column) for column in columns]
-    model = learn_logistic(ImageOracle(oracle, LastResult(partial(_image, tables, plan))), plan)
-    ends = np.cumsum([0, *(table.shape[1] for table in tables)]).tolist()
+    image = LastResult(partial(_image, tables, plan))
+    model = learn_logistic(ImageOracle(oracle, image, part=part), plan)
     assert model.covariance is not None
-    intercept, effects, deviations, masses = model.offsets + model.weights[-1], [], [], []
-    for table, (start, stop) in zip(tables, pairwise(ends), strict=True):
-        effect, mean = table @ model.weights[start:stop], table.mean(axis=0)
-        centred, covariance = table - mean, model.covariance[start:stop, start:stop]
-        variances = np.einsum("cr,rs,cs->c", centred, covariance, centred).clip(0.0)
-        effects.append(effect - effect.mean(axis=0))
-        deviations.append(np.repeat(np.sqrt(variances)[:, None], effect.shape[1], axis=1))
-        masses.append(np.full(len(table), 1 / len(table)))
-        intercept = intercept + effect.mean(axis=0)
-    equal = np.full(plan.n_classes, 1 / plan.n_classes)
-    curvature = equal * (1 - equal)
-    base = Base(loss, np.zeros_like(equal), curvature, curvature, curvature, np.zeros_like(equal))
-    return AdditiveModel(intercept, effects, deviations, masses, base)
+    intercept, effects, deviations, start = model.offsets + model.weights[-1], [], [], 0
+    for table, mass in zip(tables, masses, strict=True):
+        own = slice(start, start := start + table.shape[1])
+        mean, covariance = mass @ table, model.covariance[own, own]
+        variances = np.einsum("cr,rs,cs->c", table - mean, covariance, table - mean).clip(0.0)
+        effects.append((table - mean) @ model.weights[own])
+        deviations.append(np.repeat(np.sqrt(variances)[:, None], plan.n_classes, axis=1))
+        intercept = intercept + mean @ model.weights[own]
+    return AdditiveModel(intercept, effects, deviations, list(masses))
 
 
 def _image(tables: Sequence[Floats64], plan: LogisticPlan, records: Examples) -> Examples:

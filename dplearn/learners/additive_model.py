@@ -29,8 +29,8 @@ class AdditiveModel:
         standard deviations.
     masses : list of ndarray of shape (cells,)
         Released. The shares of records in the cells.
-    base : Base
-        Released. The loss, and the unit of the margins.
+    base : Base or None
+        Released. The loss, and the unit of the margins; None if the queries were those of a linear fit.
     joint : Interactions or None
         Released. The part of the margins that depends on several columns together, if any was found.
     spread : float
@@ -41,7 +41,7 @@ class AdditiveModel:
     effects: list[Floats64]
     deviations: list[Floats64]
     masses: list[Floats64]
-    base: Base
+    base: Base | None = None
     joint: "Interactions | None" = None
     spread: float = 0.0
 

@@ -1,9 +1,9 @@
 """Additive models of several labels of a record: their losses, and the sums for all of them in one query.
 
-Each label has a loss, features and margins of its own. One record has a residual of each label, and these are
-queried together: a vector of all residuals has a norm that differs less from record to record than one
-residual does, and it is much below the sum of the bounds on each. So the whole vector is shortened to about
-its root mean square norm, which costs little, and noise is calibrated to that norm.
+Each label has a loss, features and margins of its own. The residuals of all labels of a record form one vector,
+whose norm varies less between records than a single residual does, and is much below the worst case. The
+vector is shortened to a multiple of its root mean square norm, between .5 and 1.3, and noise is calibrated to
+this length: what shortening loses is less than what the smaller noise gains.
 
 >>> import numpy as np
 >>> from dplearn.learners.additive_losses import LogisticLoss

@@ -48,6 +48,7 @@ _TARGET, _MASSES, _SHAPES, _CORRELATIONS, _PAIRS = (Fraction(part, 100) for part
 # Where shapes are straight lines, the first sums show more of labels than steps do: with these shares the
 # area under the ROC curve was greater by .02 on 17 tables of 300 and of 1,500 records, at the same accuracy.
 _LINE_MASSES, _LINE_SHAPES = Fraction(12, 100), Fraction(50, 100)
+_LINEAR_MASSES = Fraction(5, 100)  # where all other queries are those of logistic regression
 _SPREAD, _MOMENTS = Fraction(2, 100), Fraction(5, 100)  # of a regression
 _STEPS = {1: 4, 2: 16}  # shares of epsilon add up linearly, shares of rho or of the records in quadrature
 # The resolutions from which on shapes may be more flexible than straight lines: a flexible shape has longer
@@ -108,7 +109,7 @@ class Bits:
 
     @classmethod
     def of(cls, finest: int, fewer: int) -> "Bits":
-        """Return at most `finest` bits of each number, of which half or all of `fewer` are left out."""
+        """Return the bits of numbers, without half of `fewer` of the rows, and the other half of factors."""
         half = fewer // 2
         return cls(
             finest - half,
@@ -154,8 +155,10 @@ class AdditivePlan(Plan):
         The flexibility of the most flexible shapes that a fit considers, from straight lines at level 0 to 5;
         shapes of lower levels are considered too. It depends on the resolution.
     linear : bool
-        Whether the queries are those of a logistic regression, for straight lines and effects of categories;
-        so it is of three labels or more at level 0 with Gaussian noise, unless `interactions` is True.
+        Whether the queries, but for that of the masses, are those of a logistic regression, for straight
+        lines and effects of categories. So it is of one output of three labels or more at level 0, with
+        Gaussian noise and at most 4,095 numbers and categories, unless `interactions` is True. `deviation`
+        is then the noise in a number of the sums of labels, and `step_deviation` is equal to it.
     n_joint : int
         The most joint features, for interactions; 0: the model is a sum of effects of single columns.
     deviation : float
@@ -254,7 +257,13 @@ class AdditivePlan(Plan):
 
     @property
     def shares(self) -> "Shares":
-        """The shares of the budget; a query for all outputs together has one share."""
+        """The shares of the budget; a query for all outputs together has one share.
+
+        If the plan is linear, the queries of logistic regression have that of the steps.
+        """
+        if self.linear:
+            none = Fraction(0)
+            return Shares(none, _LINEAR_MASSES, none, none, none, none, 1 - _LINEAR_MASSES)
         target = _MOMENTS if self.loss.narrows else _TARGET
         lines = self.noise == "gaussian" and self.level == 0 and not self.narrows
         masses, shapes = (_LINE_MASSES, _LINE_SHAPES) if lines else (_MASSES, _SHAPES)
@@ -273,7 +282,7 @@ class AdditivePlan(Plan):
     @property
     def step_share(self) -> Fraction:
         """The share of each step; with equal shares, the sampler makes its tables for one variance only."""
-        return self.shares.steps / self.n_steps
+        return self.shares.steps / max(1, self.n_steps)
 
     def of_output(self, loss: Loss, reach: int) -> "AdditivePlan":
         """Return the plan as that of one output, whose residuals are queried with the noise of `reach`."""
@@ -380,15 +389,9 @@ def _is_linear(plan: AdditivePlan, params: Params) -> bool:
 
 def _linear(plan: AdditivePlan) -> AdditivePlan:
     """Return the plan of a fit with the queries of logistic regression."""
-    logistic = replace(plan, linear=True, n_steps=0).logistic
-    return replace(
-        plan,
-        linear=True,
-        n_steps=0,
-        n_queries=logistic.n_queries,
-        deviation=logistic.deviation,
-        step_deviation=logistic.deviation,
-    )
+    linear = replace(plan, linear=True, n_steps=0, n_queries=1 + plan.logistic.n_queries)
+    deviation = plan.logistic.deviation / math.sqrt(linear.shares.steps)
+    return replace(linear, deviation=deviation, step_deviation=deviation)
 
 
 def _n_joint(plan: AdditivePlan, interactions: bool | str) -> int:
@@ -452,7 +455,7 @@ def _check_size(plan: AdditivePlan) -> None:
     if k * max(d, min(numbers // k, _FEATURES)) ** 2 > _MOST_SQUARED:
         raise ValueError(
             f"X must have fewer columns, or y fewer labels, for the memory of a fit, got {d} columns and"
-            f" {k} outputs"
+            f" {k} margins, one for each label, or one for two labels"
         )
     shares = [share for share in (*plan.shares[:-1], plan.step_share) if share]
     least = max(math.ceil(1 / share) for share in shares)

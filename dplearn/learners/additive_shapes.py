@@ -52,7 +52,7 @@ class Shape:
     effects : ndarray of shape (cells, k)
         Released. On each of the k margins, with mean 0 over the masses.
     covariance : ndarray of shape (cells, cells)
-        Released. The posterior covariance of the effects on one margin.
+        Released. The posterior covariance of the effects on one margin, the mean of those of all margins.
     """
 
     effects: Floats64

@@ -66,7 +66,8 @@ def learn_additive(oracle: Oracle, plan: AdditivePlan) -> list[AdditiveModel]:
         One for each output.
     """
     if plan.linear:
-        return [learn_linear(oracle, plan.columns, plan.logistic, plan.loss)]
+        masses, _ = ask_masses(oracle, plan)
+        return [learn_linear(oracle, plan.columns, masses, plan.logistic, plan.shares.steps)]
     base = plan.loss.ask_base(oracle, plan.shares.target)
     masses, variance = ask_masses(oracle, plan)
     shapes = ask_shapes(oracle, plan, base, masses, variance)

@@ -79,7 +79,7 @@ from dplearn.releases.table_values import TableTypes, as_table
 __all__ = ["KnowledgeTransferClassifier"]
 
 _MADE_UP = f"{MANY_ROWS} public rows with random labels"
-_SYNTHETIC_ROWS = 10_000  # candidates for queries; drawn at no cost
+_MOST_QUERIES = 10_000  # of synthetic rows, unless more are asked for
 #: The assumption about public features, by the unit of protection.
 _PUBLIC_PART = {
     "examples": "the rows in X_public are public",
@@ -475,7 +475,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Any rows.
+            Any rows. With `domain`, dense ones, whose values are replaced by the nearest ones of the domain.
 
         Returns
         -------
@@ -531,7 +531,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         cost, n_rows = params.cost, public.n_rows
         if params.declared is not None:
             _, cost = self._prices(params)
-            n_rows = max(_SYNTHETIC_ROWS, params.max_queries or 0)
+            n_rows = max(_MOST_QUERIES, params.max_queries or 0)
         return transfer_ballot(
             self._aggregations[params.aggregation],
             cost,

@@ -94,8 +94,8 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         Released. The fitted classifier of each output. Its `guarantee_` is its share of the budget, and
         holds if the others are not published.
     classes_ : list of ndarray of shape (n_classes,), or ndarray
-        Public. The labels of each output, sorted; declared, or assumed to be public. Not a list if `y` has
-        one dimension.
+        Public. The labels of each output, sorted; declared, or assumed to be public. Not a list if there
+        is one output.
     n_outputs_ : int
         Public. The number of labels of a record.
     guarantee_ : ApproxDP
@@ -361,7 +361,7 @@ class MultiOutputTable(Public):
     n_outputs : int
         Number of labels of a record.
     many : bool
-        Whether `y` has two dimensions.
+        Whether there are several outputs.
     sets : tuple of ndarray
         The labels of each output, sorted; empty in a plan without data.
     share : ApproxDP or None

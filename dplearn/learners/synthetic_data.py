@@ -299,7 +299,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         The most cells of a measured table.
     n_rows : int or "auto", default="auto"
         Number of synthetic records for training. "auto": the number of records, at least 1,000 and at most
-        200,000. Labels with fewer than 5 of these have 5 in addition.
+        200,000. A label with fewer than 5 of these gets more, up to 5.
     classes : sequence, optional
         All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.
@@ -498,7 +498,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     epsilon, delta, domain, degree, max_cells, n_rows
         As for `SyntheticDataClassifier`.
     n_bins : int, default=8
-        The most bins of a column of numbers, and of the target; from 2 to 16,384.
+        The most bins of a column of integers or of a grid, and of the target; from 2 to 16,384.
     target_range : pair of numbers
         Public bounds (low, high) on the target, known without looking at the data; required.
     clip_target : bool, default=False

@@ -67,10 +67,12 @@ class ImageOracle(Oracle):
         The oracle, whose budget is used.
     image : callable
         As for `ImageQuery`.
+    part : Fraction, default=1
+        The part of the other oracle's budget that all shares of this one are shares of; in (0, 1].
     """
 
-    def __init__(self, oracle: Oracle, image: Image):
-        self._oracle, self._image = oracle, image
+    def __init__(self, oracle: Oracle, image: Image, *, part: Fraction = Fraction(1)):
+        self._oracle, self._image, self._part = oracle, image, part
 
     @property
     def rounds(self) -> tuple[Round, ...]:
@@ -79,8 +81,8 @@ class ImageOracle(Oracle):
 
     @property
     def left(self) -> Fraction:
-        """The remaining part of the other oracle's budget."""
-        return self._oracle.left
+        """The remaining part of the other oracle's budget, in the unit of the shares of this one."""
+        return self._oracle.left / self._part
 
     def ask(
         self,
@@ -92,4 +94,5 @@ class ImageOracle(Oracle):
     ) -> list[Answer]:
         """Answer some queries about images together, in one round."""
         asked = [ImageQuery(query, self._image) for query in as_queries(queries)]
-        return self._oracle.ask(asked, share, tolerance=tolerance, beta=beta)
+        given = share if share is None else Fraction(share) * self._part
+        return self._oracle.ask(asked, given, tolerance=tolerance, beta=beta)

@@ -112,7 +112,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         Released. The columns and their bins; public if the domain is declared.
     domain_ : Schema
         Released. The domain of each column; public if it is declared.
-    margins_ : dict of str to ndarray of float64 of shape (size,)
+    marginals_ : dict of str to ndarray of float64 of shape (size,)
         Released. The share of records in each bin of each column.
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, with its assumptions.
@@ -146,7 +146,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     network_: dict[str, tuple[str, ...]]
     columns_: tuple[TableColumn, ...]
     domain_: Schema
-    margins_: dict[str, NDArray[np.float64]]
+    marginals_: dict[str, NDArray[np.float64]]
     guarantee_: ApproxDP
     plan_: SyntheticTablePlan
 
@@ -433,7 +433,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         }
         self.columns_ = layout.columns
         self.domain_ = Schema({column.name: column.domain for column in layout.columns})
-        self.margins_ = dict(zip(names, model.margins, strict=True))
+        self.marginals_ = dict(zip(names, model.margins, strict=True))
         self.guarantee_, self.plan_ = released.plan.guarantee, released.plan
         self._released = released
 

@@ -35,7 +35,7 @@ def test_bars_are_the_released_shares(pyplot, table):
     display = SyntheticTableDisplay.from_table(table)
     assert len(display.axes_) == 4
     for name, bars in zip(display.names, display.bars_, strict=True):
-        np.testing.assert_allclose([bar.get_height() for bar in bars], table.margins_[name])
+        np.testing.assert_allclose([bar.get_height() for bar in bars], table.marginals_[name])
     assert display.figure_ is display.axes_[0].figure
 
 
@@ -54,7 +54,7 @@ def test_arrows_are_those_of_the_network_but_for_the_target(pyplot, table):
 def test_shares_are_within_the_bands(table):
     display = SyntheticTableDisplay(table)
     true = (FRAME["works"] == "yes").mean()
-    assert abs(table.margins_["works"][1] - true) < 2 * display.bands["works"]
+    assert abs(table.marginals_["works"][1] - true) < 2 * display.bands["works"]
     assert all(0 < band < 0.05 for band in display.bands.values())
 
 

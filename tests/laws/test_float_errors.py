@@ -142,7 +142,7 @@ RELEASES = {
     "SyntheticTable": lambda values, domain, **how: repr(
         releases.SyntheticTable(domain=Product([Grid(-1, 1, outside="clip")] * 2), **how)
         .fit(np.stack([np.asarray(values, dtype=float)] * 2, axis=1))
-        .margins_
+        .marginals_
     ),
     "SyntheticTable that learns": lambda values, domain, **how: repr(
         releases.SyntheticTable(**how)

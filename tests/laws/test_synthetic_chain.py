@@ -73,6 +73,7 @@ class Chain:
         sizes = [self.layout.sizes[place] for place in places]
         counts = [tuple(counts_of(places, sizes, each).tolist()) for each in self.records]
         laws = [noisy_law(noise, each, self.n) for each in counts]
+        assert all(law.keys() == laws[0].keys() for law in laws)  # an outcome of one law alone: infinite
         logs = np.array([list(law.values()) for law in laws]).T
         return dict(zip(laws[0], logs[:, self.one] - logs[:, self.other], strict=True))
 

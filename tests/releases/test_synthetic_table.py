@@ -64,7 +64,7 @@ def test_a_sample_is_that_of_its_seed_and_of_any_size(table):
     assert len(table.sample(70_000, 0)) == 70_000
 
 
-def test_margins_and_dependences_are_near_the_true_ones():
+def test_marginals_and_dependences_are_near_the_true_ones():
     rows = fitted(epsilon=5).sample(50_000, 0)
     assert abs((rows["town"] == "north").mean() - 0.6) < 0.03
     assert rows.loc[rows["works"] == "no", "age"].mean() > rows.loc[rows["works"] == "yes", "age"].mean() + 20
@@ -85,8 +85,8 @@ def test_attributes_and_repr(table):
     assert table.guarantee_.reproducible
     assert table.plan_.n_samples == N
     assert [column.name for column in table.columns_] == list(SCHEMA.names)
-    assert set(table.margins_) == set(SCHEMA.names)
-    assert abs(table.margins_["town"].sum() - 1) < 1e-9
+    assert set(table.marginals_) == set(SCHEMA.names)
+    assert abs(table.marginals_["town"].sum() - 1) < 1e-9
     assert repr(SyntheticTable(epsilon=0.5, target="works")) == "SyntheticTable(epsilon=0.5, target='works')"
     assert len(repr(table)) < 300
     assert table.get_params()["n_bins"] == 16

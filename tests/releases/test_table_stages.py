@@ -130,6 +130,7 @@ def test_columns_keep_their_types(dtype, values):
         assert str(sampled.dtype) == dtype
         if dtype not in ("float16", "Float32", "uint64"):
             known = {value for value in values if value is not None}
+            assert sampled.notna().mean() > 0.2
             assert (sampled.isin(known) | sampled.isna()).mean() > 0.4
 
 
