@@ -126,6 +126,7 @@ def _stages(kind: Any, parameter: str, concentrated: Callable[[Any], bool]) -> d
     def publish(learner: Any, outcome: Any, plan: Any) -> None:
         learned = isinstance(plan, SchemaFitPlan)
         own["_publish"](learner, *(outcome.with_guarantee(plan.guarantee) if learned else (outcome, plan)))
+        vars(learner).pop("schema_", None)  # of an earlier fit
         if learned:
             learner.schema_ = outcome.schema
 
@@ -367,7 +368,7 @@ class _LearnerFit:
 
     def assumes(self, schema: LearnedSchemaPlan, inner: Any) -> tuple[str, ...]:
         assumed = [*TABLE]  # the types of the columns, and of no value
-        if self.public.n_labels:
+        if self.public.n_labels or getattr(self.public, "many", False):
             assumed.append(labels_assumed(self.params.classes))
         dropped = {*schema.narrowest.assumes, *self.accepted, labels_assumed(())}
         assumed += [text for text in inner.guarantee.assumes if text not in dropped]

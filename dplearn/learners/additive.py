@@ -432,6 +432,8 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         )
 
     def _publish(self, outcome: list[AdditiveModel], plan: AdditivePlan) -> None:
+        for name in ("shapes_", "intercept_", "interactions_", "estimators_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self.classes_ = plan.public.classes
         self.residual_clip_ = plan.loss.parts[0].reach / 2.0**RESIDUAL_BITS
         if plan.n_outputs == 1:

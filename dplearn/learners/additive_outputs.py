@@ -1,8 +1,8 @@
 """Additive models of several labels of a record: their losses, and the sums for all of them in one query.
 
-Each label has a loss, features and margins of its own. The residuals of all labels of a record form one vector,
-whose norm varies less between records than a single residual does, and is much below the worst case. The
-vector is shortened to a multiple of its root mean square norm, between .5 and 1.3, and noise is calibrated to
+Each label has a loss, features and margins of its own. The residuals of all labels of a record form one
+vector. Its norm varies less between records than a single residual does, and is much below the worst case.
+The vector is shortened to a multiple of its root mean square norm, between .5 and 1.3, and noise is calibrated to
 this length: what shortening loses is less than what the smaller noise gains.
 
 >>> import numpy as np

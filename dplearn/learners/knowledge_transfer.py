@@ -346,17 +346,15 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return TableTypes("pandas" if hasattr(self, "feature_names_in_") else "array")
 
     def _layout(self, params: Params, public: Public) -> TableLayout:
-        domain = as_product(params.declared, public.n_features, public.names)
         labels = range(public.n_labels) if public.classes is None else public.classes.tolist()
-        return query_layout(domain, labels)
+        return query_layout(_domain_of(params, public), labels)
 
     def _plan(self, params: Params, public: Public) -> AggregationPlan:
         plan = super()._plan(params, public)
         if params.declared is None:
             return plan
         price, votes = self._prices(params)
-        layout = self._layout(params, public)
-        domain = Product([column.domain for column in layout.columns[:-1]], public.names)
+        layout, domain = self._layout(params, public), _domain_of(params, public)
         assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
         table = synthetic_table_plan(
             replace(price, assumes=assumes), public.n_samples, layout, reach=self._reach
@@ -407,8 +405,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         if isinstance(plan, SyntheticTransferPlan):
             queries, answers = outcome.queries, outcome.answers
             table = released_table(outcome.tables, plan.table, self._types)
-            domain = Product([column.domain for column in table.columns_[:-1]], public.names)
-            more = {"synthetic_": table, "domain_": domain}
+            more = {"synthetic_": table, "domain_": _domain_of(plan.params, public)}
         seeded = Seeded(public.student).clone(public.apart("student's seed").seeds(1)[0])
         student = self._taught(seeded, queries, answers, public.classes)
         for name in ("synthetic_", "domain_"):  # of an earlier fit
@@ -594,6 +591,11 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     def _context(self) -> tuple[object, ...]:
         known = str(self.epsilon), str(self.delta), self.aggregation, self.protects, self.max_queries
         return known if self.domain is None else (*known, repr(self.domain), str(self.synthetic_share))
+
+
+def _domain_of(params: Params, public: Public) -> Product:
+    """Return the declared domain of each column, in the order of the synthetic table."""
+    return as_product(params.declared, public.n_features, public.names)
 
 
 def _public_part(protects: str, X_public: Any) -> Any:

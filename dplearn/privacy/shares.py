@@ -142,9 +142,14 @@ def divided(privacy: ApproxDP, share: Fraction, *, concentrated: bool) -> tuple[
             for each in (share, 1 - share)
         )
     whole, delta = concentrated_budget(privacy), privacy.delta
-    first = replace(privacy, epsilon=_epsilon_within(share * whole, delta))
-    rest = whole - concentrated_budget(first)
-    return first, replace(privacy, epsilon=_epsilon_within(rest, delta))
+    first = _epsilon_within(share * whole, delta)
+    rest = _epsilon_within(whole - _concentrated_budget(ApproxDP(first, delta)), delta) if first else first
+    if not rest:
+        raise ValueError(
+            f"delta must be smaller, for a positive epsilon of both releases, got epsilon"
+            f" {float(privacy.epsilon):g}, delta {float(delta):g} and a share of {float(share):g}"
+        )
+    return replace(privacy, epsilon=first), replace(privacy, epsilon=rest)
 
 
 def concentrated_budget(privacy: ApproxDP) -> Fraction:

@@ -688,6 +688,8 @@ def _slightly_outward(kind: str, below: Fraction, above: Fraction, tail: Fractio
     """
     whole = kind == "integers"
     first, last = (math.floor(below) + 1, math.ceil(above) - 1) if whole else (below, above)
+    if last < first:  # both ends are near one integer, or between two, as those of fractions can be
+        first = last = round((below + above) / 2)
     beyond = (last - first) * tail / (1 - 2 * tail)
     moved: Any = round(beyond) if whole else beyond
     return first - moved, last + moved

@@ -171,12 +171,26 @@ def _typed(column: TableColumn, values: NDArray[Any], name: str) -> NDArray[Any]
 
 
 def _pandas_series(pandas: Any, column: TableColumn, values: NDArray[Any], name: str) -> Any:
-    """Return a series of pandas, in a nullable type or one of texts if `name` is that of one."""
-    series = pandas.Series(values)
-    if isinstance(column.domain, Categories):
-        return series.astype(name) if name in _TEXTS or (name == "boolean" and _of_bools(column)) else series
-    nullable = name[:1] in "IUF" and (_WHOLE.fullmatch(name) or _REAL.fullmatch(name))
-    return series.astype(name) if nullable else series
+    """Return a series of pandas, in a nullable type or one of texts if `name` is that of one.
+
+    The type is given, also of objects: pandas would infer it from the values.
+    """
+    if not isinstance(column.domain, Categories):
+        series = pandas.Series(values, dtype=values.dtype)
+        nullable = name[:1] in "IUF" and (_WHOLE.fullmatch(name) or _REAL.fullmatch(name))
+        return series.astype(name) if nullable else series
+    listed = [value for value in column.domain.values if value is not None]
+    if name == "category":
+        return pandas.Series(values, dtype=pandas.CategoricalDtype(listed))
+    if name in _TEXTS or (name == "boolean" and _of_bools(column)):
+        return pandas.Series(values, dtype=object).astype(name)
+    texts = values.dtype == object and not name and all(type(value) is str for value in listed)
+    return pandas.Series(values, dtype=_type_of_texts(pandas) if texts else values.dtype)
+
+
+def _type_of_texts(pandas: Any) -> Any:
+    """Return the type that pandas itself takes for texts."""
+    return pandas.Series(["text"]).dtype
 
 
 def _polars_series(polars: Any, column: TableColumn, values: NDArray[Any], name: str) -> Any:

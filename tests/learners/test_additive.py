@@ -614,3 +614,27 @@ def test_other_outputs_change_no_fit_of_one_output_by_much():
     alone = classifier(domain=DOMAIN, classes=["no", "yes"]).fit(X, Y[:, 0])
     joint = classifier(domain=DOMAIN, classes=SETS).fit(X, Y).estimators_[0]
     assert np.corrcoef(alone.decision_function(X), joint.decision_function(X))[0, 1] > 0.98
+
+
+def test_a_later_fit_leaves_nothing_of_an_earlier_one():
+    X, y = load_iris(return_X_y=True)
+    given = {"domain": Grid(0, 8, size=81), "random_state": 0}
+    model = AdditiveClassifier(**given).fit(X, y)
+    model.fit(X, np.column_stack([y, y > 0]))
+    assert not {"shapes_", "intercept_", "interactions_"} & vars(model).keys()
+    model.fit(X, y)
+    assert "estimators_" not in vars(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # too few records for learned ranges
+        model.set_params(domain="learn").fit(X, y)
+    assert "schema_" in vars(model)
+    assert "schema_" not in vars(model.set_params(domain=given["domain"]).fit(X, y))
+
+
+@pytest.mark.parametrize("domain", ["learn", Grid(0, 8, size=81)])
+def test_the_sets_of_labels_of_several_outputs_are_assumed_to_be_public(domain):
+    X, y = load_iris(return_X_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model = AdditiveClassifier(domain=domain, random_state=0).fit(X, np.column_stack([y, y > 0]))
+    assert any("set of labels" in text for text in model.guarantee_.assumes)

@@ -97,7 +97,7 @@ def test_with_little_noise_effects_are_those_of_the_columns():
 
 
 def test_deviations_are_those_of_the_noise():
-    domains, _, cells, y, _ = records(200)
+    domains, _, cells, y, _ = records(400)
     X = np.empty(cells.shape, dtype=object)
     X[:, 0], X[:, 1] = cells[:, 0], np.array(CITIES.values)[cells[:, 1]]
     X[:, 2] = domains[2].decode(cells[:, 2].astype(np.uint64))

@@ -253,3 +253,54 @@ def test_divided_budgets_compose_to_the_whole(delta, concentrated, share):
     else:
         assert first.epsilon + second.epsilon == whole.epsilon
         assert first.delta + second.delta == whole.delta
+
+
+def test_columns_are_found_by_name_and_others_are_left_out():
+    other = X[["wage", "same", "town", "age"]].assign(more=0)
+    model = learner(epsilon=5.0).fit(other, Y)
+    assert model.domain_.names == SCHEMA.names
+    assert list(model.synthetic_.sample(1).columns[:-1]) == list(SCHEMA.names)
+    assert model.score(other, Y) > 0.8
+    assert model.guarantee_.assumes == learner(epsilon=5.0).fit(X, Y).guarantee_.assumes
+
+
+class Typed(GaussianNB):
+    """Vote by the type of the column of texts, which must not depend on other shards."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.label_ = "works" if X["town"].dtype == object else "retired"
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.label_)
+
+
+@pytest.mark.parametrize("town", [Categories(["north"], other=True), Categories(["north", None])])
+def test_the_types_of_a_shard_do_not_depend_on_records_of_others(town, monkeypatch):
+    """With a type that pandas infers from all records, one record changes all votes."""
+    schema = Schema(dict(zip(SCHEMA.names, SCHEMA.domains, strict=True)) | {"town": town})
+    layout = query_layout(schema, LABELS)
+    none = X.assign(town=pd.Series([None] * N, dtype=object))
+    one = none.copy()
+    one.loc[0, "town"] = "north"
+    codes = np.zeros(N, dtype=np.int64)
+    tables = [
+        decoded(layout.columns[:-1], np.array(LABELS), TableTypes("pandas"), Examples(Columns(each), codes)).X
+        for each in map(schema.encode, (none, one))
+    ]
+    assert [tables[0].dtypes.tolist()] == [tables[1].dtypes.tolist()]
+    assert tables[0].iloc[1:].equals(tables[1].iloc[1:])
+    seen = []
+    right = KnowledgeTransferClassifier._votes
+    monkeypatch.setattr(
+        KnowledgeTransferClassifier, "_votes", lambda *given: seen.append(right(*given)) or seen[-1]
+    )
+    for each in (none, one):
+        learner(estimator=Typed(), domain=schema).fit(each, Y)
+    assert np.abs(seen[0].counts - seen[1].counts).max() <= 1
+
+
+def test_a_budget_that_cannot_be_divided_is_refused():
+    with pytest.raises(ValueError, match="delta must be smaller, for a positive epsilon of both"):
+        learner(epsilon=0.01, delta=0.01, synthetic_share=0.1).plan(1000)

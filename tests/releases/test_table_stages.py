@@ -289,3 +289,9 @@ def test_a_schema_of_a_release_has_the_same_ends_for_learners_and_is_finer_for_t
     assert plan.narrowest.domains[0].points == 1025
     assert isinstance(plan.unranged.domains[0], Floats)
     assert SyntheticTable(domain=Learn(KINDS)).plan(N).schema.narrowest.domains[0].points == 2**20 + 1
+
+
+def test_fractions_in_a_column_of_declared_integers_do_not_fail_after_the_charge():
+    frame = pd.DataFrame({"share": RNG.uniform(0.2, 0.8, 3000), "x": RNG.normal(size=3000)})
+    found = fitted(frame, domain=Learn({"share": "integers", "x": "numbers"}))
+    assert found.sample(10, 0)["share"].notna().any()
