@@ -2,7 +2,7 @@
 
 Each label has a loss, features and margins of its own. The residuals of all labels of a record form one
 vector. Its norm varies less between records than a single residual does, and is much below the worst case.
-The vector is shortened to a multiple of its root mean square norm, between .5 and 1.3, and noise is calibrated to
+The vector is shortened to a multiple of its root mean square norm, between .5 and 1.3, and the noise is for
 this length: what shortening loses is less than what the smaller noise gains.
 
 >>> import numpy as np

@@ -606,8 +606,8 @@ def _public_part(protects: str, X_public: Any) -> Any:
         return None
     if X_public is None:
         raise ValueError(
-            "X_public must be PublicData(rows) where protects='examples'; without public rows, declare the"
-            " columns with domain=Schema(...), for queries of synthetic rows, or use the weaker guarantee"
+            "X_public must be PublicData(rows) where protects='examples'; without public rows,"
+            " KnowledgeTransferClassifier(domain=Schema(...)) asks about synthetic rows, or use the weaker guarantee"
             " protects='labels', where all features are public"
         )
     return public_rows(X_public)

@@ -124,6 +124,9 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
 
     _aggregations, _ballots = SOFT_AGGREGATIONS, SoftBallot
 
+    domain = None  # the queries of soft labels are public rows
+    synthetic_share = 0.5
+
     def __init__(
         self,
         estimator: Any = None,
@@ -143,23 +146,21 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,
     ):
-        super().__init__(
-            estimator,
-            student,
-            protects=protects,
-            n_teachers=n_teachers,
-            epsilon=epsilon,
-            delta=delta,
-            aggregation=aggregation,
-            max_queries=max_queries,
-            max_abstentions=max_abstentions,
-            classes=classes,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            ledger=ledger,
-            random_state=random_state,
-        )
+        self.estimator = estimator
+        self.student = student
+        self.protects = protects
+        self.n_teachers = n_teachers
+        self.epsilon = epsilon
+        self.delta = delta
+        self.aggregation = aggregation
         self.bin_width = bin_width
+        self.max_queries = max_queries
+        self.max_abstentions = max_abstentions
+        self.classes = classes
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.ledger = ledger
+        self.random_state = random_state
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the student's probabilities; costs no privacy.
