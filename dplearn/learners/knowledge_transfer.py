@@ -607,7 +607,7 @@ def _public_part(protects: str, X_public: Any) -> Any:
     if X_public is None:
         raise ValueError(
             "X_public must be PublicData(rows) where protects='examples'; without public rows,"
-            " KnowledgeTransferClassifier(domain=Schema(...)) asks about synthetic rows, or use the weaker guarantee"
-            " protects='labels', where all features are public"
+            " KnowledgeTransferClassifier(domain=Schema(...)) asks about synthetic rows, or use the weaker"
+            " guarantee protects='labels', where all features are public"
         )
     return public_rows(X_public)
