@@ -49,6 +49,8 @@ _TARGET, _MASSES, _SHAPES, _CORRELATIONS, _PAIRS = (Fraction(part, 100) for part
 # area under the ROC curve was greater by .02 on 17 tables of 300 and of 1,500 records, at the same accuracy.
 _LINE_MASSES, _LINE_SHAPES = Fraction(12, 100), Fraction(50, 100)
 _LINEAR_MASSES = Fraction(5, 100)  # where all other queries are those of logistic regression
+# These are used below a resolution of so many times the number of labels, but not above the second one.
+_LINEAR_BELOW, _MOST_LINEAR = 10, 100
 _SPREAD, _MOMENTS = Fraction(2, 100), Fraction(5, 100)  # of a regression
 _STEPS = {1: 4, 2: 16}  # shares of epsilon add up linearly, shares of rho or of the records in quadrature
 # The resolutions from which on shapes may be more flexible than straight lines: a flexible shape has longer
@@ -156,9 +158,10 @@ class AdditivePlan(Plan):
         shapes of lower levels are considered too. It depends on the resolution.
     linear : bool
         Whether the queries, but for that of the masses, are those of a logistic regression, for straight
-        lines and effects of categories. So it is of one output of three labels or more at level 0, with
-        Gaussian noise and at most 4,095 numbers and categories, unless `interactions` is True. `deviation`
-        is then the noise in a number of the sums of labels, and `step_deviation` is equal to it.
+        lines and effects of categories. So it is of one output of three labels or more below a resolution of
+        ten times the number of labels, at most 100, with Gaussian noise and at most 4,095 numbers and
+        categories, unless `interactions` is True. `deviation` is then the noise in a number of the sums of
+        labels, and `step_deviation` is equal to it.
     n_joint : int
         The most joint features, for interactions; 0: the model is a sum of effects of single columns.
     deviation : float
@@ -378,10 +381,11 @@ def _is_linear(plan: AdditivePlan, params: Params) -> bool:
     """Return whether logistic regression is better, from public numbers.
 
     On eleven tables of 178 to 1,907 records and 3 to 32 labels, at epsilons 1 and 3, it had the better mean
-    accuracy and area under the ROC curve at level 0. Of two labels shapes were the more accurate. Several
-    outputs were not compared.
+    accuracy and area under the ROC curve below this limit, which grows with the number of labels, and the
+    worse ones above it. Of two labels shapes were the more accurate. Several outputs were not compared.
     """
-    few = plan.noise == "gaussian" and plan.level == 0 and params.steps is None
+    limit = min(_LINEAR_BELOW * plan.loss.n_outputs, _MOST_LINEAR)
+    few = plan.noise == "gaussian" and plan.resolution < limit and params.steps is None
     many = plan.n_outputs == 1 and plan.loss.n_outputs > 1
     numbers = sum(1 + column.gap if column.ordered else column.most for column in plan.columns)
     return few and many and params.interactions is not True and numbers <= MOST_COLUMNS
@@ -389,7 +393,7 @@ def _is_linear(plan: AdditivePlan, params: Params) -> bool:
 
 def _linear(plan: AdditivePlan) -> AdditivePlan:
     """Return the plan of a fit with the queries of logistic regression."""
-    linear = replace(plan, linear=True, n_steps=0, n_queries=1 + plan.logistic.n_queries)
+    linear = replace(plan, linear=True, level=0, n_steps=0, n_queries=1 + plan.logistic.n_queries)
     deviation = plan.logistic.deviation / math.sqrt(linear.shares.steps)
     return replace(linear, deviation=deviation, step_deviation=deviation)
 
