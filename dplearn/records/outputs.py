@@ -5,13 +5,14 @@
 ([['a', 'b'], [0, 1]], [[0, 0], [1, 1]], True)
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.domains import DomainError
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.records.reading import check_classes, read_labels
 
@@ -87,8 +88,19 @@ def read_outputs(y: Any, n: int, classes: Sequence[Any] | None) -> Outputs:
         return Outputs([label_set], codes[:, None], many=False)
     if isinstance(y, Sequence) and any(np.size(row) != k for row in y):
         raise ValueError("rows of y must be equally long")
-    read = [read_labels(output_column(y, i), n, each) for i, each in enumerate(known)]
+    read = [_read_output(output_column(y, i), n, each, i) for i, each in enumerate(known)]
     return Outputs([labels for labels, _ in read], np.column_stack([codes for _, codes in read]), many=True)
+
+
+def _read_output(y: Any, n: int, classes: Any, i: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the label set and the codes of one output; an error names it."""
+    refused: ValueError | None = None
+    try:
+        return read_labels(y, n, classes)
+    except ValueError as error:
+        refused = error
+    kind = DomainError if isinstance(refused, DomainError) else ValueError
+    raise kind(f"in output {i}, {refused}")  # not in the handler: the traceback of the cause holds cells
 
 
 def declared_sets(classes: Sequence[Any]) -> list[NDArray[Any]]:
@@ -101,9 +113,16 @@ def declared_sets(classes: Sequence[Any]) -> list[NDArray[Any]]:
 
     Raises
     ------
+    TypeError
+        If `classes` is a mapping.
     ValueError
         If a label set is invalid; see `check_classes`.
     """
+    if isinstance(classes, Mapping):
+        raise TypeError(
+            "classes must be a sequence of labels, or of label sets in the order of the columns of y, got a"
+            " mapping"
+        )
     sets = list(classes) if isinstance(classes, Iterable) and not isinstance(classes, str) else []
     many = sets and all(isinstance(each, (list, tuple, np.ndarray)) for each in sets)
     return [check_classes(each) for each in (sets if many else [classes])]
@@ -126,7 +145,10 @@ def sets_of_outputs(classes: Sequence[Any], n_outputs: int) -> list[NDArray[Any]
     """
     sets = declared_sets(classes)
     if len(sets) not in (1, n_outputs):
-        raise ValueError(f"classes must have a label set for each of {n_outputs} outputs, got {len(sets)}")
+        raise ValueError(
+            f"classes must have a label set for each of {n_outputs} outputs, got {len(sets)}; n_outputs is"
+            " the number of columns of y, and in a plan an argument"
+        )
     return sets if len(sets) == n_outputs else sets * n_outputs
 
 

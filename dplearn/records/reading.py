@@ -285,7 +285,9 @@ def _select(X: Any, schema: Schema) -> Any:
     """Return the schema's columns of a data frame, in the schema's order."""
     absent = [name for name in schema.names if name not in list(X.columns)]
     if absent:
-        raise ValueError(f"X must have the columns of its schema, but {absent[0]!r} is missing")
+        numbered = all(type(name) is not str for name in X.columns)
+        rename = "; names of columns must be texts: X.columns = X.columns.astype(str)" if numbered else ""
+        raise ValueError(f"X must have the columns of its schema, but {absent[0]!r} is missing{rename}")
     selected = X[list(schema.names)]
     if selected.shape[1] > len(schema):
         raise ValueError("X must have each column of its schema once, but some name occurs twice")
