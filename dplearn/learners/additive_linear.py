@@ -15,6 +15,7 @@ a typical row instead of each row's own length, so that the model is a sum of ef
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -28,8 +29,10 @@ from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_model import AdditiveModel
 from dplearn.learners.logistic_noise import logistic_plan
 from dplearn.learners.logistic_plan import FINEST, LogisticPlan
+from dplearn.learners.logistic_queries import kinds_of_queries
 from dplearn.learners.logistic_steps import learn_logistic
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.shares import concentrated_budget
 from dplearn.queries import Examples, Oracle
 from dplearn.queries.images import ImageOracle
 
@@ -38,6 +41,7 @@ __all__ = ["learn_linear", "line_rows", "linear_plan"]
 Floats64 = NDArray[np.float64]
 
 _BLOCK = 1 << 14  # records whose numbers are held as floats
+_WIDEST = 1 << 56  # the bound on sigma2 in the Gaussian sampler
 _LEVELS = 9  # of scores, by magnitude, in the last query
 
 
@@ -62,22 +66,37 @@ def line_rows(column: Column) -> Floats64:
     return rows
 
 
-def linear_plan(cost: ApproxDP, n_samples: int, n_numbers: int, n_labels: int) -> LogisticPlan:
+def linear_plan(
+    cost: ApproxDP, part: Fraction, n_samples: int, n_numbers: int, n_labels: int
+) -> LogisticPlan | None:
     """Return the plan of the queries after that for the masses, with the noise of the whole budget of a fit.
 
     Parameters
     ----------
     cost : ApproxDP
         The cost of the fit; of a positive delta.
+    part : Fraction
+        The part of the budget of these queries.
     n_samples, n_numbers, n_labels : int
         The numbers of records, of numbers in all rows of a record, and of labels.
+
+    Returns
+    -------
+    LogisticPlan or None
+        With as many bits as the sampler of noise allows; None if it allows none.
     """
-    params = Params(
-        cost, trust_model="central", n_steps=1, finest=FINEST, levels=_LEVELS, most_columns=n_numbers
-    )
-    # One step needs no second moments: on the tables of `_is_linear`, declared ranges make columns similar
-    # enough, and the mean row is known much better.
-    return replace(logistic_plan(params, Public(n_samples, n_numbers, n_labels)), second_moments=False)
+    public, rho = Public(n_samples, n_numbers, n_labels), part * concentrated_budget(cost)
+    for bits in range(FINEST, -1, -1):
+        params = Params(
+            cost, trust_model="central", n_steps=1, finest=bits, levels=_LEVELS, most_columns=n_numbers
+        )
+        with suppress(ValueError):  # no noise can be drawn even with the whole budget
+            # One step needs no second moments: on the tables of `_is_linear`, declared ranges make columns
+            # similar enough, and the mean row is known much better.
+            plan = replace(logistic_plan(params, public), second_moments=False)
+            if all(query.squared_l2 < 2 * rho * share * _WIDEST for query, share in kinds_of_queries(plan)):
+                return plan
+    return None
 
 
 def learn_linear(

@@ -14,7 +14,7 @@
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -277,10 +277,11 @@ class AdditivePlan(Plan):
         return Shares(target, masses, shapes, correlations, pairs, spread, steps)
 
     @property
-    def logistic(self) -> LogisticPlan:
-        """The plan of the queries of logistic regression, for the columns of this plan."""
+    def logistic(self) -> LogisticPlan | None:
+        """The plan of the queries of logistic regression, for the columns of this plan, which is linear."""
         n_numbers = sum(line_rows(column).shape[1] for column in self.columns)
-        return linear_plan(self.guarantee, self.public.n_samples, n_numbers, self.loss.n_outputs)
+        part, n_samples = self.shares.steps, self.public.n_samples
+        return linear_plan(self.guarantee, part, n_samples, n_numbers, self.loss.n_outputs)
 
     @property
     def step_share(self) -> Fraction:
@@ -318,53 +319,57 @@ def additive_plan(
     beta : Fraction, default=1/20
         Allowed probability of failure, in (0, 1).
     """
-    noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
-    n_outputs = getattr(public, "n_outputs", 1)
-    bare = AdditivePlan(
-        params.cost, noise, 0, 0, 0.0, 0, False, 0, 0.0, 0.0, public=public, n_outputs=n_outputs
-    )
-    resolution = _resolution(bare, len(domain.domains))
-    bare = replace(bare, resolution=resolution)
-    distinct = {id(each): each for each in domain.domains}  # most columns of a plan have the same domain
-    made = {key: column_of(each, fine=bare.clear) for key, each in distinct.items()}
-    columns = tuple(made[id(each)] for each in domain.domains)
-    level = sum(resolution >= limit for limit in _FLEXIBLE_FROM)
-    if noise == "laplace":
-        level = max(level, _LEVEL_OF_COUNTS)
+    plan = _without_noise(params, public, domain, beta)
     fewer_bits = range(2 * params.finest + 1)
     tried = [params.bits] if params.bits else [Bits.of(params.finest, fewer) for fewer in fewer_bits]
-    plan = replace(
-        bare,
-        n_steps=params.steps or (_CLEAR_STEPS if bare.clear else _STEPS)[bare.order],
-        n_bins=params.bins,
-        level=level,
-        beta=float(beta),
-        columns=columns,
-        domain=domain,
-        target=getattr(params, "target", None),
-        bits=tried[0],
-    )
+    plan = replace(plan, bits=tried[0])
     plan = replace(plan, loss=loss_of(plan))
     _check_size(plan)
-    if _is_linear(plan, params):
-        return _linear(plan)
+    if _is_linear(plan, params) and (linear := _linear(plan, tried)):
+        return linear
     plan = replace(plan, n_joint=_n_joint(plan, params.interactions))
     plan = replace(plan, n_queries=3 + plan.correlated + plan.paired + 2 * plan.narrows + plan.n_steps)
     for bits in tried:
         rounded = replace(plan, bits=bits)
         rounded = replace(rounded, loss=loss_of(rounded))
         if _can_be_drawn(rounded):
-            reach = rounded.loss.reach / 2.0**RESIDUAL_BITS
-            most = max(part.target_reach for part in rounded.loss.parts)
-            return replace(
-                rounded,
-                deviation=rounded.loss.target_reach
-                / most
-                * _deviation(rounded, rounded.loss.target_reach, plan.shares.shapes),
-                step_deviation=reach * _deviation(rounded, rounded.loss.reach, plan.shares.steps),
-            )
+            return _with_noise(rounded)
     raise ValueError(
         f"epsilon must be large enough for noise to be drawn, got {float(params.cost.epsilon):g}"
+    )
+
+
+def _without_noise(params: Params, public: Public, domain: Any, beta: Fraction) -> AdditivePlan:
+    """Return the plan with its columns, its level and its steps."""
+    noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
+    n_outputs = getattr(public, "n_outputs", 1)
+    bare = AdditivePlan(
+        params.cost, noise, 0, 0, 0.0, 0, False, 0, 0.0, 0.0, public=public, n_outputs=n_outputs
+    )
+    bare = replace(bare, resolution=_resolution(bare, len(domain.domains)))
+    distinct = {id(each): each for each in domain.domains}  # most columns of a plan have the same domain
+    made = {key: column_of(each, fine=bare.clear) for key, each in distinct.items()}
+    level = sum(bare.resolution >= limit for limit in _FLEXIBLE_FROM)
+    return replace(
+        bare,
+        n_steps=params.steps or (_CLEAR_STEPS if bare.clear else _STEPS)[bare.order],
+        n_bins=params.bins,
+        level=max(level, _LEVEL_OF_COUNTS) if noise == "laplace" else level,
+        beta=float(beta),
+        columns=tuple(made[id(each)] for each in domain.domains),
+        domain=domain,
+        target=getattr(params, "target", None),
+    )
+
+
+def _with_noise(plan: AdditivePlan) -> AdditivePlan:
+    """Return the plan with the deviations of the noise."""
+    loss, shares = plan.loss, plan.shares
+    most = max(part.target_reach for part in loss.parts)
+    return replace(
+        plan,
+        deviation=loss.target_reach / most * _deviation(plan, loss.target_reach, shares.shapes),
+        step_deviation=loss.reach / 2.0**RESIDUAL_BITS * _deviation(plan, loss.reach, shares.steps),
     )
 
 
@@ -391,11 +396,23 @@ def _is_linear(plan: AdditivePlan, params: Params) -> bool:
     return few and many and params.interactions is not True and numbers <= MOST_COLUMNS
 
 
-def _linear(plan: AdditivePlan) -> AdditivePlan:
-    """Return the plan of a fit with the queries of logistic regression."""
-    linear = replace(plan, linear=True, level=0, n_steps=0, n_queries=1 + plan.logistic.n_queries)
-    deviation = plan.logistic.deviation / math.sqrt(linear.shares.steps)
-    return replace(linear, deviation=deviation, step_deviation=deviation)
+def _linear(plan: AdditivePlan, tried: Sequence[Bits]) -> AdditivePlan | None:
+    """Return the plan of a fit with the queries of logistic regression; None if no noise can be drawn."""
+    linear = replace(plan, linear=True, level=0, n_steps=0)
+    rho, logistic = concentrated_budget(plan.guarantee), linear.logistic
+    for bits in tried:
+        if logistic and _mass_move(plan, bits) < 2 * rho * linear.shares.masses * _WIDEST:
+            deviation = logistic.deviation / math.sqrt(linear.shares.steps)
+            n_queries = 1 + logistic.n_queries
+            return replace(
+                linear, bits=bits, n_queries=n_queries, deviation=deviation, step_deviation=deviation
+            )
+    return None
+
+
+def _mass_move(plan: AdditivePlan, bits: Bits) -> int:
+    """Return a bound on the squared move of the sums for the masses; rounding makes distances longer."""
+    return 8 * len(plan.columns) << (2 * bits.masses)
 
 
 def _n_joint(plan: AdditivePlan, interactions: bool | str) -> int:
@@ -434,7 +451,7 @@ def _can_be_drawn(plan: AdditivePlan) -> bool:
     ]
     moved = [
         plan.loss.base_move,
-        8 * len(plan.columns) << (2 * bits.masses),  # rounding makes distances of 2**masses longer
+        _mass_move(plan, bits),
         4 * norms[0] ** 2,
         2 * (moment_weights(2)[0] << (2 * bits.moments)) ** 2,
         4 * pair_norm(plan.loss.reach, 1 << bits.moments, bits.pairs, max(2, len(plan.columns))) ** 2,

@@ -65,9 +65,9 @@ def learn_additive(oracle: Oracle, plan: AdditivePlan) -> list[AdditiveModel]:
     list of AdditiveModel
         One for each output.
     """
-    if plan.linear:
+    if plan.linear and (logistic := plan.logistic):
         masses, _ = ask_masses(oracle, plan)
-        return [learn_linear(oracle, plan.columns, masses, plan.logistic, plan.shares.steps)]
+        return [learn_linear(oracle, plan.columns, masses, logistic, plan.shares.steps)]
     base = plan.loss.ask_base(oracle, plan.shares.target)
     masses, variance = ask_masses(oracle, plan)
     shapes = ask_shapes(oracle, plan, base, masses, variance)

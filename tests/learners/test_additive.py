@@ -276,16 +276,22 @@ TABLES = {
 
 @pytest.mark.parametrize("epsilon", [1e-20, 1e-9, 1.0, 1e12])
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
-@pytest.mark.parametrize("n_labels", [2, 3, 0])
+@pytest.mark.parametrize(("n_labels", "interactions"), [(2, True), (3, True), (3, "auto"), (0, True)])
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.filterwarnings("ignore:n_samples is")
-def test_no_fit_of_a_small_table_fails_once_it_is_paid(table, n_labels, settings, epsilon):
+def test_no_fit_of_a_small_table_fails_once_it_is_paid(table, n_labels, interactions, settings, epsilon):
     X = TABLES[table]
     if settings.get("trust_model"):
         X = np.tile(X, (1 + 100 // len(X), 1))
     y = np.arange(len(X)) % max(n_labels, 2)
     ledger = PrivacyLedger(1e13, 0.5)
-    given = {"epsilon": epsilon, "interactions": True, "random_state": None, "ledger": ledger, **settings}
+    given = {
+        "epsilon": epsilon,
+        "interactions": interactions,  # "auto" of three labels and few records: a linear fit
+        "random_state": None,
+        "ledger": ledger,
+        **settings,
+    }
     model = classifier(**given, classes=range(n_labels)) if n_labels else regressor(**given)
     with np.errstate(all="raise"):
         predicted = model.fit(X, y).predict(X)

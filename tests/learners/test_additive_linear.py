@@ -83,7 +83,7 @@ def records(n=4000, seed=0):
 def test_with_little_noise_effects_are_those_of_the_columns():
     _, columns, cells, y, margins = records()
     cost, part = ApproxDP(1000, "1e-6"), Fraction(9, 10)
-    asked = linear_plan(cost, len(y), 6, 3)
+    asked = linear_plan(cost, part, len(y), 6, 3)
     oracle = CentralOracle(Examples(cells.astype(np.int16), y), privacy=cost, dice=SeededDice(0))
     masses = [
         np.bincount(each, minlength=column.size) / len(y)
