@@ -659,7 +659,7 @@ def _number_domain(read: _Read, number: int, kind: str, plan: LearnedSchemaPlan,
     if low == high and kind == "numbers":
         least, most = (lowest, above) if above > lowest else (below, lowest)
         return Grid(float(least), float(most), 2, "accept", missing=True)
-    first, last = _slightly_outward(kind, below, above, tail)
+    first, last = _slightly_outward(kind, (below, lowest, highest, above), tail)
     first, last = max(first, 0) if lowest >= 0 else first, min(last, 0) if highest <= 0 else last
     return _range(kind, first, last, plan.detail.points)
 
@@ -681,15 +681,17 @@ def _outward(kind: str, low: Fraction, high: Fraction, tail: Fraction) -> tuple[
     return math.floor((low - beyond) / step) * step, math.ceil((high + beyond) / step) * step
 
 
-def _slightly_outward(kind: str, below: Fraction, above: Fraction, tail: Fraction) -> tuple[Any, Any]:
+def _slightly_outward(kind: str, ends: Sequence[Fraction], tail: Fraction) -> tuple[Any, Any]:
     """Return the ends of a range that numbers are drawn from, which lies between two numbers before it grows.
 
-    The ends move outward by as much as those of evenly distributed numbers.
+    The ends move outward by as much as those of evenly distributed numbers. `ends` are the numbers of the
+    released codes, between those of the codes before and after them.
     """
+    below, lowest, highest, above = ends
     whole = kind == "integers"
     first, last = (math.floor(below) + 1, math.ceil(above) - 1) if whole else (below, above)
-    if last < first:  # both ends are near one integer, or between two, as those of fractions can be
-        first = last = round((below + above) / 2)
+    if last < first:  # no integer lies between them, as can be of fractions and of the last code
+        first = last = round((lowest + highest) / 2)
     beyond = (last - first) * tail / (1 - 2 * tail)
     moved: Any = round(beyond) if whole else beyond
     return first - moved, last + moved

@@ -4,7 +4,7 @@ Columns are binary, so a base table is one count. Noisy counts are clipped to 0.
 measured, whatever its noise. With two columns there are two candidates, and the quality of one is constant:
 the selection shows half of its epsilon at most, .03 of the 1 that all steps cost, and clipping hides a little
 more. The release with a learned schema has a column of integers, whose range is found among the four codes of
-`SMALL`, and one of booleans; with so few records a range needs a large epsilon, and shows half of it.
+`SMALL`, and one of booleans; with so few records a range needs a large epsilon, and shows two thirds of it.
 """
 
 import json
