@@ -65,7 +65,8 @@ def small_database_sizes(
     -----
     Proof. The candidates are the C(d + m - 1, m) multisets of m values of a domain of d values; their
     qualities are minus the greatest magnitude of n c(D') - m c(D) over the queries c
-    (`dplearn.audit.cases.small_database`). Draw m of the n private records. With probability at most 2 Q exp(-2 m a**2), some of the Q answers moves by more than a
+    (`dplearn.audit.cases.small_database`). Draw m of the n private records. With probability at most 2 Q
+    exp(-2 m a**2), some of the Q answers moves by more than a
     (Hoeffding's inequality, and the union over the queries). If this is below 1, some candidate has no error
     above a, so the best quality is at least -n m a. With probability at least 1 - beta, the exponential
     mechanism with sensitivity m selects a candidate whose quality is below the best by at most
