@@ -43,7 +43,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.events import ZeroConcentrated, event_of
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.records.outputs import joined_outputs, label_columns, read_outputs
-from dplearn.records.parts import PartedRecords
+from dplearn.records.parts import PartedRecords, mapped
 from dplearn.records.reading import TABLE, labels_assumed, read_features, read_labels
 from dplearn.records.rows import Examples
 from dplearn.records.targets import read_numbers
@@ -406,11 +406,7 @@ def _release(learner: Any, summary: Examples, plan: SchemaFitPlan, dice: Dice) -
 
 
 def _released_schema(summary: Examples | PartedRecords, plan: SchemaFitPlan, dice: Dice) -> Product:
-    columns = (
-        summary.then(partial(_cells, plan.stages))
-        if isinstance(summary, PartedRecords)
-        else plan.stages.read(summary.X)
-    )
+    columns = mapped(summary, partial(_cells, plan.stages))
     released: LearnedSchema = plan.stages.release(
         plan.stages.summary_of(columns, plan.schema), plan.schema, dice
     )

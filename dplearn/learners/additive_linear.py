@@ -27,12 +27,10 @@ from dplearn.core.last_result import LastResult
 from dplearn.estimator.stages import Params, Public
 from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_model import AdditiveModel
-from dplearn.learners.logistic_noise import logistic_plan
+from dplearn.learners.logistic_noise import can_be_drawn, logistic_plan
 from dplearn.learners.logistic_plan import FINEST, LogisticPlan
-from dplearn.learners.logistic_queries import kinds_of_queries
 from dplearn.learners.logistic_steps import learn_logistic
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.shares import concentrated_budget
 from dplearn.queries import Examples, Oracle
 from dplearn.queries.images import ImageOracle
 
@@ -41,7 +39,6 @@ __all__ = ["learn_linear", "line_rows", "linear_plan"]
 Floats64 = NDArray[np.float64]
 
 _BLOCK = 1 << 14  # records whose numbers are held as floats
-_WIDEST = 1 << 56  # the bound on sigma2 in the Gaussian sampler
 _LEVELS = 9  # of scores, by magnitude, in the last query
 
 
@@ -85,7 +82,7 @@ def linear_plan(
     LogisticPlan or None
         With as many bits as the sampler of noise allows; None if it allows none.
     """
-    public, rho = Public(n_samples, n_numbers, n_labels), part * concentrated_budget(cost)
+    public = Public(n_samples, n_numbers, n_labels)
     for bits in range(FINEST, -1, -1):
         params = Params(
             cost, trust_model="central", n_steps=1, finest=bits, levels=_LEVELS, most_columns=n_numbers
@@ -94,7 +91,7 @@ def linear_plan(
             # One step needs no second moments: on the tables of `_is_linear`, declared ranges make columns
             # similar enough, and the mean row is known much better.
             plan = replace(logistic_plan(params, public), second_moments=False)
-            if all(query.squared_l2 < 2 * rho * share * _WIDEST for query, share in kinds_of_queries(plan)):
+            if can_be_drawn(plan, part):
                 return plan
     return None
 

@@ -60,7 +60,7 @@ from dplearn.learners.synthetic_queries import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.shares import divided
 from dplearn.records.encoded import encoded
-from dplearn.records.parts import PartedRecords
+from dplearn.records.parts import PartedRecords, mapped
 from dplearn.records.reading import (
     TABLE,
     as_product,
@@ -385,13 +385,11 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         layout, types = plan.table.layout, self._types
         to_cells = partial(labelled_cells, layout.columns)
         to_rows = partial(decoded, layout.columns[:-1], plan.public.classes, types)
-        parted = isinstance(summary, PartedRecords)
-        tables = released_tables(summary.then(to_cells) if parted else to_cells(summary), plan.table, dice)
+        tables = released_tables(mapped(summary, to_cells), plan.table, dice)
         stream = plan.public.apart("synthetic rows")
         queries = drawn_queries(tables, layout, plan.max_queries, types, stream)
         asked: Any = replace(plan, public=replace(plan.public, queries=queries))
-        rows = summary.then(to_rows) if parted else to_rows(summary)
-        return SyntheticAnswers(tables, queries, self._answers(rows, asked, dice))
+        return SyntheticAnswers(tables, queries, self._answers(mapped(summary, to_rows), asked, dice))
 
     def _answers(self, rows: Any, plan: AggregationPlan, dice: Dice) -> Any:
         # One replaced record, or label, changes one vote on each query.

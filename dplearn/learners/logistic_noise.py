@@ -14,7 +14,7 @@ from dplearn.queries import StatisticalQuery
 from dplearn.queries.planned_noise import planned_deviation, planned_reports
 from dplearn.records.design_matrix import DesignMatrix
 
-__all__ = ["MOST_COLUMNS", "STEPS", "deviation_of", "logistic_plan", "tolerance_of"]
+__all__ = ["MOST_COLUMNS", "STEPS", "can_be_drawn", "deviation_of", "logistic_plan", "tolerance_of"]
 
 #: The number of steps of "auto" without dominant noise, by the order of the row norm: shares of epsilon add
 #: up linearly, shares of rho or of the records in quadrature.
@@ -85,7 +85,7 @@ def logistic_plan(
         _check_records(plan)
     for bits in range(params.finest, -1, -1):
         rounded = replace(plan, bits=bits)
-        if _can_be_drawn(rounded):
+        if can_be_drawn(rounded):
             return _with_noise(rounded, beta)
     raise ValueError(
         f"epsilon must be large enough for noise to be drawn, got {float(params.cost.epsilon):g}"
@@ -155,11 +155,19 @@ def _with_noise(plan: LogisticPlan, beta: Fraction) -> LogisticPlan:
     )
 
 
-def _can_be_drawn(plan: LogisticPlan) -> bool:
-    """Return whether the samplers support the noise of all queries."""
+def can_be_drawn(plan: LogisticPlan, part: Fraction = Fraction(1)) -> bool:
+    """Return whether the samplers support the noise of all queries.
+
+    Parameters
+    ----------
+    plan : LogisticPlan
+        The plan.
+    part : Fraction, default=1
+        The part of the budget of the guarantee that these queries have.
+    """
     if plan.noise != "gaussian":
         return True
-    rho = concentrated_budget(plan.guarantee)
+    rho = part * concentrated_budget(plan.guarantee)
     asked = kinds_of_queries(plan)
     if plan.n_kept is not None:
         asked.append((mass_query(plan), plan.selection_share))

@@ -42,6 +42,7 @@ __all__ = [
     "Task",
     "added",
     "assuming_parts",
+    "mapped",
     "summed",
 ]
 
@@ -383,6 +384,19 @@ def _counted(function: Callable[[Any], Sequence[Any]], records: Any) -> list[Any
 
 def _taken(places: NDArray[np.int64], records: Any) -> Any:
     return taken(records, places)
+
+
+def mapped(records: Any, function: Callable[[Any], Any]) -> Any:
+    """Return a function of records in memory, or of each part of those in parts.
+
+    Parameters
+    ----------
+    records : object
+        Private. Records, or a table.
+    function : callable
+        Maps records to as many others, each a function of its own record.
+    """
+    return records.then(function) if isinstance(records, PartedRecords) else function(records)
 
 
 def summed(records: Any, function: Callable[[Any], Sequence[Any]]) -> Sequence[Any]:

@@ -19,7 +19,7 @@ from dplearn.domains.cells import cells_of, is_frame
 from dplearn.domains.column_kinds import ColumnKinds, kinds_of
 from dplearn.privacy import ApproxDP
 from dplearn.records.part_sources import source_of, table_in_memory
-from dplearn.records.parts import PartedRecords, Source
+from dplearn.records.parts import PartedRecords, Source, mapped
 from dplearn.records.rows import Columns
 from dplearn.releases.learned_schema import (
     NUMBERS,
@@ -292,10 +292,10 @@ class LearnedTableStages(Release[Any, ReleasedTable]):
 
     def release(self, summary: Any, plan: SchemaFitPlan, dice: Dice) -> ReleasedTable:
         stages: SchemaStages = plan.stages
-        columns = _mapped(summary, partial(_read, stages))
+        columns = mapped(summary, partial(_read, stages))
         learned = stages.release(stages.summary_of(columns, plan.schema), plan.schema, dice)
         inner = self.inner(learned.schema, plan.rest)
-        cells = _mapped(summary, partial(_read, inner))
+        cells = mapped(summary, partial(_read, inner))
         inner_plan = inner.plan(plan.n_samples)
         # As the division of the budget assumes.
         assert inner_plan.noise == plan.inner.noise
@@ -366,11 +366,6 @@ def cells_in(columns: Sequence[TableColumn], rows: Columns) -> NDArray[np.int16]
 
 def _read(stages: Any, table: Any) -> Any:
     return stages.read(table)
-
-
-def _mapped(rows: Any, function: Any) -> Any:
-    """Return a function of a table in memory, or of each part of one in parts."""
-    return rows.then(function) if isinstance(rows, PartedRecords) else function(rows)
 
 
 def _table_of(values: Any) -> tuple[Any, str]:
