@@ -32,7 +32,7 @@ def margins_of(
     heavy = None if joint is None else np.rint(joint * finer).clip(-_HEAVIEST, _HEAVIEST)
 
     def margins(block: Block) -> Integers:
-        total = np.repeat(first[None, :], len(block), axis=0)
+        total = np.full((len(block), len(first)), first, dtype=first.dtype)
         for table, codes in zip(tables, block.codes(groups), strict=True):
             total += table.take(codes, axis=0)
         if heavy is not None and len(heavy):

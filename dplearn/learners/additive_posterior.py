@@ -88,15 +88,16 @@ def model_of(
     Joint features are split into the sum of effects of columns that is nearest over synthetic records, and
     the rest; so that effects are those of a column alone, and interactions have none.
     """
-    joint, single = rows.joint_slice, np.r_[: rows.joint_slice.start, rows.size - 1]
-    moments = synthetic[:, single].T @ synthetic
-    ridge = _SPLIT * float(moments[:, single].trace()) / len(single) * np.eye(len(single))
-    split = np.zeros((rows.size, rows.size))
-    split[single, joint] = np.linalg.solve(moments[:, single] + ridge, moments[:, joint])
-    moved = split @ np.stack([mean for mean, _ in posterior], axis=1)
-    weights = moved + np.stack([mean for mean, _ in posterior], axis=1)
-    both = np.eye(rows.size) + split
-    covariances = [both @ covariance @ both.T for _, covariance in posterior]
+    joint = rows.joint_slice
+    weights = np.stack([mean for mean, _ in posterior], axis=1)
+    covariances = [covariance for _, covariance in posterior]
+    moved = np.zeros_like(weights)
+    if rows.joint:
+        split = _split(rows, synthetic)
+        both = np.eye(rows.size) + split
+        moved = split @ weights
+        weights = weights + moved
+        covariances = [both @ covariance @ both.T for covariance in covariances]
 
     intercept = weights[-1] * rows.constant * rows.unit
     effects, deviations, beyond = [], [], []
@@ -126,6 +127,16 @@ def model_of(
         strengths=copula.strengths,
     )
     return replace(model, joint=joint_part)
+
+
+def _split(rows: Rows, synthetic: Floats64) -> Floats64:
+    """Return the matrix from weights of joint features to those of the nearest sum of other features."""
+    joint, single = rows.joint_slice, np.r_[: rows.joint_slice.start, rows.size - 1]
+    moments = synthetic[:, single].T @ synthetic
+    ridge = _SPLIT * float(moments[:, single].trace()) / len(single) * np.eye(len(single))
+    split = np.zeros((rows.size, rows.size))
+    split[single, joint] = np.linalg.solve(moments[:, single] + ridge, moments[:, joint])
+    return split
 
 
 def _root(covariance: Floats64) -> Floats64:

@@ -94,7 +94,11 @@ class Block:
     def parts(self) -> "Iterator[Block]":
         """Yield the block in parts that are small enough for the cache, with the codes that are known."""
         for here in _slices(len(self)):
-            known = {groups: [each[here] for each in codes] for groups, codes in self._codes.items()}
+            # Lookups and counts take them as intp: converted once for both.
+            known = {
+                groups: [each[here].astype(np.intp) for each in codes]
+                for groups, codes in self._codes.items()
+            }
             yield Block(self.X[here], self.y[here], self.joint[here], self.weights[here], known)
 
     def codes(self, groups: CellGroups) -> list[NDArray[Any]]:
@@ -274,8 +278,10 @@ class Rows:
             rows[here] = table.astype(np.int32).T.take(cells, axis=1)
         rows[self.joint_slice] = block.joint.T
         rows *= block.weights  # numbers are at most _FAR before, and at most the reach after it
-        short = ((rows + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS).astype(np.float64)
-        longer = np.square(short).sum(axis=0) > self.reach**2
+        near = rows + np.int32(1 << (WEIGHT_BITS - 1))
+        near >>= WEIGHT_BITS
+        short = near.astype(np.float64)
+        longer = np.einsum("ij,ij->j", short, short) > self.reach**2
         if longer.any():
             far = rows[:, longer]
             short[:, longer] = np.sign(far) * (np.abs(far) >> WEIGHT_BITS)
