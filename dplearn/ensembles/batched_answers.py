@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.core.score_bins import FIXED_POINT_ONE
 from dplearn.ensembles.asking import NO_VOTE, Asked, Scores, places_of
-from dplearn.ensembles.batched_teachers import is_kind
+from dplearn.ensembles.batched_teachers import BatchedFits, is_kind
 
 __all__ = ["BatchedAsking", "StackedAnswers", "can_be_stacked"]
 
@@ -118,12 +118,35 @@ class BatchedAsking:
         teachers : sequence of k object
             Private.
         """
-        k, (d, n), n_labels = len(teachers), self._columns.shape, len(self._asked.classes)
-        answers = np.full((k, n, self._asked.width), NO_VOTE, dtype=self._asked.dtype)
-        doubtful = np.zeros((k, n), dtype=bool)
-        linear, bayes = _Forms(k, d, n_labels, -np.inf), _Forms(k, d, n_labels, 0)
+        linear, bayes = self._forms(len(teachers))
         for i, teacher in enumerate(teachers):
             self._place(teacher, i, linear, bayes)
+        return self._answered(linear, bayes)
+
+    @ignores_float_errors
+    def answers_of_fits(self, fits: BatchedFits) -> StackedAnswers:
+        """Return the answers of teachers that are arrays of fitted attributes; invalid ones are unknown.
+
+        Parameters
+        ----------
+        fits : BatchedFits
+            Private.
+        """
+        linear, bayes = self._forms(len(fits))
+        known = [step.get("n_features_in_") for step in map(vars, fits.training.steps)]
+        if all(n == len(self._columns) for n in known):
+            self._place_fits(fits, linear, bayes)
+        return self._answered(linear, bayes)
+
+    def _forms(self, k: int) -> tuple[_Forms, _Forms]:
+        """Return places for the attributes of k linear models, and of k naive Bayes models."""
+        shape = k, len(self._columns), len(self._asked.classes)
+        return _Forms(*shape, -np.inf), _Forms(*shape, 0)
+
+    def _answered(self, linear: _Forms, bayes: _Forms) -> StackedAnswers:
+        (k, n_labels), (d, n) = linear.offsets.shape, self._columns.shape
+        answers = np.full((k, n, self._asked.width), NO_VOTE, dtype=self._asked.dtype)
+        doubtful = np.zeros((k, n), dtype=bool)
         for forms, scorer in [(linear, self._linear), (bayes, self._bayes)]:
             if not forms.own.any():
                 continue
@@ -192,6 +215,33 @@ class BatchedAsking:
         own = places[-len(coefficients) :]
         forms.offsets[i, places] = 0  # of the first of two labels, which has no decision function
         forms.slopes[i, :, own], forms.offsets[i, own] = coefficients, model.intercept_
+
+    def _place_fits(self, fits: BatchedFits, linear: _Forms, bayes: _Forms) -> None:
+        """Write the fitted attributes of all valid teachers into the forms of their kind."""
+        *steps, model = fits.training.steps
+        forms = linear if _is_linear(model, self._asked) else bayes
+        if forms is bayes and not is_kind(model, "sklearn.naive_bayes", "GaussianNB"):
+            return
+        forms.own[:] = fits.valid
+        for step, fitted in zip(steps, fits.fitted, strict=False):
+            if is_kind(step, "sklearn.preprocessing", "StandardScaler"):  # an imputer keeps finite numbers
+                if step.with_mean:
+                    forms.shifts[:] = fitted.by_teacher["mean_"]
+                if step.with_std:
+                    forms.scales[:] = fitted.by_teacher["scale_"]
+        found, present = fits.fitted[-1], fits.present
+        if forms is bayes:
+            forms.slopes[:] = found.by_label["theta_"].transpose(0, 2, 1)
+            variances = np.where(present[:, :, None], found.by_label["var_"], 1)
+            forms.spreads[:] = variances.transpose(0, 2, 1)
+            forms.offsets[:] = np.where(present, found.by_label["class_prior_"], 0)
+            return
+        functions = found.rows.shape[1]
+        forms.offsets[present] = 0  # of the first of two labels, which has no decision function
+        own = np.where(found.rows, found.by_label["intercept_"], forms.offsets[:, -functions:])
+        forms.offsets[:, -functions:] = own
+        slopes = np.where(found.rows[:, :, None], found.by_label["coef_"], 0)
+        forms.slopes[:, :, -functions:] = slopes.transpose(0, 2, 1)
 
     def _places(self, labels: NDArray[Any]) -> NDArray[np.int64]:
         """Return the index of each label of a teacher; negative for an unknown one."""

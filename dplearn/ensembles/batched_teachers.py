@@ -3,14 +3,15 @@
 This is for logistic regression by L-BFGS, Gaussian naive Bayes and the ridge classifier, each with or without
 an imputer of means and a standard scaler before it, on arrays of numbers. All other parameters must have
 their default values. The choice depends on the estimator, the types of the table and the labels alone, all of
-which are public, and so do the shards of a batch. Each teacher is an estimator of scikit-learn with the
-attributes that its own fit to the shard would set, to rounding.
+which are public, and so do the shards of a batch. The fits are arrays; from them an estimator of scikit-learn
+is made for a shard, with the attributes that its own fit to the shard would set, to rounding.
 
 >>> from sklearn.naive_bayes import GaussianNB
 >>> rows = np.array([[[0.0], [1.0], [4.0], [5.0]], [[0.0], [2.0], [5.0], [6.0]]])
 >>> labels = np.array([["no", "no", "yes", "yes"]] * 2)
 >>> training = batched_training(GaussianNB(), rows[0], np.array(["no", "yes"]), n_shards=8)
->>> [teacher.theta_.tolist() for teacher in training.teachers(rows, labels)]
+>>> fits = training.fits(rows, labels)
+>>> [fits.teacher(i).theta_.tolist() for i in range(len(fits))]
 [[[0.5], [4.5]], [[1.0], [5.5]]]
 """
 
@@ -37,7 +38,7 @@ from dplearn.ensembles.batched_fits import (
 from dplearn.ensembles.isolation import attempt, isolated_turn
 from dplearn.ensembles.muted_output import muted_output
 
-__all__ = ["BatchedTraining", "batched_training", "equal_runs", "is_kind"]
+__all__ = ["BatchedFits", "BatchedTraining", "batched_training", "equal_runs", "is_kind"]
 
 _NUMBER = (bool, int, float, np.bool_, np.integer, np.floating, type(None))
 _CELLS = 1 << 17  # of a batch: a megabyte, so that it stays in a processor's cache
@@ -157,8 +158,8 @@ class BatchedTraining:
     kinds: tuple[Any, ...]
     classes: NDArray[Any]
 
-    def teachers(self, rows: NDArray[Any], labels: NDArray[Any]) -> list[Any]:
-        """Return a fitted estimator for each shard, or None for one that must be fitted by itself.
+    def fits(self, rows: NDArray[Any], labels: NDArray[Any]) -> "BatchedFits":
+        """Fit the estimator to each shard.
 
         Parameters
         ----------
@@ -172,8 +173,12 @@ class BatchedTraining:
             stack = Stack(np.ascontiguousarray(rows, dtype=np.float64), codes, len(self.classes))
             fitted = self._fitted(stack)
         valid = stack.labelled & np.all([each.valid for each in fitted], axis=0)
-        present = stack.present
-        return [self._teacher(fitted, present[i], i) if valid[i] else None for i in range(len(rows))]
+        return BatchedFits(self, fitted, valid, stack.present)
+
+    @property
+    def steps(self) -> list[Any]:
+        """The steps of the estimator, the model last."""
+        return _steps(self.patterns[-1])
 
     def _fitted(self, stack: Stack) -> list[Fitted]:
         """Return the fitted attributes of each step."""
@@ -183,11 +188,38 @@ class BatchedTraining:
             results.append(fitted)
         return [*results, self.kinds[-1].fit(steps[-1].get_params(), stack)]
 
-    def _teacher(self, fitted: Sequence[Fitted], present: NDArray[np.bool_], i: int) -> Any:
-        """Return a copy of the pattern with the attributes of one shard."""
-        pattern = self.patterns[0 if present.sum() == 2 else -1]
-        steps = [_with_attributes(*each, i) for each in zip(_steps(pattern), fitted, strict=True)]
-        _set_classes(steps[-1], self.classes[present])
+
+@dataclass(frozen=True)
+class BatchedFits:
+    """The fits to a batch of shards, as arrays; an estimator is made of one where somebody asks for it.
+
+    Attributes
+    ----------
+    training : BatchedTraining
+        Public.
+    fitted : list of Fitted
+        Private. The fitted attributes of each step.
+    valid : ndarray of bool of shape (k,)
+        Private. Whether the attributes of a shard are those of scikit-learn, to rounding.
+    present : ndarray of bool of shape (k, n_labels)
+        Private. Whether a label occurs in a shard.
+    """
+
+    training: BatchedTraining
+    fitted: list[Fitted]
+    valid: NDArray[np.bool_]
+    present: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.valid)
+
+    def teacher(self, i: int) -> Any:
+        """Return the estimator fitted to the i-th shard, or None if it must be fitted by itself."""
+        if not self.valid[i]:
+            return None
+        pattern = self.training.patterns[0 if self.present[i].sum() == 2 else -1]
+        steps = [_with_attributes(*each, i) for each in zip(_steps(pattern), self.fitted, strict=True)]
+        _set_classes(steps[-1], self.training.classes[self.present[i]])
         if len(steps) == 1 and not hasattr(pattern, "steps"):
             return steps[0]
         teacher = _shallow(pattern)

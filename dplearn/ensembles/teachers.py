@@ -19,7 +19,7 @@ and `batched_answers`). Neither changes a vote, except by rounding.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from dplearn.ensembles.asking import NO_VOTE, Asked, Labels  # noqa: F401 - the doctest's
 from dplearn.ensembles.base_estimators import Seeded, check_teachable, quiet
-from dplearn.ensembles.batched_answers import BatchedAsking, can_be_stacked
+from dplearn.ensembles.batched_answers import BatchedAsking, StackedAnswers, can_be_stacked
 from dplearn.ensembles.batched_teachers import BatchedTraining, batched_training, equal_runs
 from dplearn.ensembles.isolation import attempt, isolated, turn
 from dplearn.ensembles.muted_output import muted_output
@@ -222,20 +222,32 @@ class _BatchFunction:
     alone: _TeacherFunction
     training: BatchedTraining
 
+    @cached_property
+    def _asking(self) -> BatchedAsking:
+        assert self.alone.asked is not None
+        return BatchedAsking(self.alone.queries, self.alone.asked)
+
     def __call__(self, task: tuple[int, NDArray[Any], NDArray[Any], NDArray[Any]]) -> list[Any]:
         first, rows, labels, seeds = task
         if len(rows) == 1:
             return [self.alone((first, rows[0], labels[0], int(seeds[0])))]
         with sklearn.config_context(**self.alone.config), isolated():
-            teachers = [
-                _trained(self.alone.base_estimators, rows[i].copy(), labels[i], int(seeds[i]))
-                if teacher is None
-                else teacher
-                for i, teacher in enumerate(self.training.teachers(rows, labels))
-            ]
-            if self.alone.asked is None:
-                return teachers
-            return list(_all_answers(teachers, first, self.alone.queries, self.alone.asked))
+            fits = self.training.fits(rows, labels)
+
+            def teacher(i: int) -> Any:
+                made = fits.teacher(i)
+                if made is not None:
+                    return made
+                return _trained(self.alone.base_estimators, rows[i].copy(), labels[i], int(seeds[i]))
+
+            queries, asked = self.alone.queries, self.alone.asked
+            if asked is None or not can_be_stacked(queries):
+                teachers = [teacher(i) for i in range(len(rows))]
+                return teachers if asked is None else list(_all_answers(teachers, first, queries, asked))
+            answers = asked.nothing(len(rows), queries.shape[0])
+            stacked = self._asking.answers_of_fits(fits)
+            _fill(answers, stacked, teacher, first, queries, asked)
+            return list(answers)
 
 
 def _run(
@@ -355,18 +367,29 @@ def _all_answers(teachers: Sequence[Any], first: int, queries: Any, asked: Asked
             for place, teacher in enumerate(stack, start):
                 answers[place] = _answers(teacher, first + place, queries, asked)
             continue
-        stacked = batched.answers(stack)
-        for i, teacher in enumerate(stack):
-            place = start + i
-            if not stacked.known[i]:
-                answers[place] = _answers(teacher, first + place, queries, asked)
-                continue
-            answers[place] = stacked.answers[i].ravel()
-            rows = np.flatnonzero(stacked.doubtful[i])
-            if rows.size:
-                again = _answers(teacher, first + place, queries[rows], asked)
-                answers[place].reshape(-1, asked.width)[rows] = again.reshape(-1, asked.width)
+        own = answers[start : start + _STACK]
+        _fill(own, batched.answers(stack), stack.__getitem__, first + start, queries, asked)
     return answers
+
+
+def _fill(
+    answers: NDArray[Any],
+    stacked: StackedAnswers,
+    teacher: Callable[[int], Any],
+    first: int,
+    queries: Any,
+    asked: Asked,
+) -> None:
+    """Write the answers of a stack into an array; a teacher is asked by itself where they are not known."""
+    for i, own in enumerate(answers):
+        if not stacked.known[i]:
+            own[:] = _answers(teacher(i), first + i, queries, asked)
+            continue
+        own[:] = stacked.answers[i].ravel()
+        rows = np.flatnonzero(stacked.doubtful[i])
+        if rows.size:
+            again = _answers(teacher(i), first + i, queries[rows], asked)
+            own.reshape(-1, asked.width)[rows] = again.reshape(-1, asked.width)
 
 
 def _answers(teacher: Any, place: int, queries: Any, asked: Asked) -> NDArray[Any]:

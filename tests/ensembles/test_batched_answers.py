@@ -16,6 +16,7 @@ from dplearn.ensembles import batched_answers
 from dplearn.ensembles import teachers as module
 from dplearn.ensembles.asking import Labels, Scores
 from dplearn.ensembles.batched_answers import BatchedAsking, can_be_stacked
+from dplearn.ensembles.batched_teachers import batched_training
 from dplearn.ensembles.teachers import LabelShares, answers_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -37,12 +38,15 @@ MODELS = {
 
 def fitted(model, n_labels=3, k=9, seed=1):
     """Return teachers on shards of few rows; from some, a label is absent."""
-    rng, teachers = np.random.default_rng(seed), []
-    for i in range(k):
-        codes = rng.integers(0, n_labels, size=20) if i % 3 else np.arange(20) % 2
-        rows = OFFSETS + SPREADS * (rng.normal(size=(20, 4)) + 0.5 * codes[:, None])
-        teachers.append(clone(model).fit(rows, CLASSES[codes]))
-    return teachers
+    shards = [shard_of(i, n_labels, seed) for i in range(k)]
+    return [clone(model).fit(*shard) for shard in shards]
+
+
+def shard_of(i, n_labels, seed=1):
+    rng = np.random.default_rng([seed, i])
+    codes = rng.integers(0, n_labels, size=20) if i % 3 else np.arange(20) % 2
+    rows = OFFSETS + SPREADS * (rng.normal(size=(20, 4)) + 0.5 * codes[:, None])
+    return rows, CLASSES[codes]
 
 
 def one_by_one(monkeypatch, teachers, queries, asked):
@@ -63,6 +67,27 @@ def test_a_stack_gives_the_answers_of_the_teachers_one_by_one(name, kind, n_labe
     alone = one_by_one(monkeypatch, teachers, QUERIES, asked)
     assert answers_of(teachers, QUERIES, asked).tolist() == alone.tolist()
     assert len(np.unique(alone)) > 1 or scores_of_ridge
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+@pytest.mark.parametrize("kind", [Labels, Scores])
+@pytest.mark.parametrize("name", MODELS)
+def test_fits_give_the_answers_of_the_estimators_made_of_them(name, kind, n_labels):
+    shards = [shard_of(i, n_labels) for i in range(9)]
+    labels = np.stack([labels for _, labels in shards])
+    # In usual units, and without a constant column, all descents converge.
+    units, noise = np.where(SPREADS > 0, SPREADS, 1), np.random.default_rng(0).normal(size=(*labels.shape, 4))
+    rows = (np.stack([rows for rows, _ in shards]) - OFFSETS) / units + 0.1 * noise
+    queries = (QUERIES - OFFSETS) / units
+    fits = batched_training(MODELS[name], rows[0], CLASSES[:n_labels], len(rows)).fits(rows, labels)
+    assert fits.valid.all()
+    asked = BatchedAsking(queries, kind(CLASSES[:n_labels]))
+    own, made = asked.answers_of_fits(fits), asked.answers([fits.teacher(i) for i in range(9)])
+    assert own.known.tolist() == made.known.tolist()
+    assert own.known.all() == (kind is Labels or name not in ("ridge", "centred"))
+    sure = own.known[:, None] & ~own.doubtful & ~made.doubtful
+    assert sure.sum() >= 0.98 * own.known.sum() * len(queries)
+    assert own.answers[sure].tolist() == made.answers[sure].tolist()
 
 
 def test_a_tie_is_decided_by_the_teacher_itself(monkeypatch):
