@@ -15,7 +15,7 @@ from functools import partial, reduce
 from importlib import import_module
 from typing import Any
 
-from dplearn.records.part_tables import without
+from dplearn.records.part_tables import Name, is_name, without
 from dplearn.records.parts import Result, Source, Task, added
 from dplearn.records.pass_progress import counted
 
@@ -26,7 +26,10 @@ _NOT_OF_DASK = (
     " bag.to_dataframe(), or dask.dataframe.from_delayed([...])"
 )
 _GROUP = 8  # sums that are added in one task
-_Y_OF_DASK = "y must be the name of a column of X, or a Dask series or array with the partitions of X, got {}"
+_Y_OF_DASK = (
+    "y must be the name of a column of X, a list of names, or a Dask series, frame or array with the"
+    " partitions of X, got {}"
+)
 
 
 class DaskParts(Source):
@@ -36,18 +39,18 @@ class DaskParts(Source):
     ----------
     parts : list of pair of Delayed
         Private. X and y of each partition.
-    name : str, optional
-        The column of X that holds y.
+    name : str or sequence of str, optional
+        The column of X that holds y, or the columns.
     """
 
-    def __init__(self, parts: Sequence[tuple[Any, Any]], name: str | None = None):
+    def __init__(self, parts: Sequence[tuple[Any, Any]], name: Name | None = None):
         self._parts, self._name = parts, name
 
     @classmethod
     def of(cls, X: Any, y: Any) -> "DaskParts":
         """Return the partitions of X and y."""
         rows = partitions(X)
-        if y is None or isinstance(y, str):
+        if y is None or is_name(y):
             return cls([(each, None) for each in rows], y)
         if not is_dask(y, "y"):
             raise TypeError(_Y_OF_DASK.format(type(y).__name__))
@@ -93,14 +96,14 @@ def _sum_of(*results: Result) -> Result:
     return reduce(added, results)
 
 
-def _on_partition(task: Task, name: str | None, X: Any, y: Any) -> Result:
+def _on_partition(task: Task, name: Name | None, X: Any, y: Any) -> Result:
     """Run a task on a partition; its errors are results."""
     if name is None:
         return task(X, y)
     return Task(partial(_on_named, task.function, name))(X, y)
 
 
-def _on_named(function: Callable[[Any, Any], Any], name: str, X: Any, y: Any) -> Any:  # noqa: ARG001 - no y
+def _on_named(function: Callable[[Any, Any], Any], name: Name, X: Any, y: Any) -> Any:  # noqa: ARG001 - no y
     return function(*without(X, name))
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from dplearn.domains.cells import LAZY, is_frame
 from dplearn.records.dask_parts import DaskParts, is_dask, of_dask, partitions
-from dplearn.records.part_tables import column_of, is_arrow, is_part, pair_of, table_of
+from dplearn.records.part_tables import column_of, is_arrow, is_name, is_part, pair_of, table_of
 from dplearn.records.parts import InTurn, PartsUnreadableError, Source
 
 __all__ = ["column_source_of", "source_of", "table_in_memory"]
@@ -44,8 +44,8 @@ _UNREAD = (
     " another, such as lambda: (pandas.read_parquet(path) for path in paths)"
 )
 _Y_OF_PARTS = (
-    "y must be the name of a column of X, a text, or a list with one part for each part of X, got {}; columns"
-    " whose names are numbers are renamed by part.rename(columns=str)"
+    "y must be the name of a column of X, a list of names, or a list with one part for each part of X,"
+    " got {}; columns whose names are numbers are renamed by part.rename(columns=str)"
 )
 _Y_IN_MEMORY = (
     "y must hold one label or number for each row of X, got the text {!r}; the name of a column is for tables"
@@ -70,7 +70,8 @@ def source_of(X: Any, y: Any) -> Source | None:
         labels; an object that can be iterated over again and again, such as a data set of Arrow; or a
         function without arguments that returns an iterable of such parts.
     y : object
-        The name of the column of labels; or labels in parts like those of X; or None where parts are pairs.
+        The name of the column of labels, or a list of names; or labels in parts like those of X; or None
+        where parts are pairs.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def source_of(X: Any, y: Any) -> Source | None:
         return X
     if is_dask(X, "X"):
         return DaskParts.of(X, y)
-    named = y is None or isinstance(y, str)
+    named = y is None or is_name(y)
     make = None if is_arrow(X) and not named else _maker_of_tables(X)
     if make is None:
         if isinstance(y, str):

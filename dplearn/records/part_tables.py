@@ -11,6 +11,7 @@ Traceback (most recent call last):
 TypeError: X must have parts that are data frames, arrays, record batches, or pairs of these with y, got str
 """
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -20,11 +21,13 @@ from scipy.sparse import issparse
 from dplearn._validation import shown
 from dplearn.domains.cells import is_frame
 
-__all__ = ["column_of", "is_arrow", "is_part", "pair_of", "table_of", "without"]
+__all__ = ["Name", "column_of", "is_arrow", "is_name", "is_part", "pair_of", "table_of", "without"]
+
+Name = str | Sequence[str]  # of the column of labels, or of several such columns
 
 _NO_PART = "X must have parts that are data frames, arrays, record batches, or pairs of these with y, got {}"
 _NO_COLUMN = "parts of a column must be series or arrays, got {}; a single part is given as lambda: [part]"
-_NO_Y = "y must be the name of a column of X in every part, got {}"
+_NO_Y = "y must be the name of a column of X in every part, or a list of names, got {}"
 
 
 def is_part(part: Any) -> bool:
@@ -56,15 +59,21 @@ def column_of(part: Any) -> Any:
     raise TypeError(_NO_COLUMN.format(type(part).__name__))
 
 
-def pair_of(part: Any, name: str | None) -> tuple[Any, Any]:
+def is_name(y: Any) -> bool:
+    """Return whether y is the name of a column, or a list of several names."""
+    listed = isinstance(y, (list, tuple)) and len(y) > 0
+    return isinstance(y, str) or (listed and all(isinstance(each, str) for each in y))
+
+
+def pair_of(part: Any, name: Name | None) -> tuple[Any, Any]:
     """Return the rows and the labels of a part.
 
     Parameters
     ----------
     part : object
         Private. A table, or a pair of a table and its labels.
-    name : str or None
-        The column of the table that holds the labels.
+    name : str, sequence of str, or None
+        The column of the table that holds the labels, or the columns.
     """
     if isinstance(part, tuple) and len(part) == 2:
         if name is not None:
@@ -74,11 +83,15 @@ def pair_of(part: Any, name: str | None) -> tuple[Any, Any]:
     return (table, None) if name is None else without(table, name)
 
 
-def without(table: Any, name: str) -> tuple[Any, Any]:
-    """Return the other columns of a data frame, and the named one."""
-    if not is_frame(table) or name not in list(table.columns):
-        raise ValueError(_NO_Y.format(shown(name)))
-    return table[[each for each in table.columns if each != name]], table[name]
+def without(table: Any, name: Name) -> tuple[Any, Any]:
+    """Return the other columns of a data frame, and the named one, or the frame of the named ones."""
+    names = [name] if isinstance(name, str) else list(name)
+    columns = list(table.columns) if is_frame(table) else []
+    for each in names:
+        if each not in columns:
+            raise ValueError(_NO_Y.format(shown(each)))
+    others = table[[each for each in columns if each not in names]]
+    return others, table[name] if isinstance(name, str) else table[names]
 
 
 def _is_table(part: Any) -> bool:

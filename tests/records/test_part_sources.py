@@ -129,6 +129,15 @@ def failure(X, y, error=TypeError):
     return str(caught.value)
 
 
+def test_several_columns_of_labels_are_named_by_a_list():
+    for source in (source_of(CUT, ["ill", "age"]), source_of(dask_frame(), ("ill", "age"))):
+        found = list(source.values(lambda _: lambda X, y: (list(X.columns), y.to_numpy().tolist())))
+        others = [name for name in FRAME.columns if name not in ("ill", "age")]
+        assert [columns for columns, _ in found] == [others] * len(found)
+        assert [row for _, rows in found for row in rows] == FRAME[["ill", "age"]].to_numpy().tolist()
+    assert "or a list of names, got 'sick'" in failure(CUT, ["ill", "sick"], ValueError)
+
+
 def test_an_iterator_is_refused_since_it_is_read_once():
     for once in (iter(CUT), (part for part in CUT)):
         assert re.match("X must be parts that can be read again, got an iterator", failure(once, "ill"))
@@ -139,9 +148,11 @@ def test_labels_that_are_not_in_the_same_parts_are_refused():
     assert "got ndarray" in failure(rows, np.array([0, 1, 0]))
     assert "got 1 parts" in failure(rows, [FRAME["ill"]])
     assert "got Series" in failure(lambda: CUT, FRAME["ill"])
-    assert failure(CUT, "sick", ValueError) == "y must be the name of a column of X in every part, got 'sick'"
+    assert failure(CUT, "sick", ValueError) == (
+        "y must be the name of a column of X in every part, or a list of names, got 'sick'"
+    )
     unlabelled = [*CUT, FRAME[["age", "town"]]]
-    assert "a column of X in every part, got 'ill'" in failure(unlabelled, "ill", ValueError)
+    assert "or a list of names, got 'ill'" in failure(unlabelled, "ill", ValueError)
     assert "renamed by part.rename(columns=str)" in failure([FRAME.T], 2)
     pairs = [(part[["age"]], part["ill"]) for part in CUT]
     assert "y must be None where each part is a pair" in failure(pairs, "ill")
