@@ -1,13 +1,16 @@
 """Encoded columns that are not held in memory: the rows of a table are encoded whenever they are read.
 
-The codes of a float take as much memory as the float. A learner that turns codes into a few cells reads them
-block by block, so that the cells are all that it adds to the table.
+The codes of a float, where any float is in the domain, take as much memory as the float. A learner that turns
+codes into a few cells reads them block by block, so that the cells are all that it adds to the table. Codes
+that are narrow next to the cells of the table are held.
 
->>> from dplearn.domains import IntegerRange
->>> ages = Product([IntegerRange(18, 90)], names=["age"])
->>> columns = encoded(np.array([[18.0], [20.0], [90.0]]), ages)
->>> len(columns), [codes.tolist() for _, [codes] in columns.blocks(2)]
-(3, [[0, 2], [72]])
+>>> from dplearn.domains import Floats, IntegerRange
+>>> amounts = Product([Floats()], names=["amount"])
+>>> columns = encoded(np.array([[0.5], [2.0], [90.0]]), amounts)
+>>> len(columns), [len(codes) for _, [codes] in columns.blocks(2)]
+(3, [2, 1])
+>>> type(columns).__name__, type(encoded(np.array([[18.0]]), Product([IntegerRange(18, 90)]))).__name__
+('EncodedColumns', 'Columns')
 """
 
 from collections.abc import Iterator
@@ -17,11 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.domains import DomainError, Product
+from dplearn.domains.base import smallest_uint
 from dplearn.records.rows import Columns
 
 __all__ = ["EncodedColumns", "encoded"]
 
 _CHECKED = 1 << 12  # rows at once
+_NARROW = 4  # held codes take at most this part of the memory of the table
 
 
 def encoded(X: Any, domain: Product) -> Columns:
@@ -37,14 +42,15 @@ def encoded(X: Any, domain: Product) -> Columns:
     Returns
     -------
     Columns
-        `EncodedColumns` for an array of numbers. Other cells take long to encode: their codes are held.
+        `EncodedColumns` for an array of numbers with wide codes. Other cells take long to encode: their codes
+        are held.
 
     Raises
     ------
     DomainError
         As `domain.encode`.
     """
-    if not isinstance(X, np.ndarray) or X.dtype.kind not in "iufb":
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "iufb" or _are_narrow(domain, X.itemsize):
         return Columns(domain.encode(X))
     columns = EncodedColumns(X, domain)
     valid = True
@@ -55,6 +61,12 @@ def encoded(X: Any, domain: Product) -> Columns:
         valid = False
     # The error for the whole table names the first column with such a cell.
     return columns if valid else Columns(domain.encode(X))
+
+
+def _are_narrow(domain: Product, bytes_of_cell: int) -> bool:
+    """Return whether the codes of a record take little memory next to its cells."""
+    codes = sum(smallest_uint(each.size).itemsize for each in domain.domains)
+    return bool(codes * _NARROW <= bytes_of_cell * len(domain))
 
 
 class EncodedColumns(Columns):

@@ -330,7 +330,7 @@ def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDA
     if classes is None:
         return _found_labels(labels)
     public = check_classes(classes)
-    codes = _places(_place_of(public), labels)
+    codes = _places(public, labels)
     if (codes < 0).any():
         raise DomainError(f"y holds a label that is not among the declared classes{_listed(public)}")
     return public, codes
@@ -426,7 +426,7 @@ def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]
         kinds = set(map(type, listed))
         if kinds == {str}:
             public = object_array(sorted(set(listed)))
-            return public, _places(_place_of(public), labels)
+            return public, _places(public, labels)
         plain = kinds <= _PLAIN_NUMBERS and not any(label != label for label in listed)  # NaN differs
         if not plain and not any(
             all(map(alike, listed)) for alike in (_is_text, _is_label_number, _is_bytes)
@@ -457,16 +457,18 @@ def _is_label_number(label: Any) -> bool:
     return is_number(label) and not is_missing(label) and not (isinstance(label, Decimal) and label.is_nan())
 
 
-def _place_of(classes: NDArray[Any]) -> dict[Any, int]:
-    return {label: code for code, label in enumerate(classes.tolist())}
-
-
-def _places(place: dict[Any, int], labels: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the place of each label, -1 for others; each distinct number is looked up once."""
+def _places(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the place of each label in the sorted classes, -1 for others."""
+    place = {label: code for code, label in enumerate(classes.tolist())}
     if labels.dtype.kind not in "iufb":
         return _looked_up(place, labels)
+    if classes.dtype == labels.dtype:  # compared without a conversion, in little memory
+        nearest = np.searchsorted(classes, labels)
+        np.minimum(nearest, len(classes) - 1, out=nearest)
+        nearest[classes[nearest] != labels] = -1
+        return nearest
     found, inverse = _unique(labels)
-    return _looked_up(place, found)[inverse]
+    return _looked_up(place, found)[inverse]  # each distinct number is looked up once
 
 
 def _looked_up(place: dict[Any, int], labels: NDArray[Any]) -> NDArray[np.intp]:
