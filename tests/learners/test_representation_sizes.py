@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta as beta_law
-from scipy.stats import multinomial
+from scipy.stats import binom, multinomial
 
 from dplearn import ExponentialMechanismClassifier
 from dplearn.chance import SystemDice
 from dplearn.concepts import DecisionStumps, FiniteClass
-from dplearn.core.exact import selection_ratio
+from dplearn.core.exact import decay_ratio, selection_ratio
 from dplearn.domains import IntegerRange, Product
 from dplearn.ensembles.public_data import PublicData
+from dplearn.learners.generic import generic_sample_size
 from dplearn.learners.representation_sizes import (
     dichotomy_sample_size,
     growing_sample_size,
@@ -274,3 +275,48 @@ def test_the_dichotomies_of_stumps_are_at_most_as_many_as_the_size_counts():
     x = np.random.default_rng(0).integers(0, 10**6, size=(50, 30))
     stumps = DecisionStumps(Product([IntegerRange(0, 10**6)] * 30))
     assert stumps.dichotomies(stumps.domain.encode(x)).size <= 30 * 2 * 50 + 2
+
+
+def test_the_table_of_the_page_on_public_features():
+    """Of docs/theory/public_features.md."""
+    stumps = DecisionStumps(Product([DecisionStumps.default_domain] * 30)).size
+    rows = {
+        0.1: [(7026, 9138), (2944, 3918), (3001, 4113), (2882, 3796), 20_608],
+        0.5: [(1536, 6835), (571, 2880), (686, 3396), (637, 2917), 15_768],
+        1: [(856, 6835), (303, 2880), (411, 3396), (361, 2917), 15_768],
+        5: [(357, 6835), (117, 2880), (312, 3396), (198, 2917), 15_768],
+    }
+    for epsilon, expected in rows.items():
+        goal = {"epsilon": epsilon, "alpha": 0.1, "beta": 0.1}
+        sizes = [
+            lambda **more: representation_sample_size(stumps, **more),
+            lambda **more: dichotomy_sample_size(30, **more),
+            lambda **more: public_cut_sample_size(30, 200, **more),
+            lambda **more: public_cut_sample_size(30, 1000, **more),
+        ]
+        found = [tuple(size(**goal, agnostic=agnostic) for agnostic in (False, True)) for size in sizes]
+        assert [*found, generic_sample_size(stumps, **goal)] == expected
+
+
+def noisy_test_fails(n_records, bar, great, small):
+    """How often a count of errors with discrete Laplace noise of epsilon 1 is on the wrong side of a bar."""
+    ratio, noise = float(decay_ratio(Fraction(1))), np.arange(-60, 61)
+    law = (1 - ratio) / (1 + ratio) * ratio ** abs(noise)
+    passed = law @ binom.cdf(bar - noise, n_records, great)
+    refused = law @ binom.sf(bar - noise, n_records, small)
+    return max(passed, refused)
+
+
+def test_compression_in_rounds_takes_more_records_than_all_rules_that_fit_into_memory():
+    """The numbers of docs/theory/public_features.md: the first round, and one fit."""
+    rules = [sum(math.comb(100, j) << j for j in range(k + 1)) for k in range(4)]
+    learning = representation_sample_size(rules[1], epsilon=1, alpha=0.05, beta=0.025)
+    suffices = {
+        n: any(noisy_test_fails(n, bar, 0.1, 0.05) <= 0.025 for bar in range(n // 20, n // 10))
+        for n in (430, 450)
+    }
+    assert (learning, suffices) == (453, {430: False, 450: True})
+    assert representation_sample_size(rules[3], **USUAL) == 409
+    assert representation_sample_size(2**28, **USUAL) == 541 < learning + 430
+    weighted = [representation_sample_size(4 * math.comb(100, k) << k, **USUAL) for k in (1, 3)]
+    assert weighted == [224, 443]
