@@ -150,7 +150,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
     ratio is just above exp(-epsilon / 2).
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3; for public features
-    and public rows Feldman and Xiao (2014), Section 1.2. The cuts at values and their sample sizes are ours.
+    and public rows Chaudhuri and Hsu (2011), and Feldman and Xiao (2014), Section 1.2. The cuts at values and
+    their sample sizes are ours.
     """
 
     reads_parts = True

@@ -78,8 +78,8 @@ def representation_failure(
 
     Notes
     -----
-    **Source.** Feldman and Xiao (2014), Theorem 3.1, by Beimel, Nissim and Stemmer (2013), for probabilistic
-    representations; the constants are ours.
+    **Source.** Beimel, Nissim and Stemmer (2013), as stated by Feldman and Xiao (2014), Theorem 6, for
+    probabilistic representations; the constants are ours.
     """
     n = check_count("n_samples", n_samples)
     size = check_count("class_size", class_size, low=1)
