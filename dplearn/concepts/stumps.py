@@ -24,7 +24,7 @@ from dplearn.concepts.base import Concept, ConceptClass, Labels
 from dplearn.core.cuts import Cuts, ErrorHistogram, cut_column, cuts_of, label_histogram, split_by_value
 from dplearn.domains import Domain, Floats, Product
 
-__all__ = ["DecisionStumps", "Stump", "Thresholds"]
+__all__ = ["DecisionStumps", "Stump", "Thresholds", "levels_of_cuts"]
 
 _MOST_COUNTS = 1 << 22  # numbers that a task on a part returns: 32 MiB
 
@@ -106,6 +106,13 @@ class DecisionStumps(ConceptClass):
     def size(self) -> int:
         """The number of stumps."""
         return self._cuts_of_all() * len(self.pairs)
+
+    @property
+    def littlestone_lower_bound(self) -> int:
+        """A lower bound on the Littlestone dimension, from two of the labels; see `levels_of_cuts`."""
+        domains = [self.domain.domains[feature] for feature in self.features]
+        sizes = [domain.size if domain.ordered else min(domain.size, 2) for domain in domains]
+        return levels_of_cuts(sizes) if self.n_labels > 1 else 0
 
     @property
     def features(self) -> range:
@@ -262,3 +269,29 @@ class CutErrors:
                     return self._stumps.member(feature, cuts.nth(chosen, index), pair)
                 index -= here
         raise IndexError("fewer stumps make so many errors than the index asks for")
+
+
+def levels_of_cuts(sizes: Sequence[int]) -> int:
+    """Return the levels of a mistake tree of the cuts of some columns, with either label on either side.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        The number of ordered values of each column.
+
+    Notes
+    -----
+    The first point has the least value in each column, and its label is that of the lower side. Then a binary
+    search of the greatest column has floor(log2(size)) levels, as all values above the cut may be none. Or
+    the next j points have the least value in some columns and the greatest in the others; their labels tell
+    which of 2**j columns is cut, and a search of its size - 1 inner cuts follows. With one column this is the
+    Littlestone dimension, floor(log2(2 size)).
+
+    >>> levels_of_cuts([8]), levels_of_cuts([2, 2, 2, 2])
+    (4, 3)
+    """
+    falling = sorted(sizes, reverse=True)
+    levels, j = falling[0].bit_length() - 1, 1
+    while 1 << j <= len(falling) and (inner := falling[(1 << j) - 1] - 1):
+        levels, j = max(levels, j + inner.bit_length() - 1), j + 1
+    return 1 + levels

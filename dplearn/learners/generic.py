@@ -24,11 +24,11 @@ probability of failure is at most |H| (2 exp(-2 n alpha**2 / 9) + exp(-epsilon n
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil, log
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,7 @@ from dplearn.domains import Domain, DomainError, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table
+from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden, noted
@@ -393,6 +394,18 @@ class GenericPlan(Plan):
     beta: float
     concepts: Any = hidden()
     public: Any = hidden()
+    _computed = ("n_least",)
+    _notes: ClassVar[Mapping[str, str]] = {"n_least": LEAST_NOTE}
+
+    @property
+    def n_least(self) -> int:
+        """A number such that no pure private learner of this class is as accurate with fewer records.
+
+        Accurate: an error of at most alpha with probability at least 1 - beta, on every distribution that
+        some concept labels without error; with this epsilon, for examples. 0: no such number is known.
+        """
+        dimension = self.concepts.littlestone_lower_bound
+        return least_of(self.guarantee, dimension=dimension, alpha=self.alpha, beta=self.beta)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -64,11 +64,24 @@ from dplearn.theory.aggregation import (
 )
 from dplearn.theory.generalisation import generalisation_failure, generalisation_sample_size
 from dplearn.theory.interior_point_limit import interior_point_lower_bound
+from dplearn.theory.littlestone import (
+    LittlestoneDimension,
+    least_sample_size,
+    littlestone_dimension,
+    mistake_tree,
+    pure_private_lower_bound,
+)
 from dplearn.theory.measured_stability import (
     MeasuredStability,
     example_order,
     logistic_sgd,
     measure_stability,
+)
+from dplearn.theory.mistake_trees import (
+    MistakeTree,
+    ball_mistake_tree,
+    box_mistake_tree,
+    halfspace_mistake_tree,
 )
 from dplearn.theory.small_database import (
     SmallDatabaseSizes,
@@ -105,8 +118,10 @@ __all__ = [
     "BlockPlan",
     "EliminationSizes",
     "HashedPointSizes",
+    "LittlestoneDimension",
     "LossConstants",
     "MeasuredStability",
+    "MistakeTree",
     "PublishedSoftLabelSetting",
     "RecursiveSizes",
     "SGDStability",
@@ -119,8 +134,10 @@ __all__ = [
     "agnostic_failure",
     "agreement_bound",
     "any_order_radius",
+    "ball_mistake_tree",
     "block_guarantee",
     "block_plan",
+    "box_mistake_tree",
     "choosing_threshold",
     "classification_queries_sample_size",
     "conjunction_error",
@@ -138,6 +155,7 @@ __all__ = [
     "generalisation_sample_size",
     "generic_failure_bound",
     "generic_sample_size",
+    "halfspace_mistake_tree",
     "hashed_point_failure",
     "hashed_point_sizes",
     "interior_point_examples",
@@ -146,11 +164,14 @@ __all__ = [
     "interior_point_sample_size",
     "knowledge_transfer_sample_size",
     "largest_step",
+    "least_sample_size",
+    "littlestone_dimension",
     "logistic_constants",
     "logistic_score_stability",
     "logistic_sgd",
     "masked_parity_sample_size",
     "measure_stability",
+    "mistake_tree",
     "noisy_counts_sample_size",
     "nonprivate_parity_sample_size",
     "parity_probabilities",
@@ -162,6 +183,7 @@ __all__ = [
     "published_soft_label_setting",
     "published_strong_quality_teachers",
     "published_weight_bound",
+    "pure_private_lower_bound",
     "quantile_errors",
     "quantile_range_sample_size",
     "quantile_sample_size",
