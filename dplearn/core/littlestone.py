@@ -128,10 +128,8 @@ class VersionSpaces:
 
     def _split(self, space: int, depth: int) -> int:
         """Return a column that splits a version space into two of dimension at least `depth`."""
-        columns = sorted(
-            self._distinct, key=lambda c: -min((space & c).bit_count(), (space & ~c).bit_count())
-        )
-        for column in columns:
+        size = space.bit_count()
+        for column in sorted(self._distinct, key=lambda column: abs(2 * (space & column).bit_count() - size)):
             one = space & column
             if one and one != space and self.reaches(one, depth) and self.reaches(space ^ one, depth):
                 return column

@@ -19,6 +19,7 @@ from scipy.special import betainc, gammaln
 
 from dplearn.core.exact import float_above
 from dplearn.core.search import first
+from dplearn.privacy import ApproxDP
 from dplearn.privacy.base import Guarantee
 
 __all__ = ["LEAST_NOTE", "least_of", "pure_records"]
@@ -29,6 +30,7 @@ _MOST_LEVELS = 1 << 12  # of a tree; of a deeper one, as many are used
 _MOST_RECORDS = 10**9
 _STEPS = 1 << 12  # the most numbers of differing records that are told apart
 _ALL = 24  # levels and mistakes up to here are all tried, from there on geometrically
+_LARGEST = 10**6  # epsilon; with a greater one, the bound is that of this one
 _MARGIN = 1e-6  # far above the relative error of the computed probabilities
 
 
@@ -48,8 +50,9 @@ def least_of(
     alpha, beta : number
         Error and probability of failure, in (0, 1).
     """
-    pure = getattr(guarantee, "delta", 1) == 0
-    if not pure or (guarantee.protects, guarantee.neighbors) != ("examples", "replace_one"):
+    if not isinstance(guarantee, ApproxDP) or guarantee.delta:
+        return 0
+    if (guarantee.protects, guarantee.neighbors) != ("examples", "replace_one"):
         return 0
     asked = guarantee.epsilon, Fraction(repr(float(alpha))), Fraction(repr(float(beta)))
     return pure_records(max(0, dimension - 1) if rooted is None else rooted, dimension, *asked)
@@ -73,8 +76,8 @@ def pure_records(rooted: int, depth: int, epsilon: Fraction, alpha: Fraction, be
     A learner, proper or not, is (epsilon, 0)-private for one replaced record, and has an error of at most
     alpha with probability at least 1 - beta, on every distribution that a concept labels without error.
 
-    *Distributions.* Let a complete tree have k levels, and let its N = 2**k concepts agree at a further point,
-    the root. For each leaf x, D_x gives probability 1 - lam to the root and lam / k to each point of the path
+    *Distributions.* Let a complete tree have k levels, and let its N = 2**k concepts agree at a further
+    point, the root. For each leaf x, D_x gives probability 1 - lam to the root and lam / k to each point of the path
     to x, with the labels of x's concept. Any hypothesis makes each pattern of mistakes on exactly one path
     (at most one, if it may predict a third label). Let lam be just above alpha k / (m + 1); then a hypothesis
     with an error of at most alpha makes at most m mistakes, so it is accurate for at most V = C(k, 0) + ... +
@@ -101,22 +104,19 @@ def pure_records(rooted: int, depth: int, epsilon: Fraction, alpha: Fraction, be
     **Source.** Feldman and Xiao (2014), Theorem 7, through communication complexity and without usable
     constants; the proof here is ours.
     """
-    records = 0
-    for levels, mistakes, share, log_others in _tried(rooted, depth, alpha, beta):
-        fails = partial(_failure, levels, log_others, float_above(share), float(epsilon))
-        excluded = float(beta) * (1 + _MARGIN)
-        if records < _MOST_RECORDS and fails(records) > excluded:
+    records, exponent = 0, float(min(epsilon, _LARGEST))
+    for levels, share, log_others in _tried(rooted, depth, alpha, beta):
+        suffices = partial(_suffices, levels, log_others, float_above(share), exponent, float(beta))
+        if records < _MOST_RECORDS and not suffices(records):
             high = max(1, records)
-            while high < _MOST_RECORDS and fails(high) > excluded:
+            while high < _MOST_RECORDS and not suffices(high):
                 high = min(2 * high, _MOST_RECORDS)
-            records = first(lambda n, fails=fails: fails(n) <= excluded, records, high)
+            records = first(suffices, records, high)
     return records
 
 
-def _tried(
-    rooted: int, depth: int, alpha: Fraction, beta: Fraction
-) -> Iterator[tuple[int, int, Fraction, float]]:
-    """Yield levels k, mistakes m, the share of the records on the path, and ln(V - 1)."""
+def _tried(rooted: int, depth: int, alpha: Fraction, beta: Fraction) -> Iterator[tuple[int, Fraction, float]]:
+    """Yield the levels k, the share of the records on the path, and ln(V - 1), for each k and m."""
     rooted, depth = min(rooted, _MOST_LEVELS), min(depth, _MOST_LEVELS)
     for levels in _spread(1, rooted):
         others = _log_others(levels)
@@ -125,10 +125,10 @@ def _tried(
             if others[mistakes] >= levels * math.log(2) + math.log1p(-float(beta)):
                 break
             if share < 1:
-                yield levels, mistakes, share, float(others[mistakes])
+                yield levels, share, float(others[mistakes])
     if depth:
         mistakes = math.floor(alpha * depth)
-        yield depth, mistakes, Fraction(1), float(_log_others(depth)[mistakes])
+        yield depth, Fraction(1), float(_log_others(depth)[mistakes])
 
 
 def _spread(low: int, high: int) -> list[int]:
@@ -145,6 +145,11 @@ def _log_others(levels: int) -> NDArray[np.float64]:
     i = np.arange(1, levels)
     combinations = gammaln(levels + 1) - gammaln(i + 1) - gammaln(levels - i + 1)
     return np.append(-np.inf, np.logaddexp.accumulate(combinations) + 1e-8)
+
+
+def _suffices(levels: int, log_others: float, share: float, epsilon: float, beta: float, n: int) -> bool:
+    """Return whether n records are not excluded: the bound on the probability of failure is at most beta."""
+    return _failure(levels, log_others, share, epsilon, n) <= beta * (1 + _MARGIN)
 
 
 def _failure(levels: int, log_others: float, share: float, epsilon: float, n: int) -> float:

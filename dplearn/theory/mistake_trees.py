@@ -239,7 +239,8 @@ def _product(weights: Sequence[int], point: Sequence[int]) -> int:
 def _check_levels(levels: int) -> None:
     if levels > _MOST_LEVELS:
         raise ValueError(
-            f"bits and n_features must be so small that the tree has at most {_MOST_LEVELS} levels, got {levels}"
+            f"bits and n_features must be so small that the tree has at most {_MOST_LEVELS} levels, got"
+            f" {levels}"
         )
 
 
