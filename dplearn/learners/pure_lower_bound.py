@@ -30,7 +30,7 @@ _MOST_LEVELS = 1 << 12  # of a tree; of a deeper one, as many are used
 _MOST_RECORDS = 10**9
 _STEPS = 1 << 12  # the most numbers of differing records that are told apart
 _ALL = 24  # levels and mistakes up to here are all tried, from there on geometrically
-_LARGEST = 10**6  # epsilon; with a greater one, the bound is that of this one
+_LARGEST = 1e6  # epsilon; with a greater one, the bound is that of this one
 _MARGIN = 1e-6  # far above the relative error of the computed probabilities
 
 
@@ -77,11 +77,12 @@ def pure_records(rooted: int, depth: int, epsilon: Fraction, alpha: Fraction, be
     alpha with probability at least 1 - beta, on every distribution that a concept labels without error.
 
     *Distributions.* Let a complete tree have k levels, and let its N = 2**k concepts agree at a further
-    point, the root. For each leaf x, D_x gives probability 1 - lam to the root and lam / k to each point of the path
-    to x, with the labels of x's concept. Any hypothesis makes each pattern of mistakes on exactly one path
-    (at most one, if it may predict a third label). Let lam be just above alpha k / (m + 1); then a hypothesis
-    with an error of at most alpha makes at most m mistakes, so it is accurate for at most V = C(k, 0) + ... +
-    C(k, m) leaves. Without a root, lam = 1 and m = floor(alpha k).
+    point, the root. For each leaf x, D_x gives probability 1 - lam to the root and lam / k to each point of
+    the path to x, with the labels of x's concept. Any hypothesis makes each pattern of mistakes on exactly
+    one path; so at most V = C(k, 0) + ... + C(k, m) paths have at most m mistakes (also if it may predict a
+    third label, a mistake on both sides: by induction over k). Let lam be just above alpha k / (m + 1); then
+    a hypothesis with an error of at most alpha makes at most m mistakes, and is accurate for at most V
+    leaves. Without a root, lam = 1 and m = floor(alpha k).
 
     *Privacy.* Draw the samples of all leaves together: which records are at the root, and the levels of the
     others. Then the samples of two leaves differ in at most K records, where K is Binomial(n, lam). If an
@@ -104,7 +105,7 @@ def pure_records(rooted: int, depth: int, epsilon: Fraction, alpha: Fraction, be
     **Source.** Feldman and Xiao (2014), Theorem 7, through communication complexity and without usable
     constants; the proof here is ours.
     """
-    records, exponent = 0, float(min(epsilon, _LARGEST))
+    records, exponent = 0, float(epsilon) if epsilon < _LARGEST else _LARGEST
     for levels, share, log_others in _tried(rooted, depth, alpha, beta):
         suffices = partial(_suffices, levels, log_others, float_above(share), exponent, float(beta))
         if records < _MOST_RECORDS and not suffices(records):
@@ -149,7 +150,7 @@ def _log_others(levels: int) -> NDArray[np.float64]:
 
 def _suffices(levels: int, log_others: float, share: float, epsilon: float, beta: float, n: int) -> bool:
     """Return whether n records are not excluded: the bound on the probability of failure is at most beta."""
-    return _failure(levels, log_others, share, epsilon, n) <= beta * (1 + _MARGIN)
+    return not _failure(levels, log_others, share, epsilon, n) > beta * (1 + _MARGIN)  # true also of NaN
 
 
 def _failure(levels: int, log_others: float, share: float, epsilon: float, n: int) -> float:
@@ -177,5 +178,5 @@ def _least_failure(
     for j in (np.floor(log_t / epsilon), np.ceil(log_t / epsilon)):
         step = epsilon * np.clip(j, 0, counts)
         gain = log_b + step  # ln(b t)
-        best = np.maximum(best, (1 - np.exp(log_others - gain)) / (np.exp(-gain) + np.exp(step)))
+        best = np.fmax(best, (1 - np.exp(log_others - gain)) / (np.exp(-gain) + np.exp(step)))
     return best
