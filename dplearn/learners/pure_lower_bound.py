@@ -9,7 +9,7 @@
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache, partial
 
@@ -22,7 +22,7 @@ from dplearn.core.search import first
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.base import Guarantee
 
-__all__ = ["LEAST_NOTE", "least_of", "pure_records"]
+__all__ = ["LEAST_NOTE", "least_of", "packing_records", "pure_records"]
 
 LEAST_NOTE = "no pure private learner with fewer"  #: The note of a plan's `n_least`.
 
@@ -105,9 +105,23 @@ def pure_records(rooted: int, depth: int, epsilon: Fraction, alpha: Fraction, be
     **Source.** Feldman and Xiao (2014), Theorem 7, through communication complexity and without usable
     constants; the proof here is ours.
     """
+    return packing_records(_tried(rooted, depth, alpha, beta), epsilon, beta)
+
+
+def packing_records(choices: Iterable[tuple[float, float, float]], epsilon: Fraction, beta: Fraction) -> int:
+    """Return a number of records below which no pure private learner succeeds against any of some packings.
+
+    Parameters
+    ----------
+    choices : iterable of (share, rivals, others)
+        For each packing: the probability that a record tells concepts apart, rounded up; ln(N - 1) of its N
+        concepts; and ln(V - 1), where a hypothesis is accurate for at most V of them, rounded up.
+    epsilon, beta : Fraction
+        As for `pure_records`, whose Notes have the proof.
+    """
     records, exponent = 0, float(epsilon) if epsilon < _LARGEST else _LARGEST
-    for levels, share, log_others in _tried(rooted, depth, alpha, beta):
-        suffices = partial(_suffices, levels, log_others, float_above(share), exponent, float(beta))
+    for packing in choices:
+        suffices = partial(_suffices, *packing, exponent, float(beta))
         if records < _MOST_RECORDS and not suffices(records):
             high = max(1, records)
             while high < _MOST_RECORDS and not suffices(high):
@@ -116,8 +130,8 @@ def pure_records(rooted: int, depth: int, epsilon: Fraction, alpha: Fraction, be
     return records
 
 
-def _tried(rooted: int, depth: int, alpha: Fraction, beta: Fraction) -> Iterator[tuple[int, Fraction, float]]:
-    """Yield the levels k, the share of the records on the path, and ln(V - 1), for each k and m."""
+def _tried(rooted: int, depth: int, alpha: Fraction, beta: Fraction) -> Iterator[tuple[float, float, float]]:
+    """Yield the share of the records on the path, ln(N - 1) and ln(V - 1), for each k and m."""
     rooted, depth = min(rooted, _MOST_LEVELS), min(depth, _MOST_LEVELS)
     for levels in _spread(1, rooted):
         others = _log_others(levels)
@@ -126,10 +140,10 @@ def _tried(rooted: int, depth: int, alpha: Fraction, beta: Fraction) -> Iterator
             if others[mistakes] >= levels * math.log(2) + math.log1p(-float(beta)):
                 break
             if share < 1:
-                yield levels, share, float(others[mistakes])
+                yield float_above(share), _log_rivals(levels), float(others[mistakes])
     if depth:
         mistakes = math.floor(alpha * depth)
-        yield depth, Fraction(1), float(_log_others(depth)[mistakes])
+        yield 1.0, _log_rivals(depth), float(_log_others(depth)[mistakes])
 
 
 def _spread(low: int, high: int) -> list[int]:
@@ -140,6 +154,11 @@ def _spread(low: int, high: int) -> list[int]:
     return found
 
 
+def _log_rivals(levels: int) -> float:
+    """Return ln(2**levels - 1)."""
+    return levels * math.log(2) + math.log1p(-(0.5**levels))
+
+
 @lru_cache(maxsize=256)
 def _log_others(levels: int) -> NDArray[np.float64]:
     """Return ln(V - 1) for each number of mistakes below `levels`, rounded up."""
@@ -148,35 +167,35 @@ def _log_others(levels: int) -> NDArray[np.float64]:
     return np.append(-np.inf, np.logaddexp.accumulate(combinations) + 1e-8)
 
 
-def _suffices(levels: int, log_others: float, share: float, epsilon: float, beta: float, n: int) -> bool:
+def _suffices(share: float, rivals: float, others: float, epsilon: float, beta: float, n: int) -> bool:
     """Return whether n records are not excluded: the bound on the probability of failure is at most beta."""
-    return not _failure(levels, log_others, share, epsilon, n) > beta * (1 + _MARGIN)  # true also of NaN
+    return not _failure(share, rivals, others, epsilon, n) > beta * (1 + _MARGIN)  # true also of NaN
 
 
-def _failure(levels: int, log_others: float, share: float, epsilon: float, n: int) -> float:
+def _failure(share: float, rivals: float, others: float, epsilon: float, n: int) -> float:
     """Return a lower bound on the probability of failure with n records."""
     most = min(n, math.ceil(n * share + 10 * math.sqrt(n * share) + 40))
     counts = np.unique(np.linspace(0, most, min(most, _STEPS) + 1).astype(np.int64))
     with np.errstate(all="ignore"):
-        bounds = _least_failure(counts, levels, log_others, epsilon)
+        bounds = _least_failure(counts, rivals, others, epsilon)
         # The bounds decrease: the mean is the sum of their decreases times the distribution function.
         below = np.where(counts < n, betainc(np.maximum(n - counts, 1), counts + 1, 1 - min(share, 1)), 1)
         return float((bounds - np.append(bounds[1:], 0)) @ below)
 
 
 def _least_failure(
-    counts: NDArray[np.int64], levels: int, log_others: float, epsilon: float
+    counts: NDArray[np.int64], rivals: float, others: float, epsilon: float
 ) -> NDArray[np.float64]:
     """Return max(0, u_j(K)) for each K and its best j: the unconstrained optimum rounded down and up.
 
     With t = exp(epsilon j), b = (N - 1) exp(-epsilon K) and v = V - 1, u_j = (b t - v) / (1 + b t**2), which
     is greatest where b t**2 - 2 v t - 1 = 0.
     """
-    log_b = levels * math.log(2) + math.log1p(-(0.5**levels)) - epsilon * counts
-    log_t = np.logaddexp(log_others - log_b, np.logaddexp(2 * (log_others - log_b), -log_b) / 2)
+    log_b = rivals - epsilon * counts
+    log_t = np.logaddexp(others - log_b, np.logaddexp(2 * (others - log_b), -log_b) / 2)
     best = np.zeros(len(counts))
     for j in (np.floor(log_t / epsilon), np.ceil(log_t / epsilon)):
         step = epsilon * np.clip(j, 0, counts)
         gain = log_b + step  # ln(b t)
-        best = np.fmax(best, (1 - np.exp(log_others - gain)) / (np.exp(-gain) + np.exp(step)))
+        best = np.fmax(best, (1 - np.exp(others - gain)) / (np.exp(-gain) + np.exp(step)))
     return best

@@ -83,6 +83,12 @@ from dplearn.theory.mistake_trees import (
     box_mistake_tree,
     halfspace_mistake_tree,
 )
+from dplearn.theory.representations import (
+    ProvedValue,
+    deterministic_representation,
+    one_way_error,
+    representation_value,
+)
 from dplearn.theory.small_database import (
     SmallDatabaseSizes,
     noisy_counts_sample_size,
@@ -122,6 +128,7 @@ __all__ = [
     "LossConstants",
     "MeasuredStability",
     "MistakeTree",
+    "ProvedValue",
     "PublishedSoftLabelSetting",
     "RecursiveSizes",
     "SGDStability",
@@ -143,6 +150,7 @@ __all__ = [
     "conjunction_error",
     "conjunction_query_sample_size",
     "decaying_steps",
+    "deterministic_representation",
     "dkw_bound",
     "elimination_failure",
     "elimination_sizes",
@@ -174,6 +182,7 @@ __all__ = [
     "mistake_tree",
     "noisy_counts_sample_size",
     "nonprivate_parity_sample_size",
+    "one_way_error",
     "parity_probabilities",
     "parity_sample_size",
     "published_decaying_bound",
@@ -190,6 +199,7 @@ __all__ = [
     "query_sample_size",
     "recursive_sizes",
     "release_probabilities",
+    "representation_value",
     "sampling_bound",
     "score_radius",
     "sgd_stability",
