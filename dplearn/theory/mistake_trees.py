@@ -59,7 +59,7 @@ class MistakeTree:
     def check(self) -> None:
         """Raise ValueError unless the tree is complete and each concept has the labels of its path."""
         leaves = len(self.concepts)
-        if leaves != 1 << self.depth or len(self.points) != leaves - 1:
+        if leaves & (leaves - 1) or len(self.points) != leaves - 1:
             raise ValueError(f"a tree of {leaves} leaves must have a power of two of them, and a node less")
         for leaf, concept in enumerate(self.concepts):
             node = 1
