@@ -19,7 +19,7 @@ TENTH = Fraction(1, 10)
 def best_success(universe, leaves, hypotheses, good, n, share, epsilon):
     """The best chance of success of any private rule, in the worst case over the leaves: a linear program.
 
-    A leaf is a map from levels to records, with level 0 drawn with probability 1 - share and the others alike.
+    A leaf has a record for each level; level 0 is drawn with probability 1 - share, the others alike.
     """
     tables = list(combinations_with_replacement(range(universe), n))
     place = {table: i for i, table in enumerate(tables)}

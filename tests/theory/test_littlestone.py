@@ -75,7 +75,7 @@ def halfspaces_of_bits():
 
 
 def discs(size):
-    """All discs on a grid: label 1 within a circle, decided by a linear program over its centre and radius."""
+    """All discs on a grid, each found by a linear program over its centre and radius."""
     points = np.array(list(product(range(size), repeat=2)))
     found = []
     for labels in product((0, 1), repeat=len(points)):
