@@ -83,9 +83,9 @@ def hypotheses_of(model, n):
 
 
 def distributions_of_points():
-    """All distributions over four values in sixths."""
+    """All distributions over four values in quarters."""
     return [
-        tuple(Fraction(c, 6) for c in counts) for counts in product(range(7), repeat=4) if sum(counts) == 6
+        tuple(Fraction(c, 4) for c in counts) for counts in product(range(5), repeat=4) if sum(counts) == 4
     ]
 
 

@@ -86,6 +86,7 @@ def test_messages_are_protocols():
         (points(4), 4),
         (points(5), 5),
         pytest.param(points(6), 6, marks=pytest.mark.nightly),
+        pytest.param(points(7), 7, marks=pytest.mark.nightly),
         (thresholds(4), 4),
         (thresholds(5), 5),
         pytest.param(thresholds(6), 6, marks=pytest.mark.nightly),
