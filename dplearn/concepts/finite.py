@@ -27,7 +27,7 @@ from dplearn.domains.number_cells import as_numbers
 __all__ = ["FiniteClass"]
 
 _BLOCK = 1 << 22  # table entries compared at a time
-_SEARCHED = 1 << 10  # concepts, values and version spaces in which a mistake tree is searched
+_SEARCHED = 1 << 8  # concepts, values and version spaces in which a mistake tree is searched
 
 
 class FiniteClass(CountedClass):
