@@ -154,6 +154,11 @@ class ConceptClass(ABC):
         """Return the class of `dichotomies` from the sums of `value_sums` over the parts of the records."""
         raise NotImplementedError
 
+    @property
+    def littlestone_lower_bound(self) -> int:
+        """A lower bound on the Littlestone dimension; see `dplearn.theory.pure_private_lower_bound`."""
+        return 0
+
     def check_sums(self) -> None:
         """Raise an error unless the errors of all members follow from sums over the records."""
         raise TypeError(

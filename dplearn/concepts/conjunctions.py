@@ -149,6 +149,22 @@ class Conjunctions(BitConcepts):
         d = self.n_features
         return sum(comb(d, j) << j for j in range(min(self.max_literals, d) + 1))
 
+    @property
+    def littlestone_lower_bound(self) -> int:
+        """A lower bound on the Littlestone dimension, from k blocks of equally many columns.
+
+        A conjunction has at most one literal of each block of b columns, which must be 1. A point with 0 in
+        some columns of one block, and 1 elsewhere, has label 0 if the literal is among them; so a search has
+        floor(log2(b + 1)) levels a block. Or first the point of ones tells whether all literals must be 1, or
+        all must be 0, and a search of the b literals of each block follows.
+        """
+        d, levels = self.n_features, 0
+        for blocks in range(1, min(self.max_literals, d) + 1):
+            width = d // blocks
+            one = width.bit_length() - 1
+            levels = max(levels, blocks * ((width + 1).bit_length() - 1), 1 + blocks * one)
+        return levels
+
     def error_counts(self, columns: Sequence[NDArray[np.uint8]], y: Labels) -> NDArray[Any]:
         """Return the number of errors of each conjunction.
 

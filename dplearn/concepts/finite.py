@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn.concepts.base import CountedClass, Labels, ListedMembers
+from dplearn.core.littlestone import VersionSpaces
 from dplearn.domains import DomainError, Floats, IntegerRange, Product
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.domains.number_cells import as_numbers
@@ -26,6 +27,7 @@ from dplearn.domains.number_cells import as_numbers
 __all__ = ["FiniteClass"]
 
 _BLOCK = 1 << 22  # table entries compared at a time
+_SEARCHED = 1 << 8  # concepts, values and version spaces in which a mistake tree is searched
 
 
 class FiniteClass(CountedClass):
@@ -78,6 +80,14 @@ class FiniteClass(CountedClass):
         if self._functions:
             return ("each concept labels a row by that row alone, and labels every row",)
         return ()
+
+    @property
+    def littlestone_lower_bound(self) -> int:
+        """A lower bound on the Littlestone dimension; of a table of two labels, that of its first part."""
+        if self._functions or self.n_labels != 2:
+            return 0
+        part = np.unique(self._table[:_SEARCHED, :_SEARCHED], axis=0)
+        return VersionSpaces(part, most=_SEARCHED).bounds()[0]
 
     def distinct(self, X: Any = None) -> "FiniteClass":
         """Return the class of distinct concepts: one for each labelling of a public, finite domain.

@@ -168,6 +168,11 @@ class Parities(BitConcepts):
         """The number of parities."""
         return 1 << self.n_features + self.fit_intercept
 
+    @property
+    def littlestone_lower_bound(self) -> int:
+        """The Littlestone dimension: the unit vectors, and 0 with an intercept, have all labels."""
+        return self.n_features + self.fit_intercept
+
     def error_counts(self, columns: Sequence[NDArray[np.uint8]], y: Labels) -> NDArray[Any]:
         """Return the number of errors of each parity.
 

@@ -25,7 +25,7 @@ from dplearn.core.cuts import Cuts, ErrorHistogram, cut_column, cuts_of, label_h
 from dplearn.domains import Domain, Floats, Product
 from dplearn.domains.base import smallest_uint
 
-__all__ = ["DecisionStumps", "ListedStumps", "Stump", "Thresholds"]
+__all__ = ["DecisionStumps", "ListedStumps", "Stump", "Thresholds", "levels_of_cuts"]
 
 _MOST_COUNTS = 1 << 22  # numbers that a task on a part returns: 32 MiB
 _CONSTANT = -1  # the position of the constant labels among the columns
@@ -108,6 +108,13 @@ class DecisionStumps(ConceptClass):
     def size(self) -> int:
         """The number of stumps."""
         return self._cuts_of_all() * len(self.pairs)
+
+    @property
+    def littlestone_lower_bound(self) -> int:
+        """A lower bound on the Littlestone dimension, from two of the labels; see `levels_of_cuts`."""
+        domains = [self.domain.domains[feature] for feature in self.features]
+        sizes = [domain.size if domain.ordered else min(domain.size, 2) for domain in domains]
+        return levels_of_cuts(sizes) if self.n_labels > 1 else 0
 
     @property
     def features(self) -> Sequence[int]:
@@ -301,6 +308,14 @@ class ListedStumps(DecisionStumps):
         """The positions of the columns that have cuts, and of the constant labels."""
         return [*(feature for feature, cuts in self._codes.items() if len(cuts)), _CONSTANT]
 
+    @property
+    def littlestone_lower_bound(self) -> int:
+        """A lower bound on the Littlestone dimension, from as many values of a column as it has cuts."""
+        ordered = [self.domain.domains[feature].ordered for feature in self._codes]
+        counts = [len(cuts) for cuts in self._codes.values()]
+        sizes = [max(1, n if each else min(n, 2)) for n, each in zip(counts, ordered, strict=True)]
+        return levels_of_cuts(sizes) if self.n_labels > 1 else 0
+
     def pairs_of(self, feature: int) -> list[tuple[int, int]]:
         """Return the pairs of label codes of a column: distinct ones, and equal ones of a constant."""
         return [pair for pair in self.pairs if (pair[0] == pair[1]) == (feature == _CONSTANT)]
@@ -417,3 +432,29 @@ def _distinct(codes: NDArray[Any]) -> NDArray[Any]:
     ordered = np.sort(codes)
     distinct: NDArray[Any] = ordered[np.append(True, ordered[1:] != ordered[:-1])]
     return distinct
+
+
+def levels_of_cuts(sizes: Sequence[int]) -> int:
+    """Return the levels of a mistake tree of the cuts of some columns, with either label on either side.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        The number of ordered values of each column.
+
+    Notes
+    -----
+    The first point has the least value in each column, and its label is that of the lower side. Then a binary
+    search of the greatest column has floor(log2(size)) levels, as all values above the cut may be none. Or
+    the next j points have the least value in some columns and the greatest in the others; their labels tell
+    which of 2**j columns is cut, and a search of its size - 1 inner cuts follows. With one column this is the
+    Littlestone dimension, floor(log2(2 size)).
+
+    >>> levels_of_cuts([8]), levels_of_cuts([2, 2, 2, 2])
+    (4, 3)
+    """
+    falling = sorted(sizes, reverse=True)
+    levels, j = falling[0].bit_length() - 1, 1
+    while 1 << j <= len(falling) and (inner := falling[(1 << j) - 1] - 1):
+        levels, j = max(levels, j + inner.bit_length() - 1), j + 1
+    return 1 + levels

@@ -24,11 +24,11 @@ probability of failure is at most |H| (2 exp(-2 n alpha**2 / 9) + exp(-epsilon n
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import ceil, log
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ from dplearn.estimator import RuleClassifier
 from dplearn.estimator.fit_parameters import refuse_parameters
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table
+from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
 from dplearn.learners.representation_sizes import (
     growing_sample_size,
     public_sample_size,
@@ -549,6 +550,18 @@ class GenericPlan(Plan):
     beta: float
     concepts: Any = hidden()
     public: Any = hidden()
+    _computed = ("n_least",)
+    _notes: ClassVar[Mapping[str, str]] = {"n_least": LEAST_NOTE}
+
+    @property
+    def n_least(self) -> int:
+        """A number such that no pure private learner of this class is as accurate with fewer records.
+
+        Accurate: an error of at most alpha with probability at least 1 - beta, on every distribution that
+        some concept labels without error; with this epsilon, for examples. 0: no such number is known.
+        """
+        dimension = self.concepts.littlestone_lower_bound
+        return least_of(self.guarantee, dimension=dimension, alpha=self.alpha, beta=self.beta)
 
     @property
     def warnings(self) -> tuple[str, ...]:
