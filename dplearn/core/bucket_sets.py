@@ -5,7 +5,9 @@ set of buckets, as the rule that exactly these buckets have label 1, are the num
 1 minus the net counts of the set. The deficit of a set is its errors minus the least errors of any set.
 
 >>> sets = BucketSets(np.array([3, 0, -1]), largest=2, cap=4)
->>> sets.groups()  # {0}, {0, 1}; {0, 2}; at least 3: {}, {1}; at least 4: {2}, {1, 2}
+>>> sets.best
+3
+>>> sets.groups()  # {0}, {0, 1}; {0, 2}; {}, {1}; {2}, {1, 2}
 ([0, 1, 3, 4], [2, 1, 2, 2])
 >>> [sets.member(4, index) for index in range(2)]
 [(2,), (1, 2)]
@@ -50,6 +52,11 @@ class BucketSets:
     cap : int
         At least 1. Deficits of `cap` or more are not distinguished.
 
+    Attributes
+    ----------
+    best : int
+        Private. The greatest sum of the net counts of a set, whose deficit is 0.
+
     Notes
     -----
     Let k = `largest`, and let the bar t be the k-th greatest net count, or 0 if that is negative. The least
@@ -74,7 +81,9 @@ class BucketSets:
         self._size = n_sets(len(nets), largest)
         self._width = -(-self._size.bit_length() // 8) * 8
         self._bar = max(0, int(np.partition(nets, -largest)[-largest]))
-        self._classes = list(_classes_of(nets - self._bar, cap))
+        excess = nets - self._bar
+        self.best = self._bar * largest + int(excess[excess > 0].sum())
+        self._classes = list(_classes_of(excess, cap))
         self._core = sum(len(alike.buckets) for alike in self._classes if alike.step < 0)
         counts = [0] * (largest + 1)
         counts[self._core] = 1
@@ -84,9 +93,11 @@ class BucketSets:
 
     def groups(self) -> tuple[list[int], list[int]]:
         """Return the occurring values of min(deficit, cap), increasing, and the number of sets with each."""
-        whole = sum(
-            self._cut(packed << self._width * missing, self._cap) for missing, packed in self._sizes(self._cap)
-        )
+        whole = 0
+        for size, packed in enumerate(self._counts):
+            missing = self._bar * (self._largest - size)
+            if missing < self._cap:
+                whole += self._cut(packed << self._width * missing, self._cap)
         near = self._unpacked(whole)
         found = [*enumerate(near), (self._cap, self._size - sum(near))]
         deficits, counts = zip(*[(deficit, count) for deficit, count in found if count], strict=True)
@@ -120,13 +131,6 @@ class BucketSets:
         core = [alike.buckets for alike in self._classes if alike.step < 0]
         return tuple(sorted({*np.concatenate([[], *core]).astype(int).tolist()} ^ {*deviating}))
 
-    def _sizes(self, slots: int) -> Iterator[tuple[int, int]]:
-        """Yield for each size the deficit from buckets that are missing, if below `slots`, and its counts."""
-        for size, packed in enumerate(self._counts):
-            missing = self._bar * (self._largest - size)
-            if missing < slots:
-                yield missing, packed
-
     def _with(self, alike: _Alike, counts: list[int], slots: int, back: bool = False) -> list[int]:
         """Return the counts after one more class; with `back`, before it.
 
@@ -138,7 +142,9 @@ class BucketSets:
         most = self._largest if back else min(self._largest, n_alike)
         if gap:
             most = min(most, (slots - 1) // gap)
-        weights = [(-1) ** i * comb(n_alike + i - 1, i) if back else comb(n_alike, i) for i in range(most + 1)]
+        weights = [
+            (-1) ** i * comb(n_alike + i - 1, i) if back else comb(n_alike, i) for i in range(most + 1)
+        ]
         new = []
         for size in range(self._largest + 1):
             total = counts[size]

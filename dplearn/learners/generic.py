@@ -26,6 +26,7 @@ probability of failure is at most |H| (2 exp(-2 n alpha**2 / 9) + exp(-epsilon n
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from math import ceil, log
 from typing import Any
@@ -36,6 +37,7 @@ from sklearn.utils import Tags
 
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn._writing import brief
+from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.concepts import CONCEPT_CLASSES, ConceptClass, DecisionStumps
 from dplearn.concepts.base import ChosenConcept, Concept
@@ -67,6 +69,8 @@ __all__ = ["ExponentialMechanismClassifier", "GenericPlan", "generic_failure_bou
 #: From this number of labels on, a fit of stumps, which tries all pairs of labels, is slow.
 _MANY_LABELS = 200
 _METHODS = {"exponential": select_exponential, "permute_and_flip": select_permute_and_flip}
+_PARTS = tuple(2.0 ** -(i / 4) for i in range(1, 96))  # errors of the best member that are tried, over alpha
+_OF_SEED = "the members of the drawn class are a function of its public seed alone"
 _TINY = 1e-100  # below it, squares and quotients of floats underflow or overflow
 
 
@@ -79,7 +83,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
     concept_class : str or ConceptClass, default="stumps"
         "stumps" (any column, any cut, any label on each side), "thresholds" (the first column),
         "conjunctions" (at most three literals over bits, two labels), "parities" (sums of bits modulo 2, at
-        most 26 columns, two labels), or an instance of a concept class, which then includes the domain.
+        most 26 columns, two labels), or an instance of a concept class, which then includes the domain. A
+        drawn class (see `ConceptClass.draw`) is drawn before the data are read.
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     method : {"exponential", "permute_and_flip"}, default="exponential"
@@ -104,6 +109,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
     ----------
     concept_ : ChosenConcept
         Released. The selected concept; its `repr` is the rule.
+    seed_ : int or None
+        Public. The seed that determines the members of a drawn class; None for any other class.
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
@@ -124,14 +131,16 @@ class ExponentialMechanismClassifier(RuleClassifier):
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
-    `guarantee_` covers one fit. A grid search or a cross-validation makes several fits; `ledger` composes
-    their guarantees.
+    For a drawn class this holds for every seed. `guarantee_` covers one fit. A grid search or a
+    cross-validation makes several fits; `ledger` composes their guarantees.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** With probability at least 1 - beta over the selection, the concept makes at most ln(size /
     beta) / ln(1 / ratio) training errors more than the best concept, where size is the number of concepts and
-    ratio is just above exp(-epsilon / 2).
+    ratio is just above exp(-epsilon / 2). For a drawn class, `plan(n_samples).n_needed` is the least number
+    over kappa for a true error of alpha - kappa above the best member's, with probability beta - miss(kappa):
+    the best member's error is at most kappa above the best target's.
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3.
     """
@@ -210,7 +219,24 @@ class ExponentialMechanismClassifier(RuleClassifier):
             declared=self._declared(),
             domain=self.domain,
             method=method,
+            random_state=self.random_state,
+            drawn=None,
+            seed=None,
         )
+
+    def _with_public_choices(self, params: Params) -> Params:
+        if not _is_drawn(params):
+            return params
+        concepts = params.concept_class
+        seed = public_seed(params.random_state, type(self).__name__, "concepts")
+        drawn = concepts.draw(seed)
+        sizes = concepts.size, concepts.n_labels
+        if not isinstance(drawn, ConceptClass) or drawn.size > sizes[0] or drawn.n_labels != sizes[1]:
+            raise ValueError(
+                f"the method draw of {type(concepts).__name__} must return a concept class of {sizes[1]}"
+                f" labels with at most {sizes[0]} members, got {brief(drawn)}"
+            )
+        return params.given(drawn=drawn, seed=seed)
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
         X = read_features(self, X, domain=params.declared, reset=True)
@@ -225,18 +251,21 @@ class ExponentialMechanismClassifier(RuleClassifier):
         self, params: Params, public: Public, *, alpha: float = 0.1, beta: float = 0.05
     ) -> "GenericPlan":
         concepts = _concepts(params, public)
-        assumes = (*TABLE, *concepts.domain.assumes, *concepts.assumes, labels_assumed(params.classes))
+        target = params.concept_class if _is_drawn(params) else concepts
+        of_class = (*concepts.assumes, _OF_SEED) if target.is_drawn else concepts.assumes
+        assumes = (*TABLE, *concepts.domain.assumes, *of_class, labels_assumed(params.classes))
         beta = float(check_number("beta", beta, above=0, below=1))
-        excess = _excess_errors(concepts, params.cost, beta)
+        excess = _excess_errors(target.size, params.cost, beta)
         return GenericPlan(
             guarantee=replace(params.cost, assumes=assumes),
             method=params.method,
-            class_size=concepts.size,
+            class_size=target.size,
             n_samples=public.n_samples,
             excess_error=min(1.0, ceil(min(excess, public.n_samples)) / public.n_samples),
-            n_needed=generic_sample_size(concepts.size, epsilon=params.cost.epsilon, alpha=alpha, beta=beta),
+            n_needed=_records_needed(target, params.cost.epsilon, alpha, beta),
             alpha=alpha,
             beta=beta,
+            seed=params.seed,
             concepts=concepts,
             public=public,
         )
@@ -266,6 +295,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         self.classes_ = plan.public.classes
         self.domain_ = plan.concepts.domain
         self.guarantee_ = plan.guarantee
+        self.seed_ = plan.seed
         self.concept_ = ChosenConcept(outcome, tuple(self.domain_.names), tuple(self.classes_.tolist()))
 
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
@@ -325,7 +355,7 @@ def _concepts(params: Params, public: Public) -> ConceptClass:
                 f"concept_class must have as many labels as there are classes, {n_labels},"
                 f" got {concept_class.n_labels}"
             )
-        return concept_class
+        return concept_class if params.drawn is None else params.drawn
     kind = CONCEPT_CLASSES[check_choice("concept_class", concept_class, tuple(CONCEPT_CLASSES))]
     if kind.binary_only and n_labels != 2:
         raise ValueError(
@@ -335,6 +365,24 @@ def _concepts(params: Params, public: Public) -> ConceptClass:
         )
     domain = kind.default_domain if domain is None else domain
     return kind.over(as_product(domain, public.n_features, public.names), n_labels)
+
+
+def _is_drawn(params: Params) -> bool:
+    return isinstance(params.concept_class, ConceptClass) and params.concept_class.is_drawn
+
+
+def _records_needed(target: ConceptClass, epsilon: Fraction, alpha: Any, beta: Any) -> int | None:
+    """Return the number of records for a true error of alpha above the best concept's, or target's."""
+    if not target.is_drawn:
+        return generic_sample_size(target.size, epsilon=epsilon, alpha=alpha, beta=beta)
+    share, failure = _positive("alpha", alpha, below=1), _positive("beta", beta, below=1)
+    misses = [(share * part, float(target.miss(share * part))) for part in _PARTS]
+    sizes = [
+        generic_sample_size(target.size, epsilon=epsilon, alpha=share - kappa, beta=failure - miss)
+        for kappa, miss in misses
+        if miss < failure
+    ]
+    return min(sizes, default=None)
 
 
 def _check_labels(concepts: ConceptClass, public: Public, *, declared: bool) -> None:
@@ -352,11 +400,11 @@ def _many_labels(concepts: ConceptClass, public: Public) -> bool:
     return public.n_labels >= _MANY_LABELS and isinstance(concepts, DecisionStumps)
 
 
-def _excess_errors(concepts: ConceptClass, cost: ApproxDP, beta: float) -> float:
+def _excess_errors(class_size: int, cost: ApproxDP, beta: float) -> float:
     """Return a bound on the errors beyond those of the best member, with probability 1 - beta."""
     # -log(ratio) >= 1 - ratio, which is above 0 in floats even where the ratio rounds to 1.
     ratio = selection_ratio(cost.epsilon)
-    return (log(concepts.size) - log(beta)) / max(-log(ratio), float(1 - ratio))
+    return (log(class_size) - log(beta)) / max(-log(ratio), float(1 - ratio))
 
 
 @dataclass(frozen=True)
@@ -376,9 +424,10 @@ class GenericPlan(Plan):
     excess_error : float
         With probability at least 1 - beta, the training error exceeds that of the best concept by at most
         this.
-    n_needed : int
+    n_needed : int or None
         The least number of records from which on, with probability at least 1 - beta, the true error exceeds
-        that of the best concept by at most alpha.
+        that of the best concept by at most alpha. For a drawn class, that of the best target, over the seed
+        too; None if the class misses the target with probability above beta.
     alpha, beta : float
         The arguments of `plan`.
     """
@@ -388,9 +437,10 @@ class GenericPlan(Plan):
     class_size: int
     n_samples: int
     excess_error: float = field(metadata=noted("on these records"))
-    n_needed: int = field(metadata=noted("for a true error of alpha"))
+    n_needed: int | None = field(metadata=noted("for a true error of alpha"))
     alpha: float
     beta: float
+    seed: Any = hidden()
     concepts: Any = hidden()
     public: Any = hidden()
 
@@ -406,7 +456,7 @@ class GenericPlan(Plan):
             )
         return labels + few_records_warnings(
             self.n_samples,
-            _excess_errors(self.concepts, self.guarantee, self.beta),
+            _excess_errors(self.class_size, self.guarantee, self.beta),
             enough=self.n_samples / 2,
             problem=f"with epsilon {float(self.guarantee.epsilon):.3g} and {written(self.class_size)}"
             " concepts, the training error may exceed the best concept's by half of the records",

@@ -100,7 +100,8 @@ def representation_sample_size(
     (rate,) = rates(epsilon, share, np.array([mass]))
     if rate <= 0:
         raise ValueError(f"kappa must be so far below alpha that errors differ, got {kappa} and {alpha}")
-    return max(1, math.ceil((math.log(size) - math.log(failure - missed)) / rate))
+    needed: int = math.ceil((math.log(size) - math.log(failure - missed)) / rate)
+    return max(1, needed)
 
 
 def rates(epsilon: Any, alpha: float, masses: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -18,11 +18,13 @@ from dplearn.learners.parity_sizes import (
 )
 from dplearn.learners.point_sizes import (
     HashedPointSizes,
+    hashed_class_size,
     hashed_point_failure,
     hashed_point_sizes,
     stable_point_failure,
     stable_point_sample_size,
 )
+from dplearn.learners.representation_sizes import representation_failure, representation_sample_size
 from dplearn.learners.stable_parity_sizes import (
     StableSizes,
     full_rank_probability,
@@ -138,6 +140,7 @@ __all__ = [
     "generalisation_sample_size",
     "generic_failure_bound",
     "generic_sample_size",
+    "hashed_class_size",
     "hashed_point_failure",
     "hashed_point_sizes",
     "interior_point_examples",
@@ -168,6 +171,8 @@ __all__ = [
     "query_sample_size",
     "recursive_sizes",
     "release_probabilities",
+    "representation_failure",
+    "representation_sample_size",
     "sampling_bound",
     "score_radius",
     "sgd_stability",
