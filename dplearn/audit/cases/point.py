@@ -106,8 +106,8 @@ CASES = (
         required=Required(84, 0.88),
     ),
     point_case("point_hashing", point_model(n_buckets=4), ApproxDP(1), n=3, required=Required(16, 0.999)),
-    # Rules overlap: a record that adds an error to one rule adds it to others. So epsilon is not attained, but
-    # approached as the errors of the others grow with the number of records.
+    # Rules overlap: a record that adds an error to one rule adds it to others. So epsilon is not attained,
+    # but approached as the errors of the others grow with the number of records.
     point_case(
         "point_prefixes",
         point_model(prefixes=True, n_buckets=2),
