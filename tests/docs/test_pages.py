@@ -23,7 +23,16 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "changelog.d" not in page.parts)
 BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 #: Pages that only these tests run; others have test files of their own.
-RUN_HERE = ("additive", "composition", "contributing", "getting_started", "hierarchies", "index", "large_tables", "rules")
+RUN_HERE = (
+    "additive",
+    "composition",
+    "contributing",
+    "getting_started",
+    "hierarchies",
+    "index",
+    "large_tables",
+    "rules",
+)
 
 
 @cache
