@@ -116,8 +116,8 @@ class PointClassifier(SeveralOutputsClassifier):
         order of the hierarchy; at least two. By "hashing" only.
     n_keys : int, default=1
         The most keys with the second label, from 1 to 100, and below the number of buckets. More than one by
-        "hashing" only. A fit with up to 20 takes a second at most; one with 50 seconds, and minutes for
-        unfavourable data.
+        "hashing" only. A fit with up to 20 takes about a second at most; one with 50 takes up to some 20
+        seconds, and minutes for unfavourable data.
     alpha : float, default=0.1
         Target error, in (0, 1).
     beta : float, default=0.05
