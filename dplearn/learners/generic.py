@@ -47,6 +47,7 @@ from dplearn.domains import Domain, DomainError, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table
+from dplearn.learners.representation_sizes import representation_sample_size
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden, noted
@@ -139,8 +140,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
     **Accuracy.** With probability at least 1 - beta over the selection, the concept makes at most ln(size /
     beta) / ln(1 / ratio) training errors more than the best concept, where size is the number of concepts and
     ratio is just above exp(-epsilon / 2). For a drawn class, `plan(n_samples).n_needed` is the least number
-    over kappa for a true error of alpha - kappa above the best member's, with probability beta - miss(kappa):
-    the best member's error is at most kappa above the best target's.
+    over kappa for which `representation_failure` is at most beta, in the agnostic setting, if the members
+    miss the best target with probability miss(kappa).
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3.
     """
@@ -378,7 +379,9 @@ def _records_needed(target: ConceptClass, epsilon: Fraction, alpha: Any, beta: A
     share, failure = _positive("alpha", alpha, below=1), _positive("beta", beta, below=1)
     misses = [(share * part, float(target.miss(share * part))) for part in _PARTS]
     sizes = [
-        generic_sample_size(target.size, epsilon=epsilon, alpha=share - kappa, beta=failure - miss)
+        representation_sample_size(
+            target.size, epsilon=epsilon, alpha=share, beta=failure, kappa=kappa, miss=miss, agnostic=True
+        )
         for kappa, miss in misses
         if miss < failure
     ]

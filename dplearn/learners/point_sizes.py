@@ -30,10 +30,9 @@ from scipy.stats import binom
 
 from dplearn._validation import check_count, check_number
 from dplearn.core.bucket_sets import n_sets
-from dplearn.core.exact import decay_ratio
+from dplearn.core.exact import decay_ratio, selection_ratio
 from dplearn.core.points import distance_of_lead
 from dplearn.core.search import first
-from dplearn.learners.representation_sizes import rates
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
 from dplearn.privacy import ApproxDP
@@ -190,7 +189,7 @@ def hashed_point_failure(
     others = hashed_class_size(n_buckets, n_keys=n_keys, n_columns=n_columns) - 1
     share = _share("alpha", alpha)
     masses = share * _MASSES
-    exponents = math.log(others) - n * rates(_epsilon(epsilon), share, masses)
+    exponents = math.log(others) - n * _rates(_epsilon(epsilon), share, masses)
     with np.errstate(under="ignore"):
         selected = np.exp(np.minimum(exponents, _LARGEST_EXPONENT))
         return float(np.min(n_keys / (n_buckets * masses) + selected))
@@ -247,7 +246,7 @@ def _hashed_point_sizes(
     epsilon: float, alpha: float, beta: float, n_keys: int, n_columns: int | None
 ) -> HashedPointSizes:
     masses = alpha * _MASSES
-    decay = rates(epsilon, alpha, masses)
+    decay = _rates(epsilon, alpha, masses)
     best: HashedPointSizes | None = None
     for bits in range(LARGEST_BITS + 1):
         m = 1 << bits
@@ -265,6 +264,14 @@ def _hashed_point_sizes(
             f" got alpha={alpha}, beta={beta}"
         )
     return best
+
+
+def _rates(epsilon: float, alpha: float, masses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rate of `representation_failure` for each error kappa of the best rule, below alpha."""
+    least = float(selection_ratio(check_number("epsilon", epsilon)))
+    s = np.maximum(least, np.sqrt(masses / alpha))
+    found: NDArray[np.float64] = -np.log1p(-(1 - s) * (alpha - masses / s))
+    return found
 
 
 @lru_cache(maxsize=16)

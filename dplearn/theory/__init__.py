@@ -24,7 +24,13 @@ from dplearn.learners.point_sizes import (
     stable_point_failure,
     stable_point_sample_size,
 )
-from dplearn.learners.representation_sizes import representation_failure, representation_sample_size
+from dplearn.learners.representation_sizes import (
+    dichotomy_sample_size,
+    public_cut_sample_size,
+    representation_failure,
+    representation_sample_size,
+    sauer_bound,
+)
 from dplearn.learners.stable_parity_sizes import (
     StableSizes,
     full_rank_probability,
@@ -128,6 +134,7 @@ __all__ = [
     "conjunction_error",
     "conjunction_query_sample_size",
     "decaying_steps",
+    "dichotomy_sample_size",
     "dkw_bound",
     "elimination_failure",
     "elimination_sizes",
@@ -158,6 +165,7 @@ __all__ = [
     "nonprivate_parity_sample_size",
     "parity_probabilities",
     "parity_sample_size",
+    "public_cut_sample_size",
     "published_decaying_bound",
     "published_max_abstentions",
     "published_setting",
@@ -174,6 +182,7 @@ __all__ = [
     "representation_failure",
     "representation_sample_size",
     "sampling_bound",
+    "sauer_bound",
     "score_radius",
     "sgd_stability",
     "small_database_sizes",

@@ -13,8 +13,8 @@ from dplearn.audit import enumerate_privacy
 from dplearn.chance import PublicStream
 from dplearn.concepts import Conjunctions, CountedClass, FiniteClass
 from dplearn.domains import Bits, DomainError, IntegerRange, Product
-from dplearn.learners.generic import generic_sample_size
 from dplearn.privacy import ApproxDP
+from dplearn.theory import representation_sample_size
 
 
 class Hashed(CountedClass):
@@ -130,11 +130,11 @@ def test_the_plan_adds_what_the_class_misses():
     fit = learner()._begin(X, Y, learner()._params(False))[1]
     assert (plan.class_size, plan.n_needed, plan.excess_error) == (1024, fit.n_needed, plan.excess_error)
     assert fit.class_size == 1024
-    alone = generic_sample_size(1024, epsilon=1, alpha=0.1, beta=0.05)
-    assert plan.n_needed > alone
+    goal = {"epsilon": 1, "alpha": 0.1, "beta": 0.05, "agnostic": True}
+    assert plan.n_needed > representation_sample_size(1024, **goal)
     kappas = 0.1 * 2.0 ** -(np.arange(1, 96) / 4)
     wanted = min(
-        generic_sample_size(1024, epsilon=1, alpha=0.1 - kappa, beta=0.05 - 1 / (1024 * kappa))
+        representation_sample_size(1024, **goal, kappa=kappa, miss=1 / (1024 * kappa))
         for kappa in kappas
         if 1 / (1024 * kappa) < 0.05
     )

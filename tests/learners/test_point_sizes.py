@@ -17,7 +17,12 @@ from dplearn.learners.point_sizes import (
     stable_point_sample_size,
 )
 from dplearn.privacy import ApproxDP
-from dplearn.theory import choosing_threshold, release_probabilities, stable_histogram_threshold
+from dplearn.theory import (
+    choosing_threshold,
+    release_probabilities,
+    representation_failure,
+    stable_histogram_threshold,
+)
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 60])
@@ -93,6 +98,15 @@ def test_sizes_of_sets_and_prefixes_are_the_least_that_suffice(kind, sizes):
     assert hashed_point_failure(*sizes, **budget, **kind) <= 0.1
     for bits in range(25):
         assert hashed_point_failure(sizes[0] - 1, 1 << bits, **budget, **kind) > 0.1
+
+
+def test_buckets_of_one_key_are_drawn_candidates_of_which_one_is_good():
+    kappas = 0.1 * 2.0 ** -np.arange(1 / 4, 24, 1 / 4)
+    bound = min(
+        representation_failure(4096, 308, epsilon=1, alpha=0.1, kappa=kappa, miss=1 / (4096 * kappa))
+        for kappa in kappas[4096 * kappas > 1]
+    )
+    assert hashed_point_failure(308, 4096, epsilon=1, alpha=0.1) == pytest.approx(bound)
 
 
 def test_the_number_of_rules_is_that_of_those_listed():
