@@ -1,6 +1,6 @@
 """Concept classes: public sets of concepts, with the number of errors of each member."""
 
-from dplearn.concepts.base import Concept, ConceptClass, CountedErrors, ErrorProfile
+from dplearn.concepts.base import Concept, ConceptClass, CountedClass, CountedErrors, ErrorProfile
 from dplearn.concepts.conjunctions import Conjunctions
 from dplearn.concepts.finite import FiniteClass
 from dplearn.concepts.parities import Parities, Parity
@@ -11,6 +11,7 @@ __all__ = [
     "Concept",
     "ConceptClass",
     "Conjunctions",
+    "CountedClass",
     "CountedErrors",
     "DecisionStumps",
     "ErrorProfile",

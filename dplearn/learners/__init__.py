@@ -12,7 +12,8 @@ from dplearn.learners.masked_parity import MaskedParityClassifier, MaskedParityP
 from dplearn.learners.multi_output import MultiOutputPlan, PrivateMultiOutputClassifier
 from dplearn.learners.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
 from dplearn.learners.parity import ParityClassifier, ParityPlan
-from dplearn.learners.point import ChosenPoint, PointClassifier, PointPlan
+from dplearn.learners.point import PointClassifier, PointPlan
+from dplearn.learners.point_rules import ChosenKeys, ChosenPoint, ChosenPrefix
 from dplearn.learners.reductions import SecretSampleClassifier
 from dplearn.learners.soft_label_transfer import SoftLabelTransferClassifier
 from dplearn.learners.soft_labels import SoftLabelAggregateClassifier, SoftLabelPlan
@@ -28,7 +29,9 @@ __all__ = [
     "AdditiveClassifier",
     "AdditivePlan",
     "AdditiveRegressor",
+    "ChosenKeys",
     "ChosenPoint",
+    "ChosenPrefix",
     "ColumnShape",
     "ConjunctionClassifier",
     "ConjunctionPlan",

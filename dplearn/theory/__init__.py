@@ -18,6 +18,7 @@ from dplearn.learners.parity_sizes import (
 )
 from dplearn.learners.point_sizes import (
     HashedPointSizes,
+    hashed_class_size,
     hashed_point_failure,
     hashed_point_sizes,
     stable_point_failure,
@@ -172,6 +173,7 @@ __all__ = [
     "generic_failure_bound",
     "generic_sample_size",
     "halfspace_mistake_tree",
+    "hashed_class_size",
     "hashed_point_failure",
     "hashed_point_sizes",
     "interior_point_examples",

@@ -138,6 +138,8 @@ CLASSIFIERS = (
     ThresholdClassifier(),
     PointClassifier(epsilon=1e5),
     STABLE_POINT,
+    PointClassifier(epsilon=1e5, prefixes=True),
+    PointClassifier(epsilon=1e5, n_keys=3),
     ThresholdClassifier(method="interior_point", epsilon=50.0),
     StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=2, domain=Grid(-1000, 1000, outside="clip")),
     StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=4, trust_model="local"),
