@@ -6,6 +6,14 @@ defined in its module, and exported here too.
 
 from dplearn.learners.conjunction import conjunction_error, conjunction_query_sample_size
 from dplearn.learners.generic import generic_failure_bound, generic_sample_size
+from dplearn.learners.line_sizes import (
+    line_failure,
+    line_sample_size,
+    published_line_sample_size,
+    pure_line_failure,
+    pure_line_lower_bound,
+    pure_line_sample_size,
+)
 from dplearn.learners.masked_parity_sizes import masked_parity_sample_size
 from dplearn.learners.parity_sizes import (
     EliminationSizes,
@@ -146,6 +154,8 @@ __all__ = [
     "interior_point_sample_size",
     "knowledge_transfer_sample_size",
     "largest_step",
+    "line_failure",
+    "line_sample_size",
     "logistic_constants",
     "logistic_score_stability",
     "logistic_sgd",
@@ -156,12 +166,16 @@ __all__ = [
     "parity_probabilities",
     "parity_sample_size",
     "published_decaying_bound",
+    "published_line_sample_size",
     "published_max_abstentions",
     "published_setting",
     "published_soft_label_precision",
     "published_soft_label_setting",
     "published_strong_quality_teachers",
     "published_weight_bound",
+    "pure_line_failure",
+    "pure_line_lower_bound",
+    "pure_line_sample_size",
     "quantile_errors",
     "quantile_range_sample_size",
     "quantile_sample_size",
