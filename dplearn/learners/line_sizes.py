@@ -76,7 +76,8 @@ def line_failure(n_samples: int, *, epsilon: Any, delta: Any, alpha: Any) -> flo
     Returns
     -------
     float
-        At most 1. If epsilon is at least about 0.1, some distribution attains nearly this probability.
+        At most 1. If epsilon is from about 1 to 5 and beta is small, some distribution attains nearly this
+        probability.
 
     Notes
     -----
