@@ -31,6 +31,7 @@ __all__ = ["LARGEST_BITS", "Line", "LinePoint", "Lines", "check_prime", "plane",
 
 LARGEST_BITS = 8192  #: The most bits of the prime.
 _SHORT = 1 << 64
+_EXACT = 1 << 53  # floats represent all integers up to here
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,10 @@ class _LineErrors:
         return p * p - len(self._slopes) - (k * p - int(self._n_slopes.sum()))
 
     def member(self, errors: int, index: int) -> Line:
-        """Return the `index`-th line with `errors` errors: through several records, through one, through none."""
+        """Return the `index`-th line with `errors` errors.
+
+        The lines through several records come first, then those through one, then those through none.
+        """
         net = self._n_ones - errors
         several = np.flatnonzero(self._line_nets == net)
         if index < len(several):
@@ -255,7 +259,7 @@ def nth_missing(taken: Iterable[int], index: int) -> int:
 
 def plane(p: int, names: Sequence[str] | None = None) -> Product:
     """Return the domain of two columns of integers from 0 to p - 1."""
-    kind = IntegerRange if p < 1 << 63 else LargeIntegerRange
+    kind = IntegerRange if p <= _EXACT else LargeIntegerRange  # which refuses floats
     return Product([kind(0, p - 1)] * 2, names)
 
 

@@ -54,6 +54,8 @@ __all__ = ["LineClassifier", "LinePlan"]
 
 _METHODS = ("stability", "pure")
 
+_Leader = tuple[tuple[int, int] | None, int]  # a line or a point, and its distance to instability
+
 
 class LineClassifier(RuleClassifier):
     """Learn a line modulo a prime p: the points (x, y) with y = a x + b modulo p have the second label.
@@ -274,18 +276,19 @@ class _Leaders:
         self.records, self.p = records, p
 
     @cached_property
-    def _found(self) -> tuple[Any, Any]:
+    def _found(self) -> tuple[_Leader, _Leader]:
         ones = np.flatnonzero(self.records.y)
         points = counted(*(column[ones].tolist() for column in self.records.X.columns))
         return leading_line(points, self.p), leading_point(points)
 
     def release(self, plan: "LinePlan", dice: Dice) -> _Outcome:
-        (line, line_distance), (point, point_distance) = self._found
         for_line, for_point = line_budgets(plan.guarantee.epsilon, plan.guarantee.delta)
-        line = release_if_stable(line, line_distance, privacy=for_line, dice=dice)
+        (leader, distance), (leading, its_distance) = self._found
+        line = release_if_stable(leader, distance, privacy=for_line, dice=dice)
         if line is not None:
-            return _Outcome(Line(*line, self.p), abstained=False)
-        point = release_if_stable(point, point_distance, privacy=for_point, dice=dice)
+            slope, intercept = line
+            return _Outcome(Line(slope, intercept, self.p), abstained=False)
+        point = release_if_stable(leading, its_distance, privacy=for_point, dice=dice)
         if plan.proper:
             return _Outcome(_uniform_line(point, self.p, dice), abstained=point is None)
         return _Outcome(LinePoint(*(point or ())), abstained=point is None)
@@ -359,18 +362,14 @@ class LinePlan(Plan):
         """
         if self.method == "stability":
             return line_failure(self.n_samples, **self._budget, alpha=self.alpha)
-        return pure_line_failure(
-            self.n_samples, self.p, epsilon=self.guarantee.epsilon, alpha=self.alpha
-        )
+        return pure_line_failure(self.n_samples, self.p, epsilon=self.guarantee.epsilon, alpha=self.alpha)
 
     @property
     def n_needed(self) -> int:
         """The number of records from `line_sample_size` or `pure_line_sample_size`."""
         if self.method == "stability":
             return line_sample_size(**self._budget, alpha=self.alpha, beta=self.beta)
-        return pure_line_sample_size(
-            self.p, epsilon=self.guarantee.epsilon, alpha=self.alpha, beta=self.beta
-        )
+        return pure_line_sample_size(self.p, epsilon=self.guarantee.epsilon, alpha=self.alpha, beta=self.beta)
 
     @property
     def n_least(self) -> int | None:
@@ -380,9 +379,7 @@ class LinePlan(Plan):
         """
         if self.alpha >= 1 / 2:
             return None
-        return pure_line_lower_bound(
-            self.p, epsilon=self.guarantee.epsilon, alpha=self.alpha, beta=self.beta
-        )
+        return pure_line_lower_bound(self.p, epsilon=self.guarantee.epsilon, alpha=self.alpha, beta=self.beta)
 
     @property
     def _budget(self) -> dict[str, Any]:

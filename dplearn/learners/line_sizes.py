@@ -16,6 +16,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -174,7 +175,7 @@ def _worst(n: int, alpha: float, line: Silences, point: Silences, allowed: float
     shares = _Shares(n, alpha, line, point)
     edges = np.linspace(0, 0.5, _INTERVALS + 1).tolist()
     found = max(shares.bound(t, t) for t in edges)
-    bounds = [(-shares.bound(low, high), low, high) for low, high in zip(edges, edges[1:], strict=False)]
+    bounds = [(-shares.bound(low, high), low, high) for low, high in pairwise(edges)]
     heapify(bounds)
     while True:
         bound = -bounds[0][0]
@@ -212,7 +213,7 @@ class _Shares:
 
     def __init__(self, n: int, alpha: float, line: Silences, point: Silences):
         self._line, self._point = line, point
-        low, high = binom.ppf([_LEFT_OUT, 1 - _LEFT_OUT], n, alpha).astype(int).tolist()
+        low, high = (int(binom.ppf(share, n, alpha)) for share in (_LEFT_OUT, 1 - _LEFT_OUT))
         high = min(high, 2 * len(line) + len(point))  # with more, one of the two is released
         self._totals = np.arange(low, high + 1)
         self._weights = binom.pmf(self._totals, n, alpha)
@@ -356,7 +357,7 @@ class _PureBound:
         log_variance = np.log(u * (1 - u)) - math.log(p)
         self._log_good = 2 * math.log(p) + log_variance - np.logaddexp(log_variance, 2 * np.log(above))
         self._log_others = math.log(p * (p - 1) - 1)
-        # The bound exceeds exp(-40) only from the first count of differing records on, and is 1 from the last.
+        # The bound exceeds exp(-40) from the first count of differing records on, and is 1 from the last.
         counts = (self._log_others - self._log_good[[0, -1]] + [-_NEGLIGIBLE, 1]) / epsilon
         low, high = max(0, math.floor(counts[0])), max(1, math.ceil(counts[1]))
         self._counts = np.unique(np.linspace(low, high, _BLOCKS + 1).astype(np.int64))
@@ -397,7 +398,10 @@ def published_line_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: An
     72 ln(4 / beta).
     """
     e, d = map(float, _budget(epsilon, delta))
-    error, confidence = _share("alpha", alpha), float(check_number("beta", beta, low=_LEAST_CONFIDENCE, below=1))
+    error, confidence = (
+        _share("alpha", alpha),
+        float(check_number("beta", beta, low=_LEAST_CONFIDENCE, below=1)),
+    )
     shards = max(12 / e * -math.log(confidence * d) + 13, 72 * math.log(4 / confidence))
     power = math.floor(math.log2(math.log(1.5) / error) + 6 / confidence)
     return math.ceil(shards) << max(0, power)
