@@ -66,7 +66,8 @@ class LineClassifier(RuleClassifier):
     Parameters
     ----------
     p : int
-        A prime of at most 8192 bits. A record has two columns of integers from 0 to p - 1.
+        A prime of at most 8192 bits. A record has two columns of integers from 0 to p - 1; in lists, object
+        arrays and data frames they may have any size. Text is refused, and so are floats if p > 2**53.
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal.
     delta : float, default=0.0
