@@ -12,6 +12,7 @@ from sklearn.base import clone
 from dplearn import LineClassifier, PrivacyLedger
 from dplearn.chance import SystemDice
 from dplearn.concepts import Line, LinePoint
+from dplearn.concepts.lines import written
 from dplearn.domains import DomainError
 from dplearn.learners.line_sizes import line_failure, line_sample_size, pure_line_sample_size
 from dplearn.privacy import BudgetExceededError
@@ -33,7 +34,7 @@ def on_and_off(p, n=1000, n_points=90):
     return rows, [1 - i % 2 for i in range(n)]
 
 
-@pytest.mark.parametrize("p", PRIMES)
+@pytest.mark.parametrize("p", PRIMES, ids=written)
 def test_it_finds_the_line(p):
     rows, y = on_and_off(p)
     fitted = learner(p).fit(rows, y)

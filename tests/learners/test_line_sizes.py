@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, xlogy
 
+from dplearn.concepts.lines import written
 from dplearn.learners import line_sizes
 from dplearn.learners.line_sizes import (
     line_budgets,
@@ -148,7 +149,7 @@ def test_lower_bounds():
     assert pure_line_lower_bound(2**61 - 1, epsilon=0.01, alpha=0.1, beta=0.1) == 17_970
 
 
-@pytest.mark.parametrize("p", [2, 3, 5, 101, 2**13 - 1, 2**521 - 1])
+@pytest.mark.parametrize("p", [2, 3, 5, 101, 2**13 - 1, 2**521 - 1], ids=written)
 @pytest.mark.parametrize("epsilon", [0.1, 1, 30])
 @pytest.mark.parametrize(("alpha", "beta"), [(0.1, 0.1), (0.01, 0.3), (0.45, 0.5)])
 def test_no_lower_bound_exceeds_what_a_pure_learner_needs(p, epsilon, alpha, beta):
