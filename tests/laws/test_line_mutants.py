@@ -1,11 +1,15 @@
 """Deliberate mistakes around lines: each breaks the claim, where the original keeps it."""
 
+from fractions import Fraction
+
 import pytest
 
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.line import line_case
+from dplearn.audit.enumeration import distribution_on
 from dplearn.concepts import lines as concepts
 from dplearn.core import lines as core
+from dplearn.core.exact import exp_bounds
 from dplearn.learners import line
 from dplearn.learners.line import LineClassifier
 from dplearn.privacy import ApproxDP
@@ -138,3 +142,14 @@ def test_a_composite_number_taken_for_a_prime_breaks_the_claim(method, monkeypat
     claim = ApproxDP(1, "0.1" if method == "stability" else 0)
     case = line_case("lines_modulo_four", 4, claim, n=2, labels=[0, 1], ordered=False, rules=None)
     assert not exact(case, (((0, 0, 1), (1, 1, 1)), ((0, 0, 1), (2, 1, 1)))).keeps(claim)
+
+
+def test_both_halves_of_delta_are_spent_on_one_pair_of_neighbours():
+    case = CASES["line_stability"]
+    one, other = (distribution_on(case.fit, rows) for rows in ((A, A, A, B, B, C, D), (A, A, C, B, B, C, D)))
+    growth = exp_bounds(case.claim.epsilon)[1]
+    excess = sum(
+        max(Fraction(mass, one.total) - growth * Fraction(other.masses.get(seen, 0), other.total), 0)
+        for seen, mass in one.masses.items()
+    )
+    assert excess == 1 - (1 - case.claim.delta / 2) ** 2
