@@ -3,6 +3,7 @@
 from dplearn.concepts.base import Concept, ConceptClass, CountedClass, CountedErrors, ErrorProfile
 from dplearn.concepts.conjunctions import Conjunctions
 from dplearn.concepts.finite import FiniteClass
+from dplearn.concepts.lines import Line, LinePoint, Lines
 from dplearn.concepts.parities import Parities, Parity
 from dplearn.concepts.stumps import DecisionStumps, Thresholds
 
@@ -16,6 +17,9 @@ __all__ = [
     "DecisionStumps",
     "ErrorProfile",
     "FiniteClass",
+    "Line",
+    "LinePoint",
+    "Lines",
     "Parities",
     "Parity",
     "Thresholds",

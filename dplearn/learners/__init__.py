@@ -4,6 +4,7 @@ from dplearn.learners.additive import AdditiveClassifier, AdditivePlan, Additive
 from dplearn.learners.conjunction import ConjunctionClassifier, ConjunctionPlan
 from dplearn.learners.generic import ExponentialMechanismClassifier, GenericPlan
 from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
+from dplearn.learners.line import LineClassifier, LinePlan
 from dplearn.learners.linear_plan import LinearPlan
 from dplearn.learners.linear_regression import LinearRegressor
 from dplearn.learners.logistic_plan import LogisticPlan
@@ -38,6 +39,8 @@ __all__ = [
     "ExponentialMechanismClassifier",
     "GenericPlan",
     "KnowledgeTransferClassifier",
+    "LineClassifier",
+    "LinePlan",
     "LinearPlan",
     "LinearRegressor",
     "LogisticPlan",
