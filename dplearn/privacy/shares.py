@@ -1,7 +1,9 @@
-"""Division of an (epsilon, delta) budget among equal releases, and its conversion into rho.
+"""Division of an (epsilon, delta) budget among equal releases, and its conversion into rho or mu^2 / 2.
 
 >>> float(equal_epsilon(ApproxDP(1, 1e-6), 1000)), round(float(concentrated_budget(ApproxDP(1, 1e-6))), 9)
 (0.0074951001331210135, 0.02435597)
+>>> round(float(gaussian_budget(ApproxDP(1, 1e-6))), 9)
+0.028014482
 >>> equal_epsilon(ApproxDP(1), 1000)
 Fraction(1, 1000)
 """
@@ -17,11 +19,18 @@ from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.conversion import concentrated_epsilon
 from dplearn.privacy.events import Approximate, BoundedRange, Event, PureDP, ZeroConcentrated
+from dplearn.privacy.gaussian_dp import (
+    LARGEST_EPSILON,
+    greatest_mu,
+    least_epsilon_of_mu2,
+    without_failure,
+)
 from dplearn.privacy.guarantees import ApproxDP, delta_of, epsilon_of
 
-__all__ = ["concentrated_budget", "divided", "equal_epsilon", "equal_shares"]
+__all__ = ["concentrated_budget", "divided", "equal_epsilon", "equal_shares", "gaussian_budget"]
 
 _BELOW = 1 - Fraction(1, 1 << 28)  # concentrated_budget is correct to one part in 2**30
+_LEAST_DELTA = Fraction(1, 1 << 70)  # below it, the failure of Gaussian sums is no small part of delta
 _WORTH_DELTA = 1 + Fraction(1, 10**4)  # for a smaller gain in epsilon, no delta is spent on composition
 
 
@@ -68,15 +77,15 @@ def equal_shares(privacy: ApproxDP, count: int) -> tuple[ApproxDP, ...]:
     -------
     tuple of ApproxDP
         Shares in decreasing order of epsilon. `count` releases whose guarantees are the last share compose to
-        `privacy`. A greater share suffices only for releases of lower cost: zero-concentrated ones, ones of
-        bounded range, or pure ones. The caller composes the events of the releases, and takes the first share
-        for which their cost is at most `privacy`.
+        `privacy`. A greater share suffices only for releases of lower cost: zero-concentrated ones, Gaussian
+        sums, ones of bounded range, or pure ones. The caller composes the events of the releases, and takes
+        the first share for which their cost is at most `privacy`.
 
     Examples
     --------
     >>> shares = equal_shares(ApproxDP(1, 1e-6), 20)
     >>> [(round(float(share.epsilon), 4), float(share.delta)) for share in shares]
-    [(0.2031, 1e-06), (0.0987, 2.5e-08), (0.057, 2.5e-08), (0.0561, 2.5e-08)]
+    [(0.2031, 1e-06), (0.2011, 1e-06), (0.0987, 2.5e-08), (0.057, 2.5e-08), (0.0561, 2.5e-08)]
     >>> equal_shares(ApproxDP(1), 10) == (ApproxDP("0.1"),)
     True
     """
@@ -93,21 +102,22 @@ def _equal_shares(target: ApproxDP, count: int) -> tuple[tuple[Fraction, Fractio
     half = target.delta / (2 * count)  # the failures add up to half of delta, and composition uses the rest
     kinds = (partial(Approximate, delta=half), PureDP, BoundedRange)
     shares = [(_equal_epsilon(target, count, kind), half) for kind in kinds]
-    shares.append((_concentrated_epsilon(target, count), target.delta))
+    for kind_of_budget in (_concentrated_budget, _gaussian_budget):
+        shares.append(
+            (_epsilon_within(kind_of_budget(target) / count, target.delta, kind_of_budget), target.delta)
+        )
     least = shares[0] if shares[0][0] > basic[0] * _WORTH_DELTA else basic
     greater = {share for share in shares if share[0] > least[0] * _WORTH_DELTA}
     return (*sorted(greater, reverse=True), least)
 
 
-def _concentrated_epsilon(target: ApproxDP, count: int) -> Fraction:
-    """Return an epsilon whose rho, at the delta of `target`, is at most an equal share of its rho."""
-    return _epsilon_within(_concentrated_budget(target) / count, target.delta)
-
-
-def _epsilon_within(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return an epsilon whose rho at a delta is at most a given one, and nearly as great."""
-    epsilon = concentrated_epsilon(rho, delta) * _BELOW
-    while epsilon and _concentrated_budget(ApproxDP(epsilon, delta)) > rho:
+def _epsilon_within(budget: Fraction, delta: Fraction, budget_of: Callable[[ApproxDP], Fraction]) -> Fraction:
+    """Return an epsilon whose budget at a delta is at most a given one, and nearly as great."""
+    epsilon = concentrated_epsilon(budget, delta)
+    if budget_of is _gaussian_budget and delta >= _LEAST_DELTA:
+        epsilon = Fraction(min(epsilon, least_epsilon_of_mu2(2 * budget, without_failure(delta))))
+    epsilon *= _BELOW
+    while epsilon and budget_of(ApproxDP(epsilon, delta)) > budget:
         epsilon *= _BELOW
     return epsilon
 
@@ -142,8 +152,10 @@ def divided(privacy: ApproxDP, share: Fraction, *, concentrated: bool) -> tuple[
             for each in (share, 1 - share)
         )
     whole, delta = concentrated_budget(privacy), privacy.delta
-    first = _epsilon_within(share * whole, delta)
-    rest = _epsilon_within(whole - _concentrated_budget(ApproxDP(first, delta)), delta) if first else first
+    first = rest = _epsilon_within(share * whole, delta, _concentrated_budget)
+    if first:
+        left = whole - _concentrated_budget(ApproxDP(first, delta))
+        rest = _epsilon_within(left, delta, _concentrated_budget)
     if not rest:
         raise ValueError(
             f"delta must be smaller, for a positive epsilon of both releases, got epsilon"
@@ -173,3 +185,29 @@ def _concentrated_budget(target: ApproxDP) -> Fraction:
         low=high / (1 << 400),
         high=high,
     )
+
+
+def gaussian_budget(privacy: ApproxDP) -> Fraction:
+    """Return the greatest mu^2 / 2 found for which sums with Gaussian noise have the guarantee `privacy`.
+
+    Parameters
+    ----------
+    privacy : ApproxDP
+        Epsilon and delta positive.
+
+    Returns
+    -------
+    Fraction
+        Releases of at most 2**32 integers together, with noise as `dplearn.privacy.gaussian_dp.sums_sigma2`
+        describes and budgets that add up to this one, imply `privacy`; also if they are chosen adaptively. It
+        exceeds `concentrated_budget` by 13 to 18 % at delta 1e-6, and equals it where epsilon is above 64 or
+        delta below 2**-70.
+    """
+    return _gaussian_budget(ApproxDP(epsilon_of(privacy), delta_of(privacy)))
+
+
+@lru_cache(maxsize=64)
+def _gaussian_budget(target: ApproxDP) -> Fraction:
+    if target.epsilon > LARGEST_EPSILON or target.delta < _LEAST_DELTA:
+        return _concentrated_budget(target)
+    return greatest_mu(target.epsilon, without_failure(target.delta)) ** 2 / 2
