@@ -9,7 +9,7 @@ Fraction(1, 1000)
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
@@ -17,17 +17,28 @@ from typing import Any
 from dplearn._validation import check_count
 from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition
-from dplearn.privacy.conversion import concentrated_epsilon
-from dplearn.privacy.events import Approximate, BoundedRange, Event, PureDP, ZeroConcentrated
-from dplearn.privacy.gaussian_dp import (
-    LARGEST_EPSILON,
-    greatest_mu,
-    least_epsilon_of_mu2,
-    without_failure,
+from dplearn.privacy.events import (
+    Approximate,
+    BoundedRange,
+    Event,
+    GaussianSums,
+    PureDP,
+    ZeroConcentrated,
 )
+from dplearn.privacy.gaussian_dp import LARGEST_EPSILON, greatest_mu, without_failure
 from dplearn.privacy.guarantees import ApproxDP, delta_of, epsilon_of
+from dplearn.privacy.theorems import least_epsilon
 
-__all__ = ["concentrated_budget", "divided", "equal_epsilon", "equal_shares", "gaussian_budget"]
+__all__ = [
+    "CONCENTRATED",
+    "GAUSSIAN",
+    "Accounting",
+    "concentrated_budget",
+    "divided",
+    "equal_epsilon",
+    "equal_shares",
+    "gaussian_budget",
+]
 
 _BELOW = 1 - Fraction(1, 1 << 28)  # concentrated_budget is correct to one part in 2**30
 _LEAST_DELTA = Fraction(1, 1 << 70)  # below it, the failure of Gaussian sums is no small part of delta
@@ -102,24 +113,12 @@ def _equal_shares(target: ApproxDP, count: int) -> tuple[tuple[Fraction, Fractio
     half = target.delta / (2 * count)  # the failures add up to half of delta, and composition uses the rest
     kinds = (partial(Approximate, delta=half), PureDP, BoundedRange)
     shares = [(_equal_epsilon(target, count, kind), half) for kind in kinds]
-    for kind_of_budget in (_concentrated_budget, _gaussian_budget):
-        shares.append(
-            (_epsilon_within(kind_of_budget(target) / count, target.delta, kind_of_budget), target.delta)
-        )
+    for accounting in (CONCENTRATED, GAUSSIAN):
+        share = accounting.epsilon_within(accounting.budget(target) / count, target.delta)
+        shares.append((share, target.delta))
     least = shares[0] if shares[0][0] > basic[0] * _WORTH_DELTA else basic
     greater = {share for share in shares if share[0] > least[0] * _WORTH_DELTA}
     return (*sorted(greater, reverse=True), least)
-
-
-def _epsilon_within(budget: Fraction, delta: Fraction, budget_of: Callable[[ApproxDP], Fraction]) -> Fraction:
-    """Return an epsilon whose budget at a delta is at most a given one, and nearly as great."""
-    epsilon = concentrated_epsilon(budget, delta)
-    if budget_of is _gaussian_budget and delta >= _LEAST_DELTA:
-        epsilon = Fraction(min(epsilon, least_epsilon_of_mu2(2 * budget, without_failure(delta))))
-    epsilon *= _BELOW
-    while epsilon and budget_of(ApproxDP(epsilon, delta)) > budget:
-        epsilon *= _BELOW
-    return epsilon
 
 
 def divided(privacy: ApproxDP, share: Fraction, *, concentrated: bool) -> tuple[ApproxDP, ApproxDP]:
@@ -152,10 +151,10 @@ def divided(privacy: ApproxDP, share: Fraction, *, concentrated: bool) -> tuple[
             for each in (share, 1 - share)
         )
     whole, delta = concentrated_budget(privacy), privacy.delta
-    first = rest = _epsilon_within(share * whole, delta, _concentrated_budget)
+    first = rest = CONCENTRATED.epsilon_within(share * whole, delta)
     if first:
         left = whole - _concentrated_budget(ApproxDP(first, delta))
-        rest = _epsilon_within(left, delta, _concentrated_budget)
+        rest = CONCENTRATED.epsilon_within(left, delta)
     if not rest:
         raise ValueError(
             f"delta must be smaller, for a positive epsilon of both releases, got epsilon"
@@ -211,3 +210,40 @@ def _gaussian_budget(target: ApproxDP) -> Fraction:
     if target.epsilon > LARGEST_EPSILON or target.delta < _LEAST_DELTA:
         return _concentrated_budget(target)
     return greatest_mu(target.epsilon, without_failure(target.delta)) ** 2 / 2
+
+
+@dataclass(frozen=True)
+class Accounting:
+    """A kind of budget that adds up over releases, and in which a release states its cost.
+
+    Attributes
+    ----------
+    budget : callable
+        From an ApproxDP with positive epsilon and delta to the greatest budget that implies it.
+    event : callable
+        From a budget to the event of a release with it. Its rho is at most the budget.
+    """
+
+    budget: Callable[[ApproxDP], Fraction]
+    event: Callable[[Fraction], Event]
+
+    def epsilon_within(self, budget: Fraction, delta: Fraction) -> Fraction:
+        """Return an epsilon whose budget at a delta is at most a given one, and nearly as great.
+
+        Parameters
+        ----------
+        budget : Fraction
+            Nonnegative.
+        delta : Fraction
+            Above 0 and below 1.
+        """
+        epsilon = Fraction(least_epsilon(self.event(budget), delta)) * _BELOW
+        while epsilon and self.budget(ApproxDP(epsilon, delta)) > budget:
+            epsilon *= _BELOW
+        return epsilon
+
+
+#: Releases with a rho, such as exponential mechanisms and discrete Gaussian noise together.
+CONCENTRATED = Accounting(concentrated_budget, ZeroConcentrated)
+#: Releases of sums with discrete Gaussian noise alone.
+GAUSSIAN = Accounting(gaussian_budget, GaussianSums)
