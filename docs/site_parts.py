@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import computed_tables
 import reference
 
 ROOT = Path(__file__).parents[1]
@@ -23,7 +24,7 @@ def fill_in(_app: Any, name: str, source: list[str]) -> None:
     """Replace the comments of a page, and point its links at the built gallery."""
     if name.startswith("_gallery"):
         return
-    text = source[0]
+    text = computed_tables.written(source[0])
     text = re.sub(r"\]\(((?:\.\./)*)gallery/((?:measured/)?plot_\w+)\.py\)", r"](\1_gallery/\2.rst)", text)
     text = re.sub(r"\]\(((?:\.\./)*)gallery/README\.rst\)", r"](\1_gallery/index.rst)", text)
     text = NAME.sub(_linked, text)

@@ -25,6 +25,7 @@ __all__ = [
     "CountedErrors",
     "ErrorProfile",
     "Labels",
+    "ListedMembers",
 ]
 
 Labels = NDArray[np.intp]  # label codes 0..n_labels-1
@@ -118,6 +119,46 @@ class ConceptClass(ABC):
         ErrorProfile
         """
 
+    def dichotomies(self, columns: Any) -> "ConceptClass":  # noqa: ARG002 - of use to subclasses
+        """Return a class with one member for each behaviour of the members on public records.
+
+        Parameters
+        ----------
+        columns : list of ndarray of shape (n,)
+            Public. The records, as returned by `domain.encode`.
+
+        Returns
+        -------
+        ConceptClass
+            Over the same domain. On the records, each of its members differs from all others, and each member
+            of this class is equal to one of them.
+        """
+        raise TypeError(
+            "concept_class must be a class whose members are compared on public records if protects='labels':"
+            f" stumps, thresholds, conjunctions, parities, a FiniteClass, or one with a method dichotomies;"
+            f" got {type(self).__name__}"
+        )
+
+    def most_dichotomies(self, n: int) -> int:  # noqa: ARG002 - of use to subclasses
+        """Return an upper bound of the number of behaviours on any n records."""
+        return self.size
+
+    def value_sums(self, columns: Any) -> list[NDArray[np.int64]]:  # noqa: ARG002 - of use to subclasses
+        """Return arrays that add up over parts of public records, and determine the class's dichotomies."""
+        raise TypeError(
+            "X must be a table in memory if protects='labels', except with stumps and thresholds; got one in"
+            f" parts with {type(self).__name__}"
+        )
+
+    def dichotomies_of_sums(self, sums: Sequence[NDArray[np.int64]]) -> "ConceptClass":
+        """Return the class of `dichotomies` from the sums of `value_sums` over the parts of the records."""
+        raise NotImplementedError
+
+    @property
+    def littlestone_lower_bound(self) -> int:
+        """A lower bound on the Littlestone dimension; see `dplearn.theory.pure_private_lower_bound`."""
+        return 0
+
     def check_sums(self) -> None:
         """Raise an error unless the errors of all members follow from sums over the records."""
         raise TypeError(
@@ -189,3 +230,41 @@ class CountedClass(ConceptClass):
     def profile_of_sums(self, sums: Sequence[NDArray[np.int64]], n: int) -> ErrorProfile:  # noqa: ARG002
         """Return the error profile of all records from the sums over their parts."""
         return CountedErrors(sums[0], self.member_at)
+
+
+class ListedMembers(CountedClass):
+    """Some members of a class that counts the errors of each.
+
+    Parameters
+    ----------
+    concepts : CountedClass
+        The class.
+    positions : ndarray of int of shape (size,)
+        The positions of the members in the order of the class, increasing.
+    """
+
+    def __init__(self, concepts: CountedClass, positions: NDArray[np.intp]):
+        self.domain, self.n_labels = concepts.domain, concepts.n_labels
+        self._concepts, self._positions = concepts, positions
+
+    def __repr__(self) -> str:
+        return f"ListedMembers({self.size} of {self._concepts!r})"
+
+    @property
+    def size(self) -> int:
+        """The number of listed members."""
+        return len(self._positions)
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """The assumptions of the class."""
+        return self._concepts.assumes
+
+    def error_counts(self, columns: Any, y: Labels) -> NDArray[Any]:
+        """Return the number of errors of each listed member."""
+        counts: NDArray[Any] = self._concepts.error_counts(columns, y)[self._positions]
+        return counts
+
+    def member_at(self, position: int) -> Concept:
+        """Return the listed member at a position, from 0."""
+        return self._concepts.member_at(int(self._positions[position]))

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
-from dplearn.concepts.base import Labels
+from dplearn.concepts.base import Labels, ListedMembers
 from dplearn.concepts.bits import BitConcepts, literal
 from dplearn.core.conjunctions import conjunction_at, conjunction_errors
 from dplearn.domains import Bits, Product
@@ -149,6 +149,22 @@ class Conjunctions(BitConcepts):
         d = self.n_features
         return sum(comb(d, j) << j for j in range(min(self.max_literals, d) + 1))
 
+    @property
+    def littlestone_lower_bound(self) -> int:
+        """A lower bound on the Littlestone dimension, from k blocks of equally many columns.
+
+        A conjunction has at most one literal of each block of b columns, which must be 1. A point with 0 in
+        some columns of one block, and 1 elsewhere, has label 0 if the literal is among them; so a search has
+        floor(log2(b + 1)) levels a block. Or first the point of ones tells whether all literals must be 1, or
+        all must be 0, and a search of the b literals of each block follows.
+        """
+        d, levels = self.n_features, 0
+        for blocks in range(1, min(self.max_literals, d) + 1):
+            width = d // blocks
+            one = width.bit_length() - 1
+            levels = max(levels, blocks * ((width + 1).bit_length() - 1), 1 + blocks * one)
+        return levels
+
     def error_counts(self, columns: Sequence[NDArray[np.uint8]], y: Labels) -> NDArray[Any]:
         """Return the number of errors of each conjunction.
 
@@ -165,6 +181,27 @@ class Conjunctions(BitConcepts):
             Private. In the order of the class.
         """
         return conjunction_errors(columns, y, self.max_literals)
+
+    def dichotomies(self, columns: Sequence[NDArray[np.uint8]]) -> ListedMembers:
+        """Return one conjunction for each behaviour on public records; parameters as in `ConceptClass`.
+
+        Behaviours are compared by sums of 64-bit keys of the distinct records that satisfy a conjunction. If
+        the keys were random, two different behaviours would have equal sums with probability at most 2**-63;
+        then the class would lack one of them.
+        """
+        packed = np.packbits(np.array(columns), axis=0)
+        _, first = np.unique(packed, axis=1, return_index=True)
+        distinct = [column[first] for column in columns]
+        keys = _mixed(np.arange(len(first), dtype=np.uint64))
+        sums = np.zeros(self.size, dtype=np.uint64)
+        for bit in range(64):  # the errors if the labels are bits of the keys add up to the sum of keys
+            labels = (keys >> np.uint64(bit) & np.uint64(1)).astype(np.intp)
+            sums += self.error_counts(distinct, labels).astype(np.uint64) << np.uint64(bit)
+        # The cube begins with the conjunctions of most literals, the other order with those of fewest.
+        if self.max_literals < self.n_features:
+            return ListedMembers(self, np.sort(np.unique(sums, return_index=True)[1]))
+        last = self.size - 1 - np.unique(sums[::-1], return_index=True)[1]
+        return ListedMembers(self, np.sort(last))
 
     def member_at(self, position: int) -> Conjunction:
         """Return the conjunction at a position of the class's order, from 0.
@@ -184,3 +221,12 @@ def _too_many(d: int, k: int) -> bool:
         if total > _LARGEST:
             return True
     return False
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a 64-bit key of each number, by SplitMix64 (Steele, Lea and Flood, 2014)."""
+    keys = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    keys = (keys ^ keys >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ keys >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    mixed: NDArray[np.uint64] = keys ^ keys >> np.uint64(31)
+    return mixed

@@ -5,8 +5,8 @@
 >>> columns = table.domain.encode(np.array([[1], [2]]))
 >>> table.error_counts(columns, np.array([1, 1])).tolist()
 [1, 0, 1]
->>> table.distinct().size
-2
+>>> table.distinct().size, table.dichotomies([np.array([1, 2])]).size
+(2, 2)
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
-from dplearn.concepts.base import CountedClass, Labels
+from dplearn.concepts.base import CountedClass, Labels, ListedMembers
+from dplearn.core.littlestone import VersionSpaces
 from dplearn.domains import DomainError, Floats, IntegerRange, Product
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.domains.number_cells import as_numbers
@@ -26,6 +27,7 @@ from dplearn.domains.number_cells import as_numbers
 __all__ = ["FiniteClass"]
 
 _BLOCK = 1 << 22  # table entries compared at a time
+_SEARCHED = 1 << 8  # concepts, values and version spaces in which a mistake tree is searched
 
 
 class FiniteClass(CountedClass):
@@ -79,11 +81,48 @@ class FiniteClass(CountedClass):
             return ("each concept labels a row by that row alone, and labels every row",)
         return ()
 
-    def distinct(self) -> "FiniteClass":
-        """Return the class of the distinct rows of the table, the dichotomies of Corollary 3.6."""
+    @property
+    def littlestone_lower_bound(self) -> int:
+        """A lower bound on the Littlestone dimension; of a table of two labels, that of its first part."""
+        if self._functions or self.n_labels != 2:
+            return 0
+        part = np.unique(self._table[:_SEARCHED, :_SEARCHED], axis=0)
+        return VersionSpaces(part, most=_SEARCHED).bounds()[0]
+
+    def distinct(self, X: Any = None) -> "FiniteClass":
+        """Return the class of distinct concepts: one for each labelling of a public, finite domain.
+
+        Parameters
+        ----------
+        X : ndarray or data frame of shape (n, d), optional
+            Public. For functions, all records that are possible; of concepts that label them alike, the first
+            one is kept. None for a table, whose columns are all values.
+
+        Returns
+        -------
+        FiniteClass
+
+        Notes
+        -----
+        By Sauer's lemma, a class of VC dimension v has at most `sauer_bound(v, n)` labellings of n records,
+        however many concepts it lists; the sample size of the generic learner depends on their number.
+
+        **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Corollary 3.6.
+        """
+        if self._functions is None:
+            return FiniteClass(np.unique(self._table, axis=0), self.n_labels)
+        if X is None:
+            raise ValueError(
+                "X must be all records that are possible if the concepts are functions, got None"
+            )
+        kept = _first_of_each(np.array(self.domain.encode(X)))
+        return FiniteClass([self._functions[position] for position in kept], self.n_labels)
+
+    def dichotomies(self, columns: Sequence[NDArray[Any]]) -> ListedMembers:
+        """Return the first concept of each behaviour on public records; parameters as in `ConceptClass`."""
         if self._functions:
-            raise ValueError("distinct needs a table of predictions, got functions")
-        return FiniteClass(np.unique(self._table, axis=0), self.n_labels)
+            return ListedMembers(self, _first_of_each(np.array(columns)))
+        return ListedMembers(self, _first_of_each(self._table[:, np.unique(columns[0])]))
 
     def error_counts(self, columns: Sequence[NDArray[Any]], y: Labels) -> NDArray[np.int64]:
         """Return the number of errors of each concept.
@@ -120,6 +159,12 @@ class FiniteClass(CountedClass):
             function = self._functions[position]
             return Listed(position, getattr(function, "__name__", f"concept {position}"), None)
         return Listed(position, f"concept {position}", tuple(self._table[position].tolist()))
+
+
+def _first_of_each(table: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the position of the first row of each kind, increasing."""
+    _, first = np.unique(table, axis=0, return_index=True)
+    return np.sort(first)
 
 
 @dataclass(frozen=True)

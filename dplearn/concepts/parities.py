@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn._writing import brief
-from dplearn.concepts.base import CountedErrors, ErrorProfile, Labels
+from dplearn.concepts.base import CountedErrors, ErrorProfile, Labels, ListedMembers
 from dplearn.concepts.bits import BitConcepts, literal
 from dplearn.core.grouping import group_counts, nth_equal
 from dplearn.core.hadamard import nearest_parity, parity_errors, points_of
@@ -168,6 +168,11 @@ class Parities(BitConcepts):
         """The number of parities."""
         return 1 << self.n_features + self.fit_intercept
 
+    @property
+    def littlestone_lower_bound(self) -> int:
+        """The Littlestone dimension: the unit vectors, and 0 with an intercept, have all labels."""
+        return self.n_features + self.fit_intercept
+
     def error_counts(self, columns: Sequence[NDArray[np.uint8]], y: Labels) -> NDArray[Any]:
         """Return the number of errors of each parity.
 
@@ -219,6 +224,20 @@ class Parities(BitConcepts):
         features = tuple(i for i in range(self.n_features) if position >> i & 1)
         return Parity(features, position >> self.n_features, self.domain)
 
+    def dichotomies(self, columns: Sequence[NDArray[np.uint8]]) -> ListedMembers:
+        """Return one parity for each behaviour on public records; parameters as in `ConceptClass`.
+
+        Each parity is equal to exactly one over columns that are linearly independent, to which all others
+        are sums. With an intercept, the constant 1 counts as the last column.
+        """
+        points: NDArray[Any] = points_of(columns).astype(np.int64)
+        if self.fit_intercept:
+            points |= 1 << self.n_features
+        positions = np.zeros(1, dtype=np.intp)
+        for bit in sorted(_lowest_bits(np.unique(points).tolist(), self.n_features + self.fit_intercept)):
+            positions = np.concatenate((positions, positions | bit))
+        return ListedMembers(self, positions)
+
     def nearest(
         self, predict: Callable[[NDArray[np.uint8]], Any], labels: tuple[Any, Any] = (0, 1)
     ) -> Parity:
@@ -266,6 +285,21 @@ class Parities(BitConcepts):
             values[start : start + points.size] = ones
         position, _ = nearest_parity(values, complements=self.fit_intercept)
         return self.member_at(position)
+
+
+def _lowest_bits(rows: Sequence[int], width: int) -> set[int]:
+    """Return the lowest bits of a basis of the span of rows of bits: the first independent columns."""
+    basis: dict[int, int] = {}
+    for row in rows:
+        while row:
+            lowest = row & -row
+            if lowest not in basis:
+                basis[lowest] = row
+                break
+            row ^= basis[lowest]
+        if len(basis) == width:
+            break
+    return set(basis)
 
 
 class _WithComplements:

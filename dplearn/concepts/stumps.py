@@ -23,10 +23,12 @@ from dplearn._validation import check_count
 from dplearn.concepts.base import Concept, ConceptClass, Labels
 from dplearn.core.cuts import Cuts, ErrorHistogram, cut_column, cuts_of, label_histogram, split_by_value
 from dplearn.domains import Domain, Floats, Product
+from dplearn.domains.base import smallest_uint
 
-__all__ = ["DecisionStumps", "Stump", "Thresholds"]
+__all__ = ["DecisionStumps", "ListedStumps", "Stump", "Thresholds", "levels_of_cuts"]
 
 _MOST_COUNTS = 1 << 22  # numbers that a task on a part returns: 32 MiB
+_CONSTANT = -1  # the position of the constant labels among the columns
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,14 @@ class DecisionStumps(ConceptClass):
         return self._cuts_of_all() * len(self.pairs)
 
     @property
-    def features(self) -> range:
+    def littlestone_lower_bound(self) -> int:
+        """A lower bound on the Littlestone dimension, from two of the labels; see `levels_of_cuts`."""
+        domains = [self.domain.domains[feature] for feature in self.features]
+        sizes = [domain.size if domain.ordered else min(domain.size, 2) for domain in domains]
+        return levels_of_cuts(sizes) if self.n_labels > 1 else 0
+
+    @property
+    def features(self) -> Sequence[int]:
         """The positions of the tested columns."""
         return range(len(self.domain))
 
@@ -116,6 +125,57 @@ class DecisionStumps(ConceptClass):
     def pairs(self) -> list[tuple[int, int]]:
         """The pairs of label codes: if the test holds, and if it fails."""
         return [(a, b) for a in range(self.n_labels) for b in range(self.n_labels)]
+
+    def pairs_of(self, feature: int) -> list[tuple[int, int]]:  # noqa: ARG002 - of use to subclasses
+        """Return the pairs of label codes of the tests of a column."""
+        return self.pairs
+
+    def at_values(self, columns: Sequence[NDArray[Any]]) -> "ListedStumps":
+        """Return the class whose cuts are at the values of public records.
+
+        Parameters
+        ----------
+        columns : list of ndarray of shape (n,)
+            Public. As returned by `domain.encode`.
+        """
+        return ListedStumps(self, [_distinct(columns[feature]) for feature in self.features])
+
+    def dichotomies(self, columns: Sequence[NDArray[Any]]) -> "ListedStumps":
+        """Return one stump for each behaviour of a column on public records; parameters as in `ConceptClass`.
+
+        A cut between two adjacent values is at the lower one. So a cut depends on one record, and accuracy on
+        the distribution of the records follows. Behaviours of several columns may be equal.
+        """
+        return self._dividing([_distinct(columns[feature]) for feature in self.features])
+
+    def most_dichotomies(self, n: int) -> int:
+        """Return an upper bound of the number of behaviours on any n records."""
+        distinct = sum(a != b for a, b in self.pairs)
+        cuts = sum(min(n, int(self.domain.domains[feature].size)) for feature in self.features)
+        return cuts * distinct + self.n_labels
+
+    def value_sums(self, columns: Sequence[NDArray[Any]]) -> list[NDArray[np.int64]]:
+        """Return for each tested column the number of records with each value."""
+        sizes = [domain.size for domain in self.domain.domains]
+        return [np.bincount(columns[feature], minlength=sizes[feature]) for feature in self.features]
+
+    def dichotomies_of_sums(self, sums: Sequence[NDArray[np.int64]]) -> "ListedStumps":
+        """Return the class of `dichotomies` from the sums of `value_sums` over the parts of the records."""
+        domains = self.domain.domains
+        return self._dividing(
+            [
+                np.flatnonzero(counts).astype(smallest_uint(domains[feature].size))
+                for feature, counts in zip(self.features, sums, strict=True)
+            ]
+        )
+
+    def _dividing(self, values: Sequence[NDArray[Any]]) -> "ListedStumps":
+        """Return the class of the tests that divide records with these values, each division once."""
+        cuts = []
+        for feature, occurring in zip(self.features, values, strict=True):
+            every = not self.domain.domains[feature].ordered and len(occurring) > 2
+            cuts.append(occurring if every else occurring[:-1])
+        return ListedStumps(self, cuts)
 
     def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> "CutErrors":
         """Count the errors of all stumps; parameters as in `ConceptClass`."""
@@ -192,7 +252,7 @@ class Thresholds(DecisionStumps):
             raise ValueError(f"feature must have an ordered domain, got {domain.domains[self.feature]!r}")
 
     @property
-    def features(self) -> range:
+    def features(self) -> Sequence[int]:
         """The position of the one tested column."""
         return range(self.feature, self.feature + 1)
 
@@ -216,6 +276,109 @@ class Thresholds(DecisionStumps):
 
     def _cuts_of_all(self) -> int:
         return super()._cuts_of_all() + 1
+
+
+class ListedStumps(DecisionStumps):
+    """The stumps of a class with listed cuts, and the constant labels, each of them once.
+
+    Parameters
+    ----------
+    stumps : DecisionStumps
+        The class.
+    cuts : sequence of ndarray of unsigned int
+        Public. For each tested column of the class, the codes of its cuts, increasing.
+
+    Notes
+    -----
+    The order of the members is that of the class, and the constant labels come last.
+    """
+
+    def __init__(self, stumps: DecisionStumps, cuts: Sequence[NDArray[Any]]):
+        super().__init__(stumps.domain, stumps.n_labels)
+        self._codes = dict(zip(stumps.features, cuts, strict=True))
+
+    @property
+    def size(self) -> int:
+        """The number of stumps."""
+        n_cuts = sum(map(len, self._codes.values()))
+        return n_cuts * self.n_labels * (self.n_labels - 1) + self.n_labels
+
+    @property
+    def features(self) -> Sequence[int]:
+        """The positions of the columns that have cuts, and of the constant labels."""
+        return [*(feature for feature, cuts in self._codes.items() if len(cuts)), _CONSTANT]
+
+    @property
+    def littlestone_lower_bound(self) -> int:
+        """A lower bound on the Littlestone dimension, from as many values of a column as it has cuts."""
+        ordered = [self.domain.domains[feature].ordered for feature in self._codes]
+        counts = [len(cuts) for cuts in self._codes.values()]
+        sizes = [max(1, n if each else min(n, 2)) for n, each in zip(counts, ordered, strict=True)]
+        return levels_of_cuts(sizes) if self.n_labels > 1 else 0
+
+    def pairs_of(self, feature: int) -> list[tuple[int, int]]:
+        """Return the pairs of label codes of a column: distinct ones, and equal ones of a constant."""
+        return [pair for pair in self.pairs if (pair[0] == pair[1]) == (feature == _CONSTANT)]
+
+    def at_values(self, columns: Sequence[NDArray[Any]]) -> "ListedStumps":  # noqa: ARG002 - none are used
+        """Raise TypeError: the cuts are listed."""
+        raise TypeError("concept_class must have cuts that are not listed yet if X_public is given")
+
+    def dichotomies(self, columns: Sequence[NDArray[Any]]) -> "ListedStumps":  # noqa: ARG002 - none are used
+        """Raise TypeError: the class has the dichotomies of other records."""
+        raise TypeError("concept_class must have cuts that are not listed yet if protects='labels'")
+
+    def most_dichotomies(self, n: int) -> int:  # noqa: ARG002 - it is fixed
+        """Return the number of stumps."""
+        return self.size
+
+    def cuts(self, feature: int, columns: Sequence[NDArray[Any]], y: Labels) -> Cuts:
+        """Return the label counts for the listed tests of a column; those of a constant have no records."""
+        if feature == _CONSTANT:
+            return Cuts(np.zeros(1, np.uint64), None, np.zeros((self.n_labels, 1), np.int64))
+        every, listed = super().cuts(feature, columns, y), self._codes[feature].astype(np.uint64)
+        places = np.searchsorted(every.starts, listed, side="right") - 1  # the interval of each cut
+        return Cuts(listed, None, every.inside[:, places])
+
+    def check_sums(self) -> None:
+        """Raise ValueError if there are too many cuts to count the records between them."""
+        size = self.n_labels * sum(len(cuts) + 1 for cuts in self._codes.values())
+        if size > _MOST_COUNTS:
+            raise ValueError(
+                f"X_public must have at most 2**{_MOST_COUNTS.bit_length() - 1} pairs of a value and a label"
+                f" in all tested columns together if the table is in parts, got {size}: take fewer rows"
+            )
+
+    def error_sums(self, columns: Sequence[NDArray[Any]], y: Labels) -> list[NDArray[np.int64]]:
+        """Return for each column the number of records with each label between adjacent cuts."""
+        return [self._histogram(feature, columns, y) for feature in self._codes]
+
+    def profile_of_sums(self, sums: Sequence[NDArray[np.int64]], n: int) -> "CutErrors":  # noqa: ARG002
+        """Return the error profile of all records from the sums over their parts."""
+        histograms = dict(zip(self._codes, sums, strict=True))
+
+        def cuts(feature: int) -> Cuts:
+            if feature == _CONSTANT:
+                return self.cuts(feature, [], np.zeros(0, np.intp))
+            found = cuts_of(histograms[feature], ordered=self.domain.domains[feature].ordered)
+            return Cuts(self._codes[feature].astype(np.uint64), None, found.inside[:, :-1])
+
+        return CutErrors(self, sums[0].sum(axis=1), cuts)
+
+    def member(self, feature: int, cut: int, pair: tuple[int, int]) -> Stump:
+        """Return the stump of a column, a cut and a pair of labels, or a constant label."""
+        if feature == _CONSTANT:
+            return super().member(next(iter(self._codes)), -1, pair)
+        return super().member(feature, cut, pair)
+
+    def _histogram(self, feature: int, columns: Sequence[NDArray[Any]], y: Labels) -> NDArray[np.int64]:
+        """Return the number of records with each label up to each cut from the last, or equal to each."""
+        cuts, codes = self._codes[feature], columns[feature]
+        places = np.searchsorted(cuts, codes)
+        if not self.domain.domains[feature].ordered:
+            unlisted = np.append(cuts, cuts.dtype.type(0))[places] != codes
+            places[unlisted] = len(cuts)
+        return label_histogram(places, y, len(cuts) + 1, self.n_labels)
 
 
 class CutErrors:
@@ -242,7 +405,7 @@ class CutErrors:
         for feature in self._stumps.features:
             cuts = self._cuts_of(feature)
             least = n
-            for pair in self._stumps.pairs:
+            for pair in self._stumps.pairs_of(feature):
                 errors = cuts.errors(self._totals, *pair)
                 histogram.add(errors, cuts.lengths)
                 least = min(least, int(errors.min()))
@@ -255,10 +418,43 @@ class CutErrors:
             if self._least.get(feature, 0) > errors:
                 continue
             cuts = self._cuts_of(feature)
-            for pair in self._stumps.pairs:
+            for pair in self._stumps.pairs_of(feature):
                 chosen = cuts.errors(self._totals, *pair) == errors
                 here = cuts.number(chosen)
                 if index < here:
                     return self._stumps.member(feature, cuts.nth(chosen, index), pair)
                 index -= here
         raise IndexError("fewer stumps make so many errors than the index asks for")
+
+
+def _distinct(codes: NDArray[Any]) -> NDArray[Any]:
+    """Return the distinct codes, increasing; `np.unique` of numpy 2.3 takes ten times as long."""
+    ordered = np.sort(codes)
+    distinct: NDArray[Any] = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    return distinct
+
+
+def levels_of_cuts(sizes: Sequence[int]) -> int:
+    """Return the levels of a mistake tree of the cuts of some columns, with either label on either side.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        The number of ordered values of each column.
+
+    Notes
+    -----
+    The first point has the least value in each column, and its label is that of the lower side. Then a binary
+    search of the greatest column has floor(log2(size)) levels, as all values above the cut may be none. Or
+    the next j points have the least value in some columns and the greatest in the others; their labels tell
+    which of 2**j columns is cut, and a search of its size - 1 inner cuts follows. With one column this is the
+    Littlestone dimension, floor(log2(2 size)).
+
+    >>> levels_of_cuts([8]), levels_of_cuts([2, 2, 2, 2])
+    (4, 3)
+    """
+    falling = sorted(sizes, reverse=True)
+    levels, j = falling[0].bit_length() - 1, 1
+    while 1 << j <= len(falling) and (inner := falling[(1 << j) - 1] - 1):
+        levels, j = max(levels, j + inner.bit_length() - 1), j + 1
+    return 1 + levels

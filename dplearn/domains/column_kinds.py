@@ -180,8 +180,9 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None, *, of_list: bool = 
         given, named = declared.names or given, named or declared.names is not None
     for place, kind in enumerate(kinds):
         if kind in _OF_NUMBERS and _TEXTS.match(str(types[place]).lower()):
+            of_texts = str(types[place]).partition("(")[0]  # an Enum's without its values
             raise TypeError(
-                f"column {given[place]!r} is declared as {kind} and has a type of text, {types[place]}"
+                f"column {given[place]!r} is declared as {kind} and has a type of text, {of_texts}"
             )
     return ColumnKinds(
         tuple(kinds), given if named else None, note=_note(X, types, declared, of_list=untyped)

@@ -36,6 +36,7 @@ _LARGEST = 1e100  # of cells: squares and their sums are finite
 _TINY = 1e-200  # a smaller variance may have underflowed
 _DOUBT = 16.0  # times the bound at which scikit-learn takes a column for constant
 _LEAST_VARIANCE = 1e-20  # of naive Bayes, relative to the squares of the cells
+_LOST = 1e-7  # of the spread of a column, or of what a ridge makes negligible
 _CONDITION = 1e10  # of ridge regression: solvers agree to some 1e-6 at least
 
 
@@ -203,6 +204,10 @@ def fit_ridge(parameters: Parameters, stack: Stack) -> Fitted:
     moments = across @ targets if d <= m else targets
     size = np.trace(matrices, axis1=1, axis2=2)
     certain = stack.moderate & (size <= _CONDITION * alpha) & (alpha > _TINY)
+    # Far from 0, cells of little spread lose most of their digits when they are centred.
+    lost = _EPS * abs(stack.rows).max(axis=1)
+    spread = np.sqrt(np.square(rows).mean(axis=1))
+    certain &= (lost <= _LOST * np.maximum(spread, np.sqrt(alpha / m))).all(axis=1)
     # A valid matrix has eigenvalues of at least alpha, 1e-10 of its size: no pivot is 0, and nothing raises.
     identity = np.eye(matrices.shape[1])
     matrices = np.where(certain[:, None, None], matrices + alpha * identity, identity)

@@ -78,6 +78,11 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
 
     __metadata_request__fit = ROUTED
 
+    @property
+    def needs_public_rows(self) -> bool:
+        """Whether a fit takes public rows, `X_public`, and cannot do without."""
+        return False
+
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return scikit-learn's repr, with long parameters, such as a schema, shortened."""
         alike = type(type(self).__name__, (BaseEstimator,), {"__init__": type(self).__init__})

@@ -22,6 +22,8 @@ from dplearn.records.rows import count_of
 
 __all__ = ["read_parts", "summary_of"]
 
+_EXACT = 2.0**53  # floats represent all integers up to there
+
 
 def read_parts(learner: Any, source: Source, params: Params) -> Table:
     """Return a table in parts after all of them have been validated.
@@ -195,7 +197,19 @@ def _united(parts: Sequence[NDArray[Any]]) -> list[Any]:
     kinds = {part.dtype.kind for part in parts}
     if len({"f" if kind in "iuf" else kind for kind in kinds}) > 1:
         raise ValueError("y must hold labels of one type in all parts; classes=[...] declares them")
-    labels: list[Any] = check_classes(np.unique(np.concatenate(parts)).tolist()).tolist()
+    common = np.concatenate(parts)
+    if common.dtype.kind == "f" and kinds & {"i", "u"} and (abs(common) > _EXACT).any():
+        raise ValueError(
+            "y must hold integers of one type in all parts, since floats do not represent some of them;"
+            " declare the type where parts are read, such as read_csv(..., dtype=...)"
+        )
+    plain = all(isinstance(label, (str, int, float)) for label in common.tolist())
+    if not plain:
+        raise ValueError(
+            "y must hold texts, integers, booleans or floats if X is in parts; convert other labels, such as"
+            " decimals, where parts are read"
+        )
+    labels: list[Any] = check_classes(np.unique(common).tolist()).tolist()
     return labels
 
 

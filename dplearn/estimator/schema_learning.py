@@ -234,6 +234,12 @@ class _SchemaParams(Params):
     @classmethod
     def of(cls, learner: Any, learn: Learn, reproducible: bool, *, parameter: str, **given: Any) -> Self:
         """Return the parameters of a learner, after its own checks."""
+        owner = _value(learner, parameter.rpartition("__")[0])
+        if getattr(owner, "protects", "examples") == "labels":
+            raise ValueError(
+                "domain must not be 'learn' where protects='labels': all features are public then, so declare"
+                " what X shows, or leave domain=None for numbers"
+            )
         inner = _with(learner, {parameter: _ANY, "ledger": None})
         own = inner._params(reproducible)
         numbers = getattr(learner, "_schema_numbers", NUMBERS)

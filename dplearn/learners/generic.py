@@ -24,11 +24,11 @@ probability of failure is at most |H| (2 exp(-2 n alpha**2 / 9) + exp(-epsilon n
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import ceil, log
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +42,17 @@ from dplearn.concepts.base import ChosenConcept, Concept
 from dplearn.core.exact import selection_ratio
 from dplearn.core.search import first
 from dplearn.domains import Domain, DomainError, Product
+from dplearn.ensembles.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows, refuse_public_rows
 from dplearn.estimator import RuleClassifier
+from dplearn.estimator.fit_parameters import refuse_parameters
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table
+from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
+from dplearn.learners.representation_sizes import (
+    growing_sample_size,
+    public_sample_size,
+    representation_sample_size,
+)
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden, noted
@@ -82,6 +90,9 @@ class ExponentialMechanismClassifier(RuleClassifier):
         most 26 columns, two labels), or an instance of a concept class, which then includes the domain.
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+    protects : {"examples", "labels"}, default="examples"
+        The unit of protection. "examples": one whole record. "labels": one label; all features are public,
+        and the concepts are those that differ on the rows of `X`, each behaviour once.
     method : {"exponential", "permute_and_flip"}, default="exponential"
         The selection mechanism. The expected error of permute-and-flip is at most that of the exponential
         mechanism at the same epsilon; the exponential mechanism composes more tightly.
@@ -90,7 +101,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         from a tenth of its budget first; see `Learn`. None: the default of the concept
         class. For stumps and thresholds this is all finite floats, on a nonuniform grid with 32 bits of
         precision for magnitudes between 2**-40 and 2**40, so that bounds are not needed; for bits, a number
-        above 0 is a 1.
+        above 0 is a 1. "learn" needs `protects="examples"`.
     classes : sequence, optional
         All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.
@@ -107,7 +118,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
+        Public. The guarantee of the fit, for examples or for labels only, with its assumptions.
     schema_ : Product
         Released. The learned domain of a record, if `domain` is "learn".
     domain_ : Product
@@ -119,11 +130,17 @@ class ExponentialMechanismClassifier(RuleClassifier):
 
     See Also
     --------
-    dplearn.theory.generic_sample_size : The number of records for a given accuracy.
+    dplearn.theory.representation_sample_size : The number of records for a given accuracy.
+    dplearn.theory.dichotomy_sample_size : The number if only labels are protected.
+    dplearn.theory.public_cut_sample_size : The number with public rows.
 
     Notes
     -----
-    **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
+    **Privacy.** (epsilon, 0)-differential privacy for one replaced record, or for one replaced label if
+    `protects` is "labels"; the number of records is public. Proof: the concepts are fixed in advance, by
+    public rows, or by the features, which are equal in neighbouring tables if only labels are protected. So
+    one replacement changes the number of errors of each of the same concepts by at most 1. Public rows may be
+    arbitrary: they affect the accuracy and not the guarantee.
     `guarantee_` covers one fit. A grid search or a cross-validation makes several fits; `ledger` composes
     their guarantees.
 
@@ -133,7 +150,9 @@ class ExponentialMechanismClassifier(RuleClassifier):
     beta) / ln(1 / ratio) training errors more than the best concept, where size is the number of concepts and
     ratio is just above exp(-epsilon / 2).
 
-    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3.
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3; for public features
+    and public rows Chaudhuri and Hsu (2011), and Feldman and Xiao (2014), Section 1.2. The cuts at values and
+    their sample sizes are ours.
     """
 
     reads_parts = True
@@ -143,6 +162,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         concept_class: str | ConceptClass = "stumps",
         *,
         epsilon: float = 1.0,
+        protects: str = "examples",
         method: str = "exponential",
         domain: Any = None,
         classes: Sequence[Any] | None = None,
@@ -151,11 +171,45 @@ class ExponentialMechanismClassifier(RuleClassifier):
     ):
         self.concept_class = concept_class
         self.epsilon = epsilon
+        self.protects = protects
         self.method = method
         self.domain = domain
         self.classes = classes
         self.ledger = ledger
         self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, X_public: Any = None, **fit_parameters: Any) -> Self:
+        """Select a concept privately; the private data are used for this one release and are not kept.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Private, or public if only labels are protected. Values within the declared domain. A sparse
+            matrix is refused.
+        y : array-like of shape (n_samples,)
+            Private labels.
+        X_public : PublicData, optional
+            Public rows, with the columns of `X` and no labels, for stumps and thresholds: only their values
+            are cuts. None: all values of the domain are; required if only labels are protected.
+        **fit_parameters : None
+            Not supported: a `sample_weight` other than None raises an error.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        DomainError
+            If a value is outside its declared domain; no budget is spent.
+        TypeError
+            If there are weights, or `X_public` has a wrong type; no budget is spent.
+        BudgetExceededError
+            If the remaining budget of the ledger is less than the cost of the fit; no budget is spent.
+            `except Exception` does not catch this error.
+        """
+        refuse_parameters(type(self).__name__, fit_parameters)
+        return self._fit_privately(X, y, X_public=X_public)
 
     def plan(
         self,
@@ -163,6 +217,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         *,
         n_features: int | None = None,
         n_labels: int | None = None,
+        n_rows: int | None = None,
         alpha: float = 0.1,
         beta: float = 0.05,
     ) -> "GenericPlan":
@@ -176,6 +231,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
             Number of columns; required unless `domain` or the concept class determines it.
         n_labels : int, optional
             Number of labels; required unless `classes`, the schema or the concept class determines it.
+        n_rows : int, optional
+            Number of rows in `X_public`; None: a fit without public rows.
         alpha : float, default=0.1
             Target excess error over the best concept, in (0, 1).
         beta : float, default=0.05
@@ -189,10 +246,16 @@ class ExponentialMechanismClassifier(RuleClassifier):
             labels, features = params.concept_class.n_labels, 0
         features = check_given("n_features", features, source="domain", low=0)
         labels = check_given("n_labels", labels, source="classes", low=0)
-        return self._plan(params, Public(n_samples, features, labels), alpha=alpha, beta=beta)
+        if n_rows is not None:
+            check_count("n_rows", n_rows, low=1)
+            _check_takes_rows(params, "n_rows")
+        public = GenericTable(n_samples, features, labels, n_rows=n_rows)
+        return self._plan(params, public, alpha=alpha, beta=beta)
 
     def _params(self, reproducible: bool) -> Params:
-        cost = ApproxDP(check_number("epsilon", self.epsilon, above=0), reproducible=reproducible)
+        protects = check_choice("protects", self.protects, ("examples", "labels"))
+        epsilon = check_number("epsilon", self.epsilon, above=0)
+        cost = ApproxDP(epsilon, protects=protects, reproducible=reproducible)
         classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             check_classes(classes)
@@ -221,20 +284,53 @@ class ExponentialMechanismClassifier(RuleClassifier):
         _check_labels(concepts, public, declared=params.classes is not None)
         return Table(public, Examples(Columns(concepts.domain.encode(X)), codes))
 
+    def _prepared(self, table: Table, params: Params, X_public: Any = None) -> Table:  # type: ignore[override]
+        public = table.public
+        if X_public is not None:
+            _check_takes_rows(params, "X_public")
+            concepts = _concepts(params, public)
+            columns = self._public_columns(X_public, params, concepts)
+            assert isinstance(concepts, DecisionStumps)
+            known = {"concepts": concepts.at_values(columns), "n_rows": len(columns[0])}
+        elif params.cost.protects == "labels":
+            # The features are public; no label is read.
+            known = {"concepts": _dichotomies(_concepts(params, public), table.rows)}
+        else:
+            return table
+        return Table(GenericTable(**vars(public) | known), table.rows)
+
+    def _public_columns(self, X_public: Any, params: Params, concepts: ConceptClass) -> list[NDArray[Any]]:
+        """Return the codes of public rows; an error names `X_public`."""
+        try:
+            rows = read_features(self, public_rows(X_public), domain=params.declared, reset=False)
+            columns: list[NDArray[Any]] = concepts.domain.encode(rows)
+        except (TypeError, ValueError) as error:
+            text = str(error)
+            raise type(error)(text if text.startswith("X_public") else f"X_public: {text}") from None
+        return columns
+
     def _plan(
         self, params: Params, public: Public, *, alpha: float = 0.1, beta: float = 0.05
     ) -> "GenericPlan":
-        concepts = _concepts(params, public)
+        every = _concepts(params, public)
+        n_rows, concepts = getattr(public, "n_rows", None), getattr(public, "concepts", None) or every
+        labels_only = params.cost.protects == "labels"
+        size = concepts.size
+        if concepts is every and (labels_only or n_rows is not None):  # a plan without rows
+            size = every.most_dichotomies(public.n_samples if n_rows is None else n_rows)
         assumes = (*TABLE, *concepts.domain.assumes, *concepts.assumes, labels_assumed(params.classes))
+        assumes += (PUBLIC_FEATURES,) * labels_only + (PUBLIC_ROWS,) * (n_rows is not None)
         beta = float(check_number("beta", beta, above=0, below=1))
-        excess = _excess_errors(concepts, params.cost, beta)
+        excess = _excess_errors(size, params.cost, beta)
+        goal = {"epsilon": params.cost.epsilon, "alpha": alpha, "beta": beta}
         return GenericPlan(
             guarantee=replace(params.cost, assumes=assumes),
             method=params.method,
-            class_size=concepts.size,
+            class_size=size,
             n_samples=public.n_samples,
             excess_error=min(1.0, ceil(min(excess, public.n_samples)) / public.n_samples),
-            n_needed=generic_sample_size(concepts.size, epsilon=params.cost.epsilon, alpha=alpha, beta=beta),
+            n_needed=_sample_size(every, size, n_rows, labels_only, agnostic=True, **goal),
+            n_realizable=_sample_size(every, size, n_rows, labels_only, agnostic=False, **goal),
             alpha=alpha,
             beta=beta,
             concepts=concepts,
@@ -272,7 +368,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
         return self.concept_.predict(columns)
 
     def _context(self) -> tuple[object, ...]:
-        return str(self.epsilon), self.method, repr(self.concept_class), repr(self.domain)
+        known = str(self.epsilon), self.method, repr(self.concept_class), repr(self.domain)
+        return known if self.protects == "examples" else (*known, self.protects)
 
     def _declared(self) -> Any:
         """Return the declared domain of the columns, which determines how they are read."""
@@ -337,6 +434,44 @@ def _concepts(params: Params, public: Public) -> ConceptClass:
     return kind.over(as_product(domain, public.n_features, public.names), n_labels)
 
 
+def _check_takes_rows(params: Params, name: str) -> None:
+    """Raise unless a fit with these parameters takes public rows."""
+    refuse_public_rows(params.cost.protects, name)
+    if hasattr(params, "learn"):
+        raise ValueError(
+            f"{name} must be None where domain='learn': declare the columns, by the public rows for example"
+        )
+    kind = params.concept_class
+    cuts = kind in ("stumps", "thresholds") if isinstance(kind, str) else isinstance(kind, DecisionStumps)
+    if not cuts:
+        raise ValueError(
+            f"{name} must be None unless concept_class is 'stumps' or 'thresholds', whose cuts are at public"
+            f" values then, got {brief(kind)}"
+        )
+
+
+def _dichotomies(concepts: ConceptClass, records: "Examples | PartedRecords") -> ConceptClass:
+    """Return the class of one member for each behaviour on the features of records."""
+    if not isinstance(records, PartedRecords):
+        return concepts.dichotomies(records.X.columns)
+    concepts.check_sums()
+    return concepts.dichotomies_of_sums(records.sums(partial(_value_sums, concepts)))
+
+
+def _value_sums(concepts: ConceptClass, part: Examples) -> Sequence[Any]:
+    return concepts.value_sums(part.X.columns)
+
+
+def _sample_size(
+    every: ConceptClass, size: int, n_rows: int | None, labels_only: bool, **goal: Any
+) -> int | None:
+    """Return the number of records for a true error; None if no number suffices for so few public rows."""
+    if n_rows is not None:
+        return public_sample_size(size, n_rows, **goal)
+    fixed = representation_sample_size(every.size, **goal)
+    return min(fixed, growing_sample_size(every.most_dichotomies, **goal)) if labels_only else fixed
+
+
 def _check_labels(concepts: ConceptClass, public: Public, *, declared: bool) -> None:
     """Raise if there are many labels and they are undeclared: they may be numbers."""
     if _many_labels(concepts, public) and not declared:
@@ -352,11 +487,27 @@ def _many_labels(concepts: ConceptClass, public: Public) -> bool:
     return public.n_labels >= _MANY_LABELS and isinstance(concepts, DecisionStumps)
 
 
-def _excess_errors(concepts: ConceptClass, cost: ApproxDP, beta: float) -> float:
+def _excess_errors(class_size: int, cost: ApproxDP, beta: float) -> float:
     """Return a bound on the errors beyond those of the best member, with probability 1 - beta."""
     # -log(ratio) >= 1 - ratio, which is above 0 in floats even where the ratio rounds to 1.
     ratio = selection_ratio(cost.epsilon)
-    return (log(concepts.size) - log(beta)) / max(-log(ratio), float(1 - ratio))
+    return (log(class_size) - log(beta)) / max(-log(ratio), float(1 - ratio))
+
+
+@dataclass(frozen=True)
+class GenericTable(Public):
+    """The public values of a table for which public rows, or public features, determine the concepts.
+
+    Attributes
+    ----------
+    concepts : ConceptClass or None
+        The class of these concepts; None in a plan without rows.
+    n_rows : int or None
+        The number of rows in `X_public`; None without it.
+    """
+
+    concepts: Any = None
+    n_rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -370,15 +521,20 @@ class GenericPlan(Plan):
     method : str
         The selection mechanism.
     class_size : int
-        Number of concepts.
+        Number of concepts. If they depend on public rows, or on public features, `plan` returns a bound, and
+        a fit has the number.
     n_samples : int
         Number of records.
     excess_error : float
         With probability at least 1 - beta, the training error exceeds that of the best concept by at most
         this.
-    n_needed : int
-        The least number of records from which on, with probability at least 1 - beta, the true error exceeds
-        that of the best concept by at most alpha.
+    n_needed : int or None
+        A number of records from which on, with probability at least 1 - beta, the true error exceeds that of
+        the best concept by at most alpha; see `dplearn.theory.representation_sample_size`. None if no number
+        suffices, since there are too few public rows. Public rows count as drawn from the distribution of the
+        private ones.
+    n_realizable : int or None
+        The number for a true error of at most alpha if some concept labels every record correctly.
     alpha, beta : float
         The arguments of `plan`.
     """
@@ -388,11 +544,24 @@ class GenericPlan(Plan):
     class_size: int
     n_samples: int
     excess_error: float = field(metadata=noted("on these records"))
-    n_needed: int = field(metadata=noted("for a true error of alpha"))
+    n_needed: int | None = field(metadata=noted("for a true error of alpha"))
+    n_realizable: int | None = field(metadata=noted("if a concept labels all records"))
     alpha: float
     beta: float
     concepts: Any = hidden()
     public: Any = hidden()
+    _computed = ("n_least",)
+    _notes: ClassVar[Mapping[str, str]] = {"n_least": LEAST_NOTE}
+
+    @property
+    def n_least(self) -> int:
+        """A number such that no pure private learner of this class is as accurate with fewer records.
+
+        Accurate: an error of at most alpha with probability at least 1 - beta, on every distribution that
+        some concept labels without error; with this epsilon, for examples. 0: no such number is known.
+        """
+        dimension = self.concepts.littlestone_lower_bound
+        return least_of(self.guarantee, dimension=dimension, alpha=self.alpha, beta=self.beta)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -406,7 +575,7 @@ class GenericPlan(Plan):
             )
         return labels + few_records_warnings(
             self.n_samples,
-            _excess_errors(self.concepts, self.guarantee, self.beta),
+            _excess_errors(self.class_size, self.guarantee, self.beta),
             enough=self.n_samples / 2,
             problem=f"with epsilon {float(self.guarantee.epsilon):.3g} and {written(self.class_size)}"
             " concepts, the training error may exceed the best concept's by half of the records",

@@ -30,7 +30,13 @@ from dplearn.ensembles.aggregators import Aggregator, Ballot
 from dplearn.ensembles.asking import Labels
 from dplearn.ensembles.base_estimators import Seeded
 from dplearn.ensembles.dry_run import MANY_ROWS, dry_run
-from dplearn.ensembles.public_data import PublicData, public_rows  # noqa: F401 - the doctest's
+from dplearn.ensembles.public_data import (
+    PUBLIC_FEATURES,
+    PUBLIC_ROWS,
+    PublicData,  # noqa: F401 - the doctest's
+    public_rows,
+    refuse_public_rows,
+)
 from dplearn.ensembles.sizes import transfer_ballot
 from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.student import fit_weighted, teach
@@ -81,10 +87,7 @@ __all__ = ["KnowledgeTransferClassifier"]
 _MADE_UP = f"{MANY_ROWS} public rows with random labels"
 _MOST_QUERIES = 10_000  # of synthetic rows, unless more are asked for
 #: The assumption about public features, by the unit of protection.
-_PUBLIC_PART = {
-    "examples": "the rows in X_public are public",
-    "labels": "all features are public: only labels are protected",
-}
+_PUBLIC_PART = {"examples": PUBLIC_ROWS, "labels": PUBLIC_FEATURES}
 
 
 def _knows_probabilities(model: "KnowledgeTransferClassifier") -> bool:
@@ -284,6 +287,11 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             raise ValueError("domain must be None where protects='labels': the queries are rows of X then")
         domain = self.domain
         return declared_columns(domain.schema if isinstance(domain, LearnedSchema) else domain, Floats())
+
+    @property
+    def needs_public_rows(self) -> bool:
+        """Whether a fit takes public rows and cannot do without."""
+        return self.protects == "examples" and self.domain is None
 
     def _most(self, reproducible: bool) -> ApproxDP:
         protects = check_choice("protects", self.protects, tuple(_PUBLIC_PART))
@@ -600,7 +608,7 @@ def _public_part(protects: str, X_public: Any) -> Any:
     """Return the public rows, or None if the rows of X are the public rows."""
     if protects == "labels":
         if X_public is not None:
-            raise ValueError("X_public must be None where protects='labels': all features are public then")
+            refuse_public_rows(protects)
         return None
     if X_public is None:
         raise ValueError(

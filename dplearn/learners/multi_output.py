@@ -16,7 +16,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -431,8 +430,7 @@ def _checked(estimator: Any) -> Any:
             f"estimator must have trust_model='central', got {kind} with 'local': each record would report"
             " once for each output"
         )
-    by_rows = getattr(estimator, "protects", "") == "examples" and getattr(estimator, "domain", None) is None
-    if "X_public" in signature(estimator.fit).parameters and by_rows:
+    if estimator.needs_public_rows:
         raise ValueError(
             f"estimator must be fitted from X and y only, got {kind}, which needs X_public unless it has a"
             " domain or protects='labels'"

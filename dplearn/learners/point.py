@@ -17,11 +17,11 @@ Several labels of a record cost no more than one:
 ['ward 7', 'ward 9']
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,7 @@ from dplearn.learners.point_sizes import (
     stable_point_failure,
     stable_point_sample_size,
 )
+from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
 from dplearn.mechanisms import permute_and_flip, release_if_stable, stable_histogram
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -410,6 +411,18 @@ class PointPlan(Plan):
     beta: float
     hashed: Any = hidden()
     public: Any = hidden()
+    _computed = ("n_least",)
+    _notes: ClassVar[Mapping[str, str]] = {"n_least": LEAST_NOTE}
+
+    @property
+    def n_least(self) -> int:
+        """A number such that no pure private learner of this class is as accurate with fewer records.
+
+        Accurate: an error of at most alpha with probability at least 1 - beta, on every distribution that
+        some concept labels without error; with this epsilon, for examples. 0 where delta is positive.
+        """
+        # Two point functions of three keys agree at the third.
+        return least_of(self.guarantee, dimension=1, rooted=1, alpha=self.alpha, beta=self.beta)
 
 
 @lru_cache(maxsize=64)

@@ -12,11 +12,11 @@
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +27,13 @@ from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.concepts import Thresholds
 from dplearn.concepts.base import ChosenConcept, Labels
-from dplearn.concepts.stumps import Stump
+from dplearn.concepts.stumps import Stump, levels_of_cuts
 from dplearn.core.cuts import cut_column
 from dplearn.core.nonuniform_floats import NONUNIFORM_SIZE, last_code, nonuniform_codes
 from dplearn.domains import Domain, Floats, IntegerRange, NumberDomain, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.stages import Params, Public, Table
+from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
 from dplearn.learners.threshold_sizes import (
     COLUMN_SHARE,
     THRESHOLD_METHODS,
@@ -317,6 +318,18 @@ class ThresholdPlan(Plan):
     domain: Any = hidden()
     excess_errors: Any = hidden()
     public: Any = hidden()
+    _computed = ("n_least",)
+    _notes: ClassVar[Mapping[str, str]] = {"n_least": LEAST_NOTE}
+
+    @property
+    def n_least(self) -> int:
+        """A number such that no pure private learner of this class is as accurate with fewer records.
+
+        Accurate: an error of at most alpha with probability at least 1 - beta, on every distribution that
+        some concept labels without error; with this epsilon, for examples. 0: no such number is known.
+        """
+        dimension = levels_of_cuts([column.size for column in self.columns])
+        return least_of(self.guarantee, dimension=dimension, alpha=self.alpha, beta=self.beta)
 
     @property
     def warnings(self) -> tuple[str, ...]:

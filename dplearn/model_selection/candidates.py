@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from fractions import Fraction
-from inspect import signature
 from typing import Any
 
 from sklearn.base import clone
@@ -96,8 +95,7 @@ def _check_private(step: Any, *, alone: bool) -> None:
             "estimator must have parameters epsilon and classes, which the search sets, got"
             f" {type(step).__name__}"
         )
-    by_rows = parameters.get("protects") == "examples" and parameters.get("domain") is None
-    if "X_public" in signature(step.fit).parameters and by_rows:
+    if step.needs_public_rows:
         raise ValueError(
             f"estimator must be fitted from X and y only, got {type(step).__name__}, which needs X_public"
             " unless it has a domain or protects='labels': search over its parameters on public rows"

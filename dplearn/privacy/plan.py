@@ -97,6 +97,8 @@ class Plan:
     #: Names of properties that are printed after the fields. Numbers that take long to compute, and that the
     #: release itself does not need, are such properties.
     _computed: ClassVar[tuple[str, ...]] = ()
+    #: Notes of some of these properties, as of `noted`.
+    _notes: ClassVar[Mapping[str, str]] = {}
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -115,13 +117,10 @@ class Plan:
 
 def _rows(plan: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each number; the names of nested plans' numbers have a prefix."""
-    for each in fields(plan):
-        if each.repr:
-            note = each.metadata.get(_NOTE)
-            for name, value in _row(prefix + each.name, getattr(plan, each.name)):
-                yield name, f"{value}  ({note})" if note else value
-    for name in plan._computed:
-        yield from _row(prefix + name, getattr(plan, name))
+    shown = [(each.name, each.metadata.get(_NOTE)) for each in fields(plan) if each.repr]
+    for name, note in [*shown, *((name, plan._notes.get(name)) for name in plan._computed)]:
+        for row, value in _row(prefix + name, getattr(plan, name)):
+            yield row, f"{value}  ({note})" if note else value
 
 
 def _row(name: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -51,6 +51,9 @@ _Y_IN_MEMORY = (
     "y must hold one label or number for each row of X, got the text {!r}; the name of a column is for tables"
     " in parts: here give X without that column, X.drop(columns=...), and the column as y"
 )
+_Y_ALONE_OF_DASK = (
+    "y must be in memory where X is, got a collection of Dask; pass y.compute(), or both X and y of Dask"
+)
 _IN_PARTS = (
     "X must be a table in memory, got one in parts ({}); pass one part at a time, or for a data frame of Dask"
     " frame.map_partitions(model.predict)"
@@ -82,7 +85,10 @@ def source_of(X: Any, y: Any) -> Source | None:
         return X
     if is_dask(X, "X"):
         return DaskParts.of(X, y)
-    named = y is None or is_name(y)
+    if of_dask(y):
+        raise TypeError(_Y_ALONE_OF_DASK)
+    # A list beside a table of Arrow in memory holds the labels of its rows.
+    named = y is None or isinstance(y, str) or (is_name(y) and not is_arrow(X))
     make = None if is_arrow(X) and not named else _maker_of_tables(X)
     if make is None:
         if isinstance(y, str):

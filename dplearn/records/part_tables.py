@@ -27,7 +27,7 @@ Name = str | Sequence[str]  # of the column of labels, or of several such column
 
 _NO_PART = "X must have parts that are data frames, arrays, record batches, or pairs of these with y, got {}"
 _NO_COLUMN = "parts of a column must be series or arrays, got {}; a single part is given as lambda: [part]"
-_NO_Y = "y must be the name of a column of X in every part, or a list of names, got {}"
+_NO_Y = "y must be the name of a column of X in every part, or a list of different names, got {}"
 
 
 def is_part(part: Any) -> bool:
@@ -87,9 +87,10 @@ def without(table: Any, name: Name) -> tuple[Any, Any]:
     """Return the other columns of a data frame, and the named one, or the frame of the named ones."""
     names = [name] if isinstance(name, str) else list(name)
     columns = list(table.columns) if is_frame(table) else []
-    for each in names:
-        if each not in columns:
-            raise ValueError(_NO_Y.format(shown(each)))
+    if not set(names) <= set(columns) or len(set(names)) < len(names):
+        # A list may be one of private labels, and is not shown.
+        given = shown(name) if isinstance(name, str) else f"{type(name).__name__} of length {len(names)}"
+        raise ValueError(_NO_Y.format(given))
     others = table[[each for each in columns if each not in names]]
     return others, table[name] if isinstance(name, str) else table[names]
 
@@ -99,4 +100,5 @@ def _is_table(part: Any) -> bool:
 
 
 def _of_arrow(part: Any) -> Any:
-    return part.to_pandas(types_mapper=import_module("pandas").ArrowDtype)
+    # Metadata of pandas would make an index of some columns.
+    return part.to_pandas(types_mapper=import_module("pandas").ArrowDtype, ignore_metadata=True)

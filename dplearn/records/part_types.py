@@ -82,9 +82,9 @@ class PartTypes:
                 )
             if str(mine) != str(theirs):
                 raise TypeError(
-                    f"{name} must have the same types in each part, but the type{column} is {mine} in one and"
-                    f" {theirs} in another; declare types where parts are read, such as"
-                    " read_csv(..., dtype=...)"
+                    f"{name} must have the same types in each part, but the type{column} is"
+                    f" {_without_values(mine)} in one and {_without_values(theirs)} in another; declare types"
+                    " where parts are read, such as read_csv(..., dtype=...)"
                 )
 
     def _unlike(self, other: "PartTypes") -> str:
@@ -97,3 +97,9 @@ class PartTypes:
         if apart:
             return f"{apart[0]!r} is not in all of them"
         return "their order differs; select them by name where parts are read, such as part[names]"
+
+
+def _without_values(kind: Any) -> str:
+    """Return the text of a type; an Enum's without its values."""
+    text = str(kind)
+    return text.partition("(")[0] if text.startswith("Enum(") else text

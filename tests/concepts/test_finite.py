@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dplearn.concepts import FiniteClass
 from dplearn.concepts import finite as module
 from dplearn.domains import DomainError, IntegerRange, Product
+from dplearn.learners.representation_sizes import sauer_bound
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 
@@ -108,8 +109,19 @@ def test_distinct_keeps_each_row_once(case):
     assert concepts.domain == FiniteClass(table, n_labels).domain
 
 
-def test_functions_cannot_be_made_distinct():
-    with pytest.raises(ValueError, match="distinct needs a table of predictions, got functions"):
+def test_functions_are_made_distinct_on_all_records_that_are_possible():
+    # 200 cuts of a finite domain: by Corollary 3.6 their number is at most that of its labellings.
+    cuts = FiniteClass([lambda X, cut=cut: (X[:, 0] > cut / 20).astype(int) for cut in range(200)])
+    domain = np.arange(8.0).reshape(-1, 1)
+    distinct = cuts.distinct(domain)
+    assert distinct.size == 8 <= sauer_bound(1, 8)  # all rows are above no cut, and none is the least
+    columns = distinct.domain.encode(domain)
+    kept = {tuple(distinct.member_at(i).predict(columns).tolist()) for i in range(8)}
+    assert kept == {tuple((np.arange(8) >= first).astype(int).tolist()) for first in range(1, 9)}
+
+
+def test_functions_are_not_made_distinct_without_records():
+    with pytest.raises(ValueError, match=r"X must be all records that are possible .* functions, got None"):
         FiniteClass([len, len]).distinct()
 
 

@@ -147,6 +147,7 @@ SPOILED = {
     ),
     "a column whose variance underflows": (column(lambda cells: cells * 1e-170), [ESTIMATORS[6]]),
     "an ill-conditioned matrix": (column(lambda cells: cells * 1e8), [RidgeClassifier()]),
+    "a column far from 0": (column(lambda cells: 1e15 + np.arange(M) % 3), [RidgeClassifier()]),
     "no variance": (lambda rows, labels: rows.__setitem__(2, 3.0), [GaussianNB()]),
     "a slow descent": (
         column(lambda cells: 1000 + 300 * cells),

@@ -131,6 +131,7 @@ CLASSIFIERS = (
     ExponentialMechanismClassifier(method="permute_and_flip"),
     ExponentialMechanismClassifier("thresholds", epsilon=0.1),
     ExponentialMechanismClassifier("conjunctions"),
+    ExponentialMechanismClassifier(protects="labels"),
     ParityClassifier(),
     ParityClassifier(method="elimination", fit_intercept=True),
     STABLE_PARITY,

@@ -27,6 +27,7 @@ from dplearn.chance import SystemDice
 from dplearn.concepts import Conjunctions, DecisionStumps, FiniteClass, Thresholds
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema
 from dplearn.learners.generic import generic_failure_bound, generic_sample_size
+from dplearn.learners.representation_sizes import representation_sample_size
 from dplearn.mechanisms import select_exponential
 from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import ApproxDP
@@ -577,9 +578,10 @@ def failures(task, n, repetitions):
 
 @pytest.mark.first_by_day
 @pytest.mark.parametrize("name", TASKS)
-def test_at_the_proofs_size_the_learner_fails_no_more_often_than_beta(name):
+def test_at_the_size_of_the_plan_the_learner_fails_no_more_often_than_beta(name):
     table, _, epsilon, alpha, beta, _ = TASKS[name]
-    n = generic_sample_size(len(table), epsilon=epsilon, alpha=alpha, beta=beta, bound="proof")
+    n = representation_sample_size(len(table), epsilon=epsilon, alpha=alpha, beta=beta, agnostic=True)
+    assert n < generic_sample_size(len(table), epsilon=epsilon, alpha=alpha, beta=beta, bound="proof") / 1.9
     repetitions = 400
     failed = failures(TASKS[name], n, repetitions)
     assert beta_law.ppf(1 - UNSURE, failed + 1, repetitions - failed) <= beta

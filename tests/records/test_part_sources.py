@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix
 from dplearn import PrivacyLedger, StatisticalQueryNaiveBayes
 from dplearn.domains import Hashed
 from dplearn.records.part_sources import column_source_of, source_of, table_in_memory
+from dplearn.records.part_tables import table_of
 from dplearn.records.parts import PartsUnreadableError
 
 FRAME = pd.DataFrame({"age": [31, 42, 57], "town": ["x", "y", "x"], "ill": ["no", "yes", "no"]})
@@ -129,13 +130,30 @@ def failure(X, y, error=TypeError):
     return str(caught.value)
 
 
+def data_set(table):
+    return pytest.importorskip("pyarrow.dataset").dataset(table)
+
+
 def test_several_columns_of_labels_are_named_by_a_list():
     for source in (source_of(CUT, ["ill", "age"]), source_of(dask_frame(), ("ill", "age"))):
         found = list(source.values(lambda _: lambda X, y: (list(X.columns), y.to_numpy().tolist())))
         others = [name for name in FRAME.columns if name not in ("ill", "age")]
         assert [columns for columns, _ in found] == [others] * len(found)
         assert [row for _, rows in found for row in rows] == FRAME[["ill", "age"]].to_numpy().tolist()
-    assert "or a list of names, got 'sick'" in failure(CUT, ["ill", "sick"], ValueError)
+    # A list may be one of labels, by mistake: it is never shown.
+    for labels in (["ill", "sick"], ["yes", "no", "no"], ["ill", "ill"]):
+        for X in (CUT, dask_frame(), data_set(arrow_table())):
+            assert failure(X, labels, ValueError).endswith(f"got list of length {len(labels)}")
+    assert source_of(arrow_table(), ["yes", "no", "no"]) is None  # the labels of a table in memory
+
+
+def test_labels_of_dask_beside_another_table_are_refused():
+    assert "both X and y of Dask" in failure(FRAME[["age"]], dask_frame()["ill"])
+
+
+def test_columns_that_pandas_calls_an_index_are_columns():
+    table = pytest.importorskip("pyarrow").Table.from_pandas(FRAME.set_index("age"))
+    assert set(table_of(table).columns) == set(FRAME.columns)
 
 
 def test_an_iterator_is_refused_since_it_is_read_once():
@@ -149,10 +167,10 @@ def test_labels_that_are_not_in_the_same_parts_are_refused():
     assert "got 1 parts" in failure(rows, [FRAME["ill"]])
     assert "got Series" in failure(lambda: CUT, FRAME["ill"])
     assert failure(CUT, "sick", ValueError) == (
-        "y must be the name of a column of X in every part, or a list of names, got 'sick'"
+        "y must be the name of a column of X in every part, or a list of different names, got 'sick'"
     )
     unlabelled = [*CUT, FRAME[["age", "town"]]]
-    assert "or a list of names, got 'ill'" in failure(unlabelled, "ill", ValueError)
+    assert "or a list of different names, got 'ill'" in failure(unlabelled, "ill", ValueError)
     assert "renamed by part.rename(columns=str)" in failure([FRAME.T], 2)
     pairs = [(part[["age"]], part["ill"]) for part in CUT]
     assert "y must be None where each part is a pair" in failure(pairs, "ill")

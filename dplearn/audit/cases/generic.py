@@ -5,7 +5,7 @@ its claim, because of the normalisation of the exponential mechanism, and becaus
 not contain the worst data.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -13,11 +13,13 @@ import numpy as np
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.concepts import Conjunctions
 from dplearn.domains import IntegerRange
+from dplearn.ensembles.public_data import PublicData
 from dplearn.learners import ExponentialMechanismClassifier
 from dplearn.privacy import ApproxDP
 
-__all__ = ["CASES", "learner_case", "whole_fit"]
+__all__ = ["CASES", "label_case", "learner_case", "whole_fit"]
 
 
 def learner_case(
@@ -29,6 +31,7 @@ def learner_case(
     n: int,
     required: Required,
     staged: bool = True,
+    public: Sequence[int] | None = None,
 ) -> AuditCase:
     """Return a case of the fit of a classifier on one column of small integers.
 
@@ -48,8 +51,11 @@ def learner_case(
         Required evidence of the case.
     staged : bool, default=True
         True: the stages before the draws run once a table. False: the whole fit runs on each path.
+    public : sequence of int, optional
+        The values of public rows, at which cuts are.
     """
-    whole = whole_fit(refitted(estimator))
+    more = {} if public is None else {"X_public": PublicData(np.array(public)[:, None])}
+    whole = whole_fit(refitted(estimator), more)
     universe = list(product(range(values), labels))
     return AuditCase(
         name,
@@ -62,9 +68,43 @@ def learner_case(
     )
 
 
-def whole_fit(make: Callable[[], Any]) -> WholeFit:
+def label_case(
+    name: str,
+    estimator: ExponentialMechanismClassifier,
+    X: Sequence[Sequence[int]],
+    labels: Sequence[str],
+    *,
+    required: Required,
+    staged: bool = True,
+) -> AuditCase:
+    """Return a case of the fit of a classifier that protects labels: records are labels of fixed rows.
+
+    Parameters
+    ----------
+    name, estimator, labels, required, staged
+        As for `learner_case`.
+    X : sequence of sequence of int
+        The public rows, one for each record.
+    """
+
+    def table(rows: Rows) -> tuple[Any, Any]:
+        return np.array(X), np.array(rows)
+
+    whole = WholeFit(refitted(estimator), table, _shown)
+    return AuditCase(
+        name,
+        StagedFit(whole) if staged else whole,
+        labels,
+        len(X),
+        ApproxDP(estimator.epsilon, protects="labels"),
+        verifies=("ExponentialMechanismClassifier",),
+        required=required,
+    )
+
+
+def whole_fit(make: Callable[[], Any], public: Mapping[str, Any] | None = None) -> WholeFit:
     """Return the fit of the classifiers that `make` returns on one column and labels."""
-    return WholeFit(make, _split, _shown)
+    return WholeFit(make, _split, _shown, public or {})
 
 
 def _split(rows: Rows) -> tuple[Any, Any]:
@@ -134,5 +174,55 @@ CASES = (
         labels=_THREE,
         n=3,
         required=Required(55, 0.8),
+    ),
+    label_case(
+        "label_classifier",
+        _stumps(9, _YES_NO, epsilon=1.0, protects="labels"),
+        [[0], [2], [2], [5], [8]],
+        _YES_NO,
+        required=Required(24, 0.7),
+    ),
+    label_case(
+        "small_label_classifier",
+        _stumps(9, _YES_NO, epsilon=1.0, protects="labels"),
+        [[0], [2], [2]],
+        _YES_NO,
+        staged=False,
+        required=Required(6, 0.6),
+    ),
+    label_case(
+        "three_labels_of_public_rows",
+        _stumps(9, _THREE, epsilon=2.0, protects="labels", method="permute_and_flip"),
+        [[1], [1], [7]],
+        _THREE,
+        required=Required(18, 0.85),
+    ),
+    label_case(
+        "labels_of_public_bits",
+        ExponentialMechanismClassifier(
+            Conjunctions(2, 2, binarize=None), classes=list(_YES_NO), epsilon=1.0, protects="labels"
+        ),
+        [[0, 0], [1, 1], [1, 1], [1, 0]],
+        _YES_NO,
+        required=Required(12, 0.7),
+    ),
+    learner_case(
+        "public_cuts_classifier",
+        _stumps(4, _YES_NO, epsilon=1.0),
+        values=4,
+        labels=_YES_NO,
+        n=3,
+        public=(0, 2),
+        required=Required(44, 0.7),
+    ),
+    learner_case(
+        "small_public_cuts_classifier",
+        _stumps(4, _YES_NO, epsilon=1.0),
+        values=4,
+        labels=_YES_NO,
+        n=2,
+        public=(0, 2),
+        staged=False,
+        required=Required(19, 0.6),
     ),
 )

@@ -1,0 +1,138 @@
+"""Write tables of what calculators return into the pages; the build does the same.
+
+    python docs/computed_tables.py
+
+A page holds `<!-- computed: NAME -->`, the table of that name, and `<!-- end -->`; the text between these two
+comments is replaced.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from dplearn import theory
+
+DOCS = Path(__file__).parent
+COMPUTED = re.compile(r"(<!-- computed: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+ASKED = {"epsilon": 1.0, "alpha": 0.1, "beta": 0.1}
+BITS = (16, 32, 64)  # a domain has 2**bits values
+POINTS = np.eye(3, dtype=int)
+
+#: The records that learners of classes over 2**bits values need, and the number that none can do with.
+RECORDS: list[tuple[str, Callable[[int], int]]] = [
+    (
+        "thresholds: *no* pure learner with fewer",
+        lambda bits: theory.pure_private_lower_bound(bits + 1, **ASKED),
+    ),
+    (
+        "thresholds: `ThresholdClassifier`",
+        lambda bits: theory.threshold_sample_size("exponential", (1 << bits) + 1, realizable=True, **ASKED),
+    ),
+    ("points: *no* pure learner with fewer", lambda _: theory.pure_private_lower_bound(POINTS, **ASKED)),
+    ("points: `PointClassifier`, hashing", lambda _: theory.hashed_point_sizes(**ASKED).n_samples),
+    ("points: `PointClassifier`, stability, delta 1e-6", lambda _: _stable_points()),
+]
+
+
+def records() -> str:
+    """Return the table of numbers of records."""
+    body = [[name, *(f"{count(bits):,}" for bits in BITS)] for name, count in RECORDS]
+    return table(["records", *(f"2^{bits} values" for bits in BITS)], body)
+
+
+def bounds() -> str:
+    """Return the bound for pure learners by dimension."""
+    depths = (2, 16, 32, 64, 128, 256, 1024)
+    body = [
+        [f"epsilon {epsilon:g}, alpha {alpha:g}", *(f"{_bound(d, epsilon, alpha):,}" for d in depths)]
+        for epsilon, alpha in ((1.0, 0.1), (0.1, 0.1), (1.0, 0.01))
+    ]
+    return table(["Littlestone dimension", *map(str, depths)], body)
+
+
+def dimensions() -> str:
+    """Return the exact dimensions of small classes."""
+    body = []
+    for name, concepts, sizes in (
+        ("thresholds on N values", thresholds, (4, 8, 16, 32, 64)),
+        ("points, N of them", lambda size: np.eye(size, dtype=int), (4, 8, 16, 32, 64)),
+        ("intervals on N values", intervals, (4, 8, 16, 32, 64)),
+        ("boxes on an N by N grid", boxes, (2, 3, 4, 6, 8)),
+        ("lines modulo N", lines, (2, 3, 5, 7, 11)),
+    ):
+        found = (theory.littlestone_dimension(concepts(size)).lower for size in sizes)
+        body.append([name, *(f"{size}: {value}" for size, value in zip(sizes, found, strict=True))])
+    return table(["class", *["N: dimension"] * 5], body)
+
+
+def small_classes() -> str:
+    """Return errors of two messages, smallest representations and values of small classes."""
+    body = []
+    for name, concepts in (
+        *((f"{size} points", np.eye(size, dtype=int)) for size in (3, 4, 5)),
+        *((f"{size} thresholds", thresholds(size)) for size in (4, 5)),
+        ("intervals on 4 values", intervals(4)),
+    ):
+        error = theory.one_way_error(concepts, 2).upper if len(concepts) <= 10 else "-"
+        smallest = len(theory.deterministic_representation(concepts, 0.25))
+        body.append([name, str(error), str(smallest), str(theory.representation_value(concepts, 0.25).upper)])
+    return table(["class", "error of two messages", "hypotheses at error 1/4", "value at error 1/4"], body)
+
+
+def thresholds(size: int) -> list[list[int]]:
+    """Return as many thresholds on as many values."""
+    return [[int(x >= cut) for x in range(size)] for cut in range(size)]
+
+
+def intervals(size: int) -> list[list[int]]:
+    """Return all intervals with a value."""
+    return [[int(a <= x <= b) for x in range(size)] for a in range(size) for b in range(a, size)]
+
+
+def boxes(size: int) -> list[list[int]]:
+    """Return all boxes of a square grid with a point."""
+    sides = intervals(size)
+    return [[p * q for p in a for q in b] for a, b in product(sides, repeat=2)]
+
+
+def lines(p: int) -> list[list[int]]:
+    """Return the lines y = a x + b modulo p."""
+    pairs = list(product(range(p), repeat=2))
+    return [[int((a * x + b - y) % p == 0) for x, y in pairs] for a, b in pairs]
+
+
+def table(head: list[str], body: list[list[str]]) -> str:
+    """Return a table in Markdown, all columns but the first flush right."""
+    rule = ["---", *["--:"] * (len(head) - 1)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *body))
+
+
+def _bound(dimension: int, epsilon: float, alpha: float) -> int:
+    return theory.pure_private_lower_bound(dimension, epsilon=epsilon, alpha=alpha, beta=ASKED["beta"])
+
+
+def _stable_points() -> int:
+    return theory.stable_point_sample_size(delta=1e-6, **ASKED)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    each.__name__: each for each in (bounds, dimensions, records, small_classes)
+}
+
+
+def written(text: str) -> str:
+    """Return a page with its tables as they are computed."""
+    return COMPUTED.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", text)
+
+
+def pages() -> Iterator[Path]:
+    """Yield the pages that hold such tables."""
+    return (page for page in sorted(DOCS.rglob("*.md")) if COMPUTED.search(page.read_text(encoding="utf-8")))
+
+
+if __name__ == "__main__":
+    for each in pages():
+        each.write_text(written(each.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,47 @@
+"""Tables in the pages are what the calculators return, and the build computes them again."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "theory" / "pure_privacy.md"
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    return importlib.import_module("computed_tables")
+
+
+@pytest.mark.parametrize(
+    "name", ["records", "bounds", "dimensions", pytest.param("small_classes", marks=pytest.mark.nightly)]
+)
+def test_the_page_has_the_table_that_is_computed(computed, name):
+    (found,) = re.findall(rf"<!-- computed: {name} -->\n(.*?)\n<!-- end -->", PAGE.read_text(), re.DOTALL)
+    assert found == computed.TABLES[name]()
+
+
+def test_every_table_is_on_the_page(computed):
+    assert list(computed.pages()) == [PAGE]
+    assert sorted(re.findall(computed.COMPUTED, PAGE.read_text())[i][1] for i in range(4)) == sorted(
+        computed.TABLES
+    )
+
+
+def test_the_build_computes_the_tables(computed, monkeypatch):
+    site = importlib.import_module("site_parts")
+    monkeypatch.setitem(computed.TABLES, "records", lambda: "| `PointClassifier` |")
+    source = ["<!-- computed: records -->\nold\n<!-- end -->\n"]
+    site.fill_in(None, "theory/pure_privacy", source)
+    assert "old" not in source[0]
+    assert "| {py:obj}`PointClassifier <dplearn" in source[0]
+
+
+def test_the_page_says_what_its_block_prints():
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    said, lines = re.findall(r"# (.*)$", block, re.MULTILINE), []
+    exec(block, {"print": lambda *values: lines.append(" ".join(map(str, values)))})
+    assert lines == said

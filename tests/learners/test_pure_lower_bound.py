@@ -1,0 +1,194 @@
+"""No private rule beats the bound, some rule for two concepts attains it, and floats round it down."""
+
+import math
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.sparse import coo_array
+from scipy.stats import binom
+
+from dplearn.learners.pure_lower_bound import _failure, least_of, packing_records, pure_records
+from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+
+TENTH = Fraction(1, 10)
+
+
+def best_success(universe, leaves, hypotheses, good, n, share, epsilon):
+    """The best chance of success of any private rule, in the worst case over the leaves: a linear program.
+
+    A leaf has a record for each level; level 0 is drawn with probability 1 - share, the others alike.
+    """
+    tables = list(combinations_with_replacement(range(universe), n))
+    place = {table: i for i, table in enumerate(tables)}
+    width, rows, columns, values = len(hypotheses), [], [], []
+
+    def term(row, table, hypothesis, value):
+        rows.append(row)
+        columns.append(place[tuple(sorted(table))] * width + hypothesis)
+        values.append(value)
+
+    row = 0
+    for table in tables:
+        for other in {
+            tuple(sorted((*table[:i], r, *table[i + 1 :]))) for i in range(n) for r in range(universe)
+        }:
+            for h in range(width) if other != table else ():
+                term(row, table, h, 1.0)
+                term(row, other, h, -math.exp(epsilon))
+                row += 1
+    for leaf, records in enumerate(leaves):
+        levels = len(records) - 1
+        chances = [1 - share, *[share / levels] * levels]
+        for drawn in product(range(levels + 1), repeat=n):
+            weight = math.prod(chances[level] for level in drawn)
+            for h in range(width):
+                if good[h][leaf]:
+                    term(row, [records[level] for level in drawn], h, -weight)
+        rows.append(row)
+        columns.append(len(tables) * width)
+        values.append(1.0)
+        row += 1
+    size = len(tables) * width + 1
+    sums = coo_array(
+        (np.ones(size - 1), (np.repeat(np.arange(len(tables)), width), np.arange(size - 1))),
+        shape=(len(tables), size),
+    )
+    solved = linprog(
+        -np.eye(1, size, size - 1)[0],
+        A_ub=coo_array((values, (rows, columns)), shape=(row, size)),
+        b_ub=np.zeros(row),
+        A_eq=sums,
+        b_eq=np.ones(len(tables)),
+    )
+    assert solved.status == 0
+    return -solved.fun
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7])
+@pytest.mark.parametrize(("share", "epsilon"), [(0.1, 1.0), (0.4, 0.3), (0.7, 2.0)])
+def test_two_concepts_are_told_apart_exactly_as_well_as_the_bound_says(n, share, epsilon):
+    best = best_success(3, [(0, 1), (0, 2)], range(2), np.eye(2), n, share, epsilon)
+    assert best == pytest.approx(1 - _failure(share, 0.0, -math.inf, epsilon, n), abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "epsilon"), [(1, 0.6, 1.0), (2, 0.6, 1.0), (2, 0.9, 0.4), (3, 0.5, 1.5)]
+)
+def test_no_private_rule_beats_the_bound_for_two_levels(n, share, epsilon):
+    # Records: the root, and both labels of the points x (first level), a and b (second level).
+    leaves = [(0, 1 + first, 3 + 2 * first + second) for first in (0, 1) for second in (0, 1)]
+    hypotheses = list(product((0, 1), repeat=3))
+    mistakes = [
+        [(h[0] != first) + (h[1 + first] != second) for first in (0, 1) for second in (0, 1)]
+        for h in hypotheses
+    ]
+    for most, others in ((0, -math.inf), (1, math.log(2))):
+        good = np.array(mistakes) <= most
+        assert set(good.sum(axis=1)) == {1 + 2 * most}
+        best = best_success(7, leaves, hypotheses, good, n, share, epsilon)
+        assert best <= 1 - _failure(share, math.log(3), others, epsilon, n) + 1e-7
+
+
+def plain_failure(share, levels, mistakes, epsilon, n):
+    """The bound of group privacy alone, which is j = 0."""
+    counts, rivals = np.arange(n + 1), 2.0**levels - 1
+    good = sum(math.comb(levels, i) for i in range(mistakes + 1))
+    success = np.minimum(1, good / (1 + rivals * np.exp(-epsilon * counts)))
+    return float(binom.pmf(counts, n, share) @ (1 - success))
+
+
+def exact_failure(share, levels, mistakes, epsilon, n):
+    """The bound, with every j tried."""
+    counts, j = np.arange(n + 1)[:, None], np.arange(n + 1)[None]
+    good = sum(math.comb(levels, i) for i in range(mistakes + 1))
+    a = (2.0**levels - 1) * np.exp(-epsilon * (counts - j))
+    bounds = np.where(j <= counts, (1 + a - good) / (1 + a * np.exp(epsilon * j)), 0)
+    return float(binom.pmf(counts[:, 0], n, share) @ np.maximum(bounds.max(axis=1), 0))
+
+
+def log_others(levels, mistakes):
+    others = sum(math.comb(levels, i) for i in range(1, mistakes + 1))
+    return math.log(others) if others else -math.inf
+
+
+@pytest.mark.parametrize("levels", [1, 2, 5, 20, 50])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_the_best_j_is_found(levels, epsilon):
+    for mistakes in {0, 1, levels // 5, levels // 3} - {levels}:
+        for share in (0.1, 0.5, 1.0):
+            for n in (1, 10, 60):
+                found = _failure(share, math.log(2.0**levels - 1), log_others(levels, mistakes), epsilon, n)
+                exact = exact_failure(share, levels, mistakes, epsilon, n)
+                assert found == pytest.approx(exact, rel=1e-9, abs=1e-12)
+                assert exact >= plain_failure(share, levels, mistakes, epsilon, n) - 1e-12
+
+
+def first_sufficient(failure, depth, epsilon):
+    """The bound of group privacy alone, over all k and m."""
+    records = 0
+    for levels in range(1, depth):
+        for mistakes in range(levels):
+            share = levels / (10 * (mistakes + 1))
+            good = sum(math.comb(levels, i) for i in range(mistakes + 1))
+            if share < 1 and good < 0.9 * 2**levels:
+                while failure(share, levels, mistakes, epsilon, records) > 0.1:
+                    records += 1
+    return records
+
+
+@pytest.mark.parametrize(
+    ("depth", "epsilon", "plain"),
+    [
+        (2, 1, 31),
+        (16, 1, 31),
+        (2, 0.1, 228),
+        pytest.param(32, 1, 31, marks=pytest.mark.nightly),
+        pytest.param(64, 1, 38, marks=pytest.mark.nightly),
+        pytest.param(128, 1, 66, marks=pytest.mark.nightly),
+        pytest.param(16, 0.1, 228, marks=pytest.mark.nightly),
+        pytest.param(32, 0.1, 228, marks=pytest.mark.nightly),
+        pytest.param(64, 0.1, 322, marks=pytest.mark.nightly),
+        pytest.param(128, 0.1, 591, marks=pytest.mark.nightly),
+    ],
+)
+def test_the_bound_is_at_least_that_of_group_privacy_alone(depth, epsilon, plain):
+    assert first_sufficient(plain_failure, depth, epsilon) == plain
+    assert pure_records(depth - 1, depth, Fraction(str(epsilon)), TENTH, TENTH) >= plain
+
+
+def test_fewer_levels_and_an_easier_task_need_no_more_records():
+    assert pure_records(0, 0, Fraction(1), TENTH, TENTH) == 0
+    sizes = [pure_records(d - 1, d, Fraction(1), TENTH, TENTH) for d in range(1, 200, 11)]
+    assert sizes == sorted(sizes)
+    for name, values in (("epsilon", (1, 2, 4)), ("alpha", (1, 3, 8)), ("beta", (1, 2, 4))):
+        given = {"epsilon": Fraction(1), "alpha": TENTH, "beta": TENTH}
+        found = [pure_records(63, 64, **(given | {name: value * given[name]})) for value in values]
+        assert found == sorted(found, reverse=True)
+
+
+def test_the_bound_is_inversely_proportional_to_a_small_epsilon():
+    tens = [pure_records(16, 17, Fraction(1, 10**k), TENTH, TENTH) / 10**k for k in (2, 4, 6)]
+    assert tens == pytest.approx([tens[0]] * 3, rel=0.02)
+    assert pure_records(16, 17, Fraction(1, 10**30), TENTH, TENTH) == 10**9
+
+
+def test_a_result_that_floats_cannot_decide_is_rounded_down():
+    # Two concepts and one record: failure is exactly 1 / (1 + e) if every record tells them apart.
+    exact = 1 / (1 + math.e)
+    for beta, records in ((exact * (1 - 1e-9), 1), (exact * (1 - 1e-5), 2)):
+        assert packing_records([(1.0, 0.0, -math.inf)], Fraction(1), Fraction(beta)) == records
+
+
+def test_only_pure_guarantees_of_examples_have_a_bound():
+    asked = {"dimension": 5, "alpha": 0.1, "beta": 0.1}
+    assert least_of(ApproxDP(1), **asked) == 39
+    for other in (
+        ApproxDP(1, 1e-9),
+        ApproxDP(1, protects="labels"),
+        ApproxDP(1, neighbors="add_remove"),
+        ZeroConcentratedDP(1),
+    ):
+        assert least_of(other, **asked) == 0
