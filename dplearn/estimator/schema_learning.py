@@ -125,8 +125,8 @@ def _stages(
             )
         if learn is None:
             return own["_params"](learner, reproducible)
-        given = {"parameter": parameter, "concentrated": concentrated, "accounting": accounting}
-        return _SchemaParams.of(learner, learn, reproducible, **given)
+        kinds = {"concentrated": concentrated, "accounting": accounting}
+        return _SchemaParams.of(learner, learn, reproducible, parameter=parameter, **kinds)
 
     def tags(learner: Any) -> Any:
         learns = as_learn(_value(learner, parameter)) is not None

@@ -1,4 +1,4 @@
-"""Noisy counts: exact discrete Laplace noise for pure DP, discrete Gaussian noise for concentrated or Gaussian DP.
+"""Noisy counts: discrete Laplace noise for pure DP, discrete Gaussian noise for concentrated or Gaussian DP.
 
 >>> import numpy as np
 >>> from dplearn.chance import SeededDice
@@ -188,8 +188,9 @@ def gaussian_sums(
     Notes
     -----
     **Privacy.** That of the event `privacy`, for the neighbours that `squared_sensitivity` is counted in. The
-    budgets of several releases add, also if they are chosen adaptively, up to 2**32 sums in all. The noise has sigma2 = squared_sensitivity / (2 budget)
-    + 4. Proof: docs/theory/gaussian_sums.md. Clipping is post-processing.
+    budgets of several releases add, also if they are chosen adaptively, up to 2**32 sums in all. The noise
+    has sigma2 = squared_sensitivity / (2 budget) + 4. Proof: docs/theory/gaussian_sums.md. Clipping is
+    post-processing.
 
     **Assumes.** As for `gaussian_counts`.
 

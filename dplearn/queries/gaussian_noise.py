@@ -1,12 +1,12 @@
 """The Gaussian noise of an answer: on sums, or on a finer grid where its variance is small.
 
-Discrete Gaussian noise of variance v costs as much as continuous noise of variance v - 4 (see
-`dplearn.privacy.gaussian_dp.sums_sigma2`). Sums whose noise is small are therefore multiplied by a power of two
-before noise is added. The multiple is a function of public numbers, and the additional variance in units of
-the sums is then negligible.
+Discrete Gaussian noise of variance v costs at most as much as continuous noise of variance v - 4 (see
+`dplearn.privacy.gaussian_dp.sums_sigma2`). Sums whose noise is small are therefore multiplied by a power of
+two before noise is added. The multiple is a function of public numbers, and the additional variance in units
+of the sums is then negligible.
 
 >>> noise = SumNoise.of(2, Fraction(1, 50), most=1000)
->>> noise.bits, noise.sigma2  # a variance of 50 + 4/256
+>>> noise.bits, noise.sigma2  # in units of the sums 50 + 4/256
 (4, Fraction(12804, 1))
 >>> round(noise.deviation, 4)
 7.0722

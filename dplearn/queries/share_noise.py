@@ -73,8 +73,9 @@ def share_noise(
     Notes
     -----
     A replaced record moves two counts by 1 each. "laplace" has a scale just above 2 n_queries / epsilon, and
-    "gaussian" the variance n_queries / budget, where `gaussian_budget` is the budget. "local" is randomised response, whose estimates are in a range of
-    width 1 / (p - q), with p the probability of the true category and q that of each other one.
+    "gaussian" the variance n_queries / budget, where the budget is `gaussian_budget`, and a little more.
+    "local" is randomised response, whose estimates are in a range of width 1 / (p - q), with p the
+    probability of the true category and q that of each other one.
     """
     categories = check_count("categories", categories, low=2)
     n_queries, n = check_count("n_queries", n_queries, low=1), check_count("n", n, low=1)

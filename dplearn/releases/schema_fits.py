@@ -7,9 +7,8 @@ release, which has the released schema as its domain, are composed:
 - Or both parts are zero-concentrated, the schema except for a failure of probability delta_s. The inner
   release has the budget (e, delta - delta_s), hence a rho', and the schema has the difference of
   concentrated_budget(epsilon, delta - delta_s) and rho'.
-- If the noise of the inner release is Gaussian, then its rho' is a mu^2 / 2, too, and so is a multiple of that
-  of the schema, by less than pi / 2. If mu^2 adds up to less, the inner release has more than in the second
-  case, and the schema has the same.
+- If all noise of the inner release is Gaussian, its rho' is a mu^2 / 2, too, and the schema has a mu^2. If
+  mu^2 leaves more for the inner release than rho does, it has that; the schema is as in the second case.
 
 The inner release is adaptive: it sees the released schema. Sources: Dwork, Kenthapadi, McSherry, Mironov and
 Naor (2006) for the first case; Bun and Steinke (2016), Lemma 1.7 and Proposition 1.3, for the second; for the

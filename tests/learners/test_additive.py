@@ -619,7 +619,8 @@ def test_other_outputs_change_no_fit_of_one_output_by_much():
     X, Y = several(6000)
     alone = classifier(domain=DOMAIN, classes=["no", "yes"]).fit(X, Y[:, 0])
     joint = classifier(domain=DOMAIN, classes=SETS).fit(X, Y).estimators_[0]
-    assert np.corrcoef(alone.decision_function(X), joint.decision_function(X))[0, 1] > 0.96  # .971 to .992 in six fits
+    # .971 to .984 in six fits.
+    assert np.corrcoef(alone.decision_function(X), joint.decision_function(X))[0, 1] > 0.96
 
 
 def test_a_later_fit_leaves_nothing_of_an_earlier_one():

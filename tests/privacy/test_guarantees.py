@@ -715,5 +715,7 @@ COUNTS = np.array([5, 3])
     ],
 )
 def test_every_mechanism_says_what_privacy_must_be(use, privacy):
-    with pytest.raises(TypeError, match=r"privacy must be of type (ApproxDP|ZeroConcentratedDP|GaussianSums), got"):
+    with pytest.raises(
+        TypeError, match=r"privacy must be of type (ApproxDP|ZeroConcentratedDP|GaussianSums), got"
+    ):
         use(privacy=privacy, dice=SystemDice())

@@ -180,7 +180,9 @@ def over_two_multiplied_cells(mechanism: Any) -> Fit:
     """Count two values, in eighths of a record: the squares of the differences sum to 128."""
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        noisy = mechanism(8 * _histogram(rows, 2), privacy=GaussianSums(1), dice=dice, squared_sensitivity=128)
+        noisy = mechanism(
+            8 * _histogram(rows, 2), privacy=GaussianSums(1), dice=dice, squared_sensitivity=128
+        )
         return str(noisy.tolist()), noisy
 
     return fit
@@ -200,7 +202,9 @@ def over_one_cell(mechanism: Any) -> Fit:
     """Count one value, with so little noise that the additional variance is most of it."""
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        noisy = mechanism(np.array([sum(rows)]), privacy=GaussianSums(_NARROW), dice=dice, squared_sensitivity=1)
+        noisy = mechanism(
+            np.array([sum(rows)]), privacy=GaussianSums(_NARROW), dice=dice, squared_sensitivity=1
+        )
         return str(noisy.tolist()), noisy
 
     return fit
