@@ -30,6 +30,7 @@ __all__ = [
     "fixed_power",
     "float_above",
     "log_bounds",
+    "root_above",
     "selection_ratio",
     "short_above",
 ]
@@ -193,6 +194,18 @@ def float_above(x: Fraction) -> float:
     except OverflowError:
         return math.inf if x > 0 else -sys.float_info.max
     return nearest if nearest >= x else math.nextafter(nearest, math.inf)
+
+
+def root_above(x: Fraction) -> Fraction:
+    """Return a number that exceeds the square root of x by less than one part in 2**60.
+
+    Parameters
+    ----------
+    x : Fraction
+        Positive.
+    """
+    shift = 64 - (x.numerator.bit_length() - x.denominator.bit_length()) // 2
+    return (math.isqrt(math.floor(x * Fraction(4) ** shift)) + 1) / Fraction(2) ** shift
 
 
 def short_above(x: Fraction) -> Fraction:

@@ -5,9 +5,10 @@ A learner with the parameter `domain` gets this by one line, the decorator of it
     @learns_schema()
     class MyClassifier(PrivateClassifier): ...
 
-If all noise of the learner's plan is Gaussian, and calibrated by `concentrated_budget(plan.guarantee)`, then
+If all noise of the learner's plan is Gaussian, and calibrated by `gaussian_budget(plan.guarantee)`, then
 `@learns_schema(concentrated=...)`, with a function of the plan that returns True, such as `gaussian_noise`,
-divides rho in place of epsilon: the same share of the budget gives a several times more accurate schema.
+divides rho or mu^2 in place of epsilon: the same share of the budget gives a several times more accurate
+schema. With `accounting=CONCENTRATED` the calibration is by `concentrated_budget`.
 
 The decorator replaces the stages. With any other `domain` they are the stages of the learner. With
 `domain="learn"`, or `Learn(...)`:
@@ -21,7 +22,7 @@ The decorator replaces the stages. With any other `domain` they are the stages o
    domain and the rest as its budget, on the rows. All cells lie in the schema, so nothing raises an error.
 6. `_publish` publishes the outcome of the inner learner, and the schema as `schema_`.
 
-The privacy event of a release that is concentrated, with a public schema, is `ZeroConcentrated`.
+The privacy event of a release that is concentrated, with a public schema, is that of its accounting.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,8 +41,8 @@ from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
 from dplearn.estimator.part_reading import summary_of
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.events import ZeroConcentrated, event_of
-from dplearn.privacy.shares import concentrated_budget
+from dplearn.privacy.events import event_of
+from dplearn.privacy.shares import GAUSSIAN, Accounting
 from dplearn.records.outputs import joined_outputs, label_columns, read_outputs
 from dplearn.records.parts import PartedRecords, mapped
 from dplearn.records.reading import TABLE, labels_assumed, read_features, read_labels
@@ -64,15 +65,20 @@ Kind = TypeVar("Kind", bound=type)
 
 
 def learns_schema(
-    *, concentrated: Callable[[Any], bool] | None = None, parameter: str = "domain"
+    *,
+    concentrated: Callable[[Any], bool] | None = None,
+    accounting: Accounting = GAUSSIAN,
+    parameter: str = "domain",
 ) -> Callable[[Kind], Kind]:
     """Return a class decorator: with `domain="learn"` a fit learns the schema, from a share of its budget.
 
     Parameters
     ----------
     concentrated : callable, optional
-        A function of the learner's plan: True if the learner's release with this plan is zero-concentrated
-        with rho = concentrated_budget(plan.guarantee). None: never.
+        A function of the learner's plan: True if the event of the learner's release with this plan is
+        accounting.event(accounting.budget(plan.guarantee)). None: never.
+    accounting : Accounting, default=GAUSSIAN
+        The accounting of these releases.
     parameter : str, default="domain"
         The name of the parameter that is "learn", as for `set_params`.
 
@@ -92,7 +98,7 @@ def learns_schema(
     """
 
     def decorated(kind: Kind) -> Kind:
-        for name, stage in _stages(kind, parameter, concentrated or _never).items():
+        for name, stage in _stages(kind, parameter, concentrated or _never, accounting).items():
             setattr(kind, name, wraps(getattr(kind, name))(stage))
         kind.can_learn_schema = True  # type: ignore[attr-defined]
         return kind
@@ -100,7 +106,9 @@ def learns_schema(
     return decorated
 
 
-def _stages(kind: Any, parameter: str, concentrated: Callable[[Any], bool]) -> dict[str, Callable[..., Any]]:
+def _stages(
+    kind: Any, parameter: str, concentrated: Callable[[Any], bool], accounting: Accounting
+) -> dict[str, Callable[..., Any]]:
     """Return the stages of a class, each of which is the own one unless the fit learns the schema."""
     replaced = (*_OF_FITS, "_params", "_publish", "_event", "__sklearn_tags__")
     own = {name: getattr(kind, name) for name in replaced}
@@ -117,7 +125,8 @@ def _stages(kind: Any, parameter: str, concentrated: Callable[[Any], bool]) -> d
             )
         if learn is None:
             return own["_params"](learner, reproducible)
-        return _SchemaParams.of(learner, learn, parameter, concentrated, reproducible)
+        kinds = {"concentrated": concentrated, "accounting": accounting}
+        return _SchemaParams.of(learner, learn, reproducible, parameter=parameter, **kinds)
 
     def tags(learner: Any) -> Any:
         learns = as_learn(_value(learner, parameter)) is not None
@@ -139,7 +148,7 @@ def _stages(kind: Any, parameter: str, concentrated: Callable[[Any], bool]) -> d
         return stage
 
     of_fits = {name: dispatched(name, given) for name, given in _GIVEN.items()}
-    event = _event_stage(own["_event"], concentrated)
+    event = _event_stage(own["_event"], concentrated, accounting)
     others: dict[str, Callable[..., Any]] = {
         "_params": params,
         "_publish": publish,
@@ -149,14 +158,16 @@ def _stages(kind: Any, parameter: str, concentrated: Callable[[Any], bool]) -> d
     return {**of_fits, **others}
 
 
-def _event_stage(own: Callable[..., Any], concentrated: Callable[[Any], bool]) -> Callable[..., Any]:
+def _event_stage(
+    own: Callable[..., Any], concentrated: Callable[[Any], bool], accounting: Accounting
+) -> Callable[..., Any]:
     """Return the privacy event of a plan; of a fit that learns the schema, that of its guarantee."""
 
     def event(learner: Any, plan: Any) -> Any:
         if isinstance(plan, SchemaFitPlan):
             return event_of(plan.guarantee)
         if concentrated(plan):
-            return ZeroConcentrated(concentrated_budget(plan.guarantee))
+            return accounting.event(accounting.budget(plan.guarantee))
         return own(learner, plan)
 
     return event
@@ -214,14 +225,14 @@ class _SchemaParams(Params):
         The inner learner: unfitted, without a ledger, and with a domain that accepts all cells.
     learn : Learn
         The parameter `domain`.
-    parameter, concentrated
+    parameter, concentrated, accounting
         As for `learns_schema`.
     numbers : Floats
         The numbers among which ranges are found.
     """
 
     @classmethod
-    def of(cls, learner: Any, learn: Learn, parameter: str, concentrated: Any, reproducible: bool) -> Self:
+    def of(cls, learner: Any, learn: Learn, reproducible: bool, *, parameter: str, **given: Any) -> Self:
         """Return the parameters of a learner, after its own checks."""
         owner = _value(learner, parameter.rpartition("__")[0])
         if getattr(owner, "protects", "examples") == "labels":
@@ -232,7 +243,7 @@ class _SchemaParams(Params):
         inner = _with(learner, {parameter: _ANY, "ledger": None})
         own = inner._params(reproducible)
         numbers = getattr(learner, "_schema_numbers", NUMBERS)
-        given = {"learn": learn, "parameter": parameter, "concentrated": concentrated, "numbers": numbers}
+        given |= {"learn": learn, "parameter": parameter, "numbers": numbers}
         return cls(
             own.cost, own=own, learner=inner, classes=getattr(own, "classes", None), declared=None, **given
         )
@@ -368,6 +379,11 @@ class _LearnerFit:
 
     def inner_plan(self, stages: SchemaStages, rest: ApproxDP) -> Any:
         return self.params.inner_plan(stages, rest, self.public, **self.more)
+
+    @property
+    def accounting(self) -> Accounting:
+        found: Accounting = self.params.accounting
+        return found
 
     def concentrated(self, plan: Any) -> bool:
         return bool(self.params.concentrated(plan))

@@ -8,7 +8,7 @@
 ...                 interactions="auto")
 >>> plan = additive_plan(params, Public(10_000, 2, 2), lambda plan: LogisticLoss(Fraction(1, 2)), domain)
 >>> plan.noise, plan.n_steps, plan.level, plan.resolution, plan.n_joint
-('gaussian', 16, 4, 955.8, 48)
+('gaussian', 16, 5, 1025.1, 48)
 >>> [float(share) for share in plan.shares]
 [0.02, 0.1, 0.32, 0.04, 0.04, 0.0, 0.48]
 """
@@ -29,8 +29,9 @@ from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
-from dplearn.privacy.shares import concentrated_budget
+from dplearn.privacy.shares import gaussian_budget
 from dplearn.queries import VectorQuery
+from dplearn.queries.gaussian_noise import can_be_drawn
 from dplearn.queries.planned_noise import planned_deviation
 
 __all__ = ["BINS", "FINEST", "AdditivePlan", "Bits", "additive_plan"]
@@ -71,7 +72,6 @@ _MOST_CORRELATED = 256  # columns
 _MOST_PAIRS = 1 << 17  # numbers of pairs, times outputs
 _MOST_NUMBERS, _MOST_LOCAL = 1 << 21, 1 << 13  # the most numbers in an answer
 _FEATURES, _MOST_SQUARED = 600, 1 << 27  # of columns with several; the most numbers in all matrices of a kind
-_WIDEST = 1 << 56  # the bound on sigma2 in the Gaussian sampler
 _LEAST_EPSILON = Fraction(1, 10**20)  # of other noise: computations with variances then fit floats
 _UNIT_BITS = 10
 # Joint features: by default they are used from so many times the least resolution on; the most in all, for
@@ -399,9 +399,9 @@ def _is_linear(plan: AdditivePlan, params: Params) -> bool:
 def _linear(plan: AdditivePlan, tried: Sequence[Bits]) -> AdditivePlan | None:
     """Return the plan of a fit with the queries of logistic regression; None if no noise can be drawn."""
     linear = replace(plan, linear=True, level=0, n_steps=0)
-    rho, logistic = concentrated_budget(plan.guarantee), linear.logistic
+    budget, logistic = gaussian_budget(plan.guarantee), linear.logistic
     for bits in tried:
-        if logistic and _mass_move(plan, bits) < 2 * rho * linear.shares.masses * _WIDEST:
+        if logistic and can_be_drawn(_mass_move(plan, bits), budget * linear.shares.masses):
             deviation = logistic.deviation / math.sqrt(linear.shares.steps)
             n_queries = 1 + logistic.n_queries
             return replace(
@@ -444,7 +444,7 @@ def _can_be_drawn(plan: AdditivePlan) -> bool:
     """Return whether the Gaussian sampler supports the noise of all queries, and floats its variance."""
     if plan.noise != "gaussian":
         return plan.guarantee.epsilon >= _LEAST_EPSILON
-    rho, bits = concentrated_budget(plan.guarantee), plan.bits
+    budget, bits = gaussian_budget(plan.guarantee), plan.bits
     norms = [
         residual_norm(reach, 1 << bits.rows, bits.factors)
         for reach in (plan.loss.most_target_reach, plan.loss.reach)
@@ -459,7 +459,7 @@ def _can_be_drawn(plan: AdditivePlan) -> bool:
         4 * norms[1] ** 2,
     ]
     asked = zip(moved, (*plan.shares[:-1], plan.step_share), strict=True)
-    return all(square < 2 * rho * share * _WIDEST for square, share in asked if share)
+    return all(can_be_drawn(square, budget * share) for square, share in asked if share)
 
 
 def _check_size(plan: AdditivePlan) -> None:

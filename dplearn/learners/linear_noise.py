@@ -8,7 +8,8 @@ from dplearn.estimator.stages import Params, Public
 from dplearn.learners.linear_moments import moments_query
 from dplearn.learners.linear_plan import LinearPlan
 from dplearn.learners.logistic_queries import moment_weights
-from dplearn.privacy.shares import concentrated_budget
+from dplearn.privacy.shares import gaussian_budget
+from dplearn.queries.gaussian_noise import can_be_drawn
 from dplearn.queries.planned_noise import planned_deviation, planned_reports
 from dplearn.records.design_matrix import DesignMatrix
 
@@ -20,7 +21,6 @@ __all__ = ["linear_plan"]
 _NOISE_DOMINATED = 0.2
 _MOST_NUMBERS = 1 << 12  # the most numbers in a row
 _MOST_LOCAL = 1 << 13  # the most numbers in a local query, of which a record reports one
-_WIDEST = 1 << 56  # the bound on sigma2 in the Gaussian sampler
 _LARGEST = 1 << 30  # the bound on the norm of a query
 
 
@@ -59,7 +59,7 @@ def _can_be_drawn(plan: LinearPlan) -> bool:
     norm = moment_weights(plan.order)[0] * plan.energy
     if norm > _LARGEST:
         return False
-    return plan.noise != "gaussian" or 2 * norm**2 < 2 * concentrated_budget(plan.guarantee) * _WIDEST
+    return plan.noise != "gaussian" or can_be_drawn(2 * norm**2, gaussian_budget(plan.guarantee))
 
 
 def _with_noise(plan: LinearPlan, beta: Fraction) -> LinearPlan:

@@ -9,8 +9,8 @@ from dplearn.estimator.stages import Params, Public
 from dplearn.learners.logistic_columns import mass_query
 from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.learners.logistic_queries import kinds_of_queries
-from dplearn.privacy.shares import concentrated_budget
-from dplearn.queries import StatisticalQuery
+from dplearn.privacy.shares import gaussian_budget
+from dplearn.queries import StatisticalQuery, gaussian_noise
 from dplearn.queries.planned_noise import planned_deviation, planned_reports
 from dplearn.records.design_matrix import DesignMatrix
 
@@ -33,7 +33,6 @@ _NOISE_DOMINATED = {1: 0.6, 2: 1.0}
 MOST_COLUMNS = (1 << 12) - 1
 _FEWEST_KEPT, _MOST_KEPT = 1 << 6, 1 << 10
 _MOST_LOCAL = 1 << 13  # the most numbers in a local query, of which a record reports one
-_WIDEST = 1 << 56  # the bound on sigma2 in the Gaussian sampler
 
 
 def logistic_plan(
@@ -167,11 +166,11 @@ def can_be_drawn(plan: LogisticPlan, part: Fraction = Fraction(1)) -> bool:
     """
     if plan.noise != "gaussian":
         return True
-    rho = part * concentrated_budget(plan.guarantee)
+    budget = part * gaussian_budget(plan.guarantee)
     asked = kinds_of_queries(plan)
     if plan.n_kept is not None:
         asked.append((mass_query(plan), plan.selection_share))
-    return all(query.squared_l2 < 2 * rho * share * _WIDEST for query, share in asked)
+    return all(gaussian_noise.can_be_drawn(query.squared_l2, budget * share) for query, share in asked)
 
 
 def _with_steps(plan: LogisticPlan, given: int | None) -> LogisticPlan:

@@ -475,7 +475,9 @@ def _with_share(params: Params, share: ApproxDP, classes: Any, seed: int | None)
 
 def _is_basic(cost: ApproxDP, k: int) -> bool:
     """Return whether no theorem gives pure releases more than an equal part of epsilon."""
-    return all(share.epsilon <= cost.epsilon / k for share in equal_shares(cost, k)[1:])
+    # A share with the whole delta is for releases with a rho or a mu^2.
+    pure = [share for share in equal_shares(cost, k) if share.delta < cost.delta]
+    return all(share.epsilon <= cost.epsilon / k for share in pure)
 
 
 def _shared(

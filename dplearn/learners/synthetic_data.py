@@ -45,6 +45,7 @@ from dplearn.estimator.stages import Params, Public, Table, planned_columns, pla
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import hidden
+from dplearn.privacy.shares import CONCENTRATED
 from dplearn.records.encoded import encoded
 from dplearn.records.reading import (
     TABLE,
@@ -266,7 +267,7 @@ def _offers(name: str) -> Callable[[Any], bool]:
     return offered
 
 
-@learns_schema(concentrated=gaussian_noise)
+@learns_schema(concentrated=gaussian_noise, accounting=CONCENTRATED)
 class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     """Any classifier, trained on synthetic records that are released for one price.
 
@@ -483,7 +484,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         return margins
 
 
-@learns_schema(concentrated=gaussian_noise)
+@learns_schema(concentrated=gaussian_noise, accounting=CONCENTRATED)
 class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     """Any regressor, trained on synthetic records that are released for one price.
 

@@ -5,7 +5,7 @@ from dplearn.mechanisms.exponential import exponential_mechanism, select_exponen
 from dplearn.mechanisms.frequent_keys import frequent_keys
 from dplearn.mechanisms.halving import codes_at_fractions
 from dplearn.mechanisms.interior_point import interior_point_code
-from dplearn.mechanisms.noisy_counts import gaussian_counts, laplace_counts
+from dplearn.mechanisms.noisy_counts import gaussian_counts, gaussian_sums, laplace_counts
 from dplearn.mechanisms.parity import consistent_parity
 from dplearn.mechanisms.permute_and_flip import permute_and_flip, select_permute_and_flip
 from dplearn.mechanisms.randomized_response import randomized_response
@@ -30,6 +30,7 @@ __all__ = [
     "exponential_mechanism",
     "frequent_keys",
     "gaussian_counts",
+    "gaussian_sums",
     "interior_point_code",
     "laplace_counts",
     "most_frequent_if_stable",

@@ -12,7 +12,7 @@ candidate that most likely is an upper bound.
 ...     counts, n_teachers=1000, sigma2=10_000, delta=1e-5, privacy=ApproxDP(0.5), dice=SeededDice(0)
 ... )
 >>> float(bound)
-0.542414
+0.550511
 """
 
 from fractions import Fraction

@@ -8,7 +8,7 @@
 0.007495
 >>> sigma2 = calibrate(lambda s: Composition({Gaussian(s): 8}), target, low=1, high=10**6, increasing=False)
 >>> round(float(sigma2), 3)
-164.231
+146.783
 >>> round(float(gaussian_sigma2(target)), 3)
 17.899
 """

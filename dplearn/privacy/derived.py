@@ -173,6 +173,16 @@ class Parallel(Event):
         """Return the greatest rho of a part, or the sum of the two greatest."""
         return self._over_parts(event.rho for event in self._worst)
 
+    @cached_property
+    def mu2(self) -> Fraction | None:
+        """Return the greatest mu^2 of a part, or the sum of the two greatest."""
+        return self._over_parts(event.mu2 for event in self._worst)
+
+    @cached_property
+    def mu2_failure(self) -> Fraction:
+        """Return the greatest failure probability of a part's mu^2, or the sum of the two greatest."""
+        return self._over_parts(event.mu2_failure for event in self._worst) or Fraction(0)
+
     @property
     def breakpoints(self) -> tuple[float, ...]:
         """Return the breakpoints of all parts' Renyi curves."""

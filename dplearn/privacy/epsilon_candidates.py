@@ -12,7 +12,7 @@ multiples of a public unit, so that all computations on the votes are exact.
 ...     n_queries=100, n_labels=2, n_teachers=50, sigma2=100, delta=1e-5, epsilon=Fraction(1), beta=0.05
 ... )
 >>> candidates.reserve, len(candidates.values), float(candidates.values[-1])
-(14, 64, 7.58787)
+(14, 64, 7.46792)
 """
 
 import math

@@ -26,6 +26,7 @@ import numpy as np
 
 from dplearn._validation import check_number
 from dplearn.core.exact import short_above
+from dplearn.privacy.gaussian_dp import FAILURE, mu2_of_gaussian, mu2_of_pure
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 from dplearn.privacy.renyi_curves import Floats, chords, float_or_infinity, pure_and_concentrated
 
@@ -35,6 +36,7 @@ __all__ = [
     "BoundedRange",
     "Event",
     "Gaussian",
+    "GaussianSums",
     "PermuteAndFlip",
     "PureDP",
     "Renyi",
@@ -94,7 +96,8 @@ def checked(name: str, event: Any) -> "Event":
             f"{name} must hold events of frozen dataclasses that compare and set all their fields;"
             f" {kind.__name__} does not: {', '.join(sorted(stray + unset))}"
         )
-    if any(cost is not None and cost < 0 for cost in (event.failure, event.pure, event.rho)):
+    costs = (event.failure, event.pure, event.rho, event.mu2, event.mu2_failure)
+    if any(cost is not None and cost < 0 for cost in costs):
         raise ValueError(
             f"{name} must hold events of nonnegative cost; one {kind.__name__} has a negative one"
         )
@@ -137,6 +140,16 @@ class Event:
     def rho(self) -> Fraction | None:
         """Rho of the main part, or None if unknown; epsilon^2 / 2 unless a subclass has a smaller bound."""
         return None if self.pure is None else short_above(self.pure**2 / 2)
+
+    @property
+    def mu2(self) -> Fraction | None:
+        """mu^2 of the main part as Gaussian-DP, or None; pi epsilon^2 / 2 unless a subclass says."""
+        return None if self.pure is None else short_above(mu2_of_pure(self.pure))
+
+    @property
+    def mu2_failure(self) -> Fraction:
+        """Failure probability of the bound `mu2`, in addition to `failure`; no other bound has it."""
+        return Fraction(0)
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
@@ -254,6 +267,11 @@ class BoundedRange(PureDP):
         """Return epsilon^2 / 8."""
         return short_above(self.epsilon**2 / 8)
 
+    @property
+    def mu2(self) -> Fraction:
+        """Return pi epsilon^2 / 8, rounded up (docs/theory/gaussian_sums.md)."""
+        return short_above(mu2_of_pure(self.epsilon) / 4)
+
 
 @register
 @dataclass(frozen=True, init=False)
@@ -296,9 +314,10 @@ class ZeroConcentrated(Event):
 @register
 @dataclass(frozen=True, init=False)
 class Gaussian(Event):
-    """Discrete Gaussian noise on integers: rho = sensitivity2 / (2 sigma2).
+    """Discrete Gaussian noise on at most 2**32 integers: rho = sensitivity2 / (2 sigma2).
 
-    The divergences are at most those of continuous noise (Canonne, Kamath and Steinke 2020, Theorem 14).
+    The divergences are at most those of continuous noise (Canonne, Kamath and Steinke 2020, Theorem 14). Its
+    delta is not; but mu^2 = sensitivity2 / (sigma2 - 4), except for a failure of probability 2**-79.
 
     Parameters
     ----------
@@ -323,10 +342,62 @@ class Gaussian(Event):
         """Return sensitivity2 / (2 sigma2), rounded up to a Fraction with a short denominator."""
         return short_above(self.sensitivity2 / (2 * self.sigma2))
 
+    @cached_property
+    def mu2(self) -> Fraction | None:
+        """Return sensitivity2 / (sigma2 - 4), rounded up, or None if sigma2 is at most 4."""
+        mu2 = mu2_of_gaussian(self.sensitivity2, self.sigma2)
+        return None if mu2 is None else short_above(mu2)
+
+    @property
+    def mu2_failure(self) -> Fraction:
+        """Return 2**-79."""
+        return FAILURE
+
     @classmethod
     def ladder(cls) -> list[Event]:
         """Return examples of this class, in nondecreasing order of cost."""
         return [cls(*parameters) for parameters in ((10**6,), (300,), (300, 2), ("7/3", 2))]
+
+
+@register
+@dataclass(frozen=True, init=False)
+class GaussianSums(Event):
+    """Discrete Gaussian noise on sums, with sigma2 = D^2 / (2 b) + 4 for budgets b that add up to mu^2 / 2.
+
+    The sums are at most 2**32 integers; D is the Euclidean sensitivity of those that are released together.
+    Such a release is mu-Gaussian-DP, except with probability 2**-79, and zero-concentrated with rho =
+    mu^2 / 2.
+
+    Parameters
+    ----------
+    budget : number
+        Nonnegative; mu^2 / 2, as of `dplearn.privacy.shares.gaussian_budget`.
+    """
+
+    budget: Fraction
+
+    def __init__(self, budget: Any):
+        freeze(self, budget=check_number("budget", budget, low=0))
+
+    @cached_property
+    def rho(self) -> Fraction:
+        """Return mu^2 / 2, rounded up to a Fraction with a short denominator."""
+        return short_above(self.budget)
+
+    @property
+    def mu2(self) -> Fraction:
+        """Return mu^2, rounded up to a Fraction with a short denominator."""
+        return 2 * self.rho
+
+    @property
+    def mu2_failure(self) -> Fraction:
+        """Return 2**-79."""
+        return FAILURE
+
+    @classmethod
+    def ladder(cls) -> list[Event]:
+        """Return examples of this class, in nondecreasing order of cost."""
+        return [cls(budget) for budget in (0, "1e-9", 0.005, "1/7", 2)]
 
 
 @register

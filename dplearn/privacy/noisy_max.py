@@ -2,7 +2,7 @@
 
 Teachers vote on each query. Each label's count gets discrete Gaussian noise of variance parameter sigma2, and
 the label with the greatest noisy count is released; a tie goes to the first. A change of one teacher's vote
-changes two counts by 1, so a query costs rho = 1 / sigma2 for any votes: `publishable_noisy_max_cost`. If
+changes two counts by 1, which has one cost for any votes: `publishable_noisy_max_cost`. If
 nearly all teachers agree, the cost is much smaller, but this smaller cost depends on the votes and may reveal
 a single vote. So the results of `secret_noisy_max_renyi` and `secret_noisy_max_epsilon` are private;
 `dplearn.mechanisms.sanitized_noisy_max_epsilon` computes an upper bound of the latter that may be published.
@@ -10,7 +10,7 @@ a single vote. So the results of `secret_noisy_max_renyi` and `secret_noisy_max_
 >>> import numpy as np
 >>> unanimous = np.tile([250, 0, 0, 0], (1000, 1))
 >>> round(float(publishable_noisy_max_cost(1000, 1600).total(delta=1e-5).epsilon), 3)
-5.378
+4.991
 >>> round(secret_noisy_max_epsilon(unanimous, sigma2=1600, delta=1e-5), 3)
 0.311
 """
@@ -27,10 +27,11 @@ from dplearn.core.exact import float_above
 from dplearn.core.gaussian_difference import log_tails
 from dplearn.core.grouping import near_integers
 from dplearn.privacy.composition import Composition
-from dplearn.privacy.conversion import concentrated_epsilon, epsilon_at, log_float
+from dplearn.privacy.conversion import epsilon_at, log_float
 from dplearn.privacy.events import Gaussian
 from dplearn.privacy.likely_outcome import likely_outcome_renyi
 from dplearn.privacy.renyi_curves import Floats
+from dplearn.privacy.theorems import least_epsilon
 
 __all__ = [
     "publishable_noisy_max_cost",
@@ -93,8 +94,8 @@ def secret_noisy_max_epsilon(counts: Any, *, sigma2: Any, delta: Any) -> float:
     -------
     float
         Private. Let P be the output distribution for these votes, and P' that for any votes that differ in
-        one teacher's votes. Every event E has P[E] <= exp(epsilon) P'[E] + delta. The value is at most the
-        epsilon of zero-concentrated privacy with rho = n_queries / sigma2.
+        one teacher's votes. Every event E has P[E] <= exp(epsilon) P'[E] + delta. At most the value of
+        `publishable_noisy_max_cost` for the same number of answers.
 
     Raises
     ------
@@ -117,7 +118,8 @@ def secret_noisy_max_epsilon(counts: Any, *, sigma2: Any, delta: Any) -> float:
     order, divergence = _best_of(_ORDERS, counts, variance, delta)
     order, divergence = _best_of(np.append(order * _NEAR, order), counts, variance, delta)
     certain = epsilon_at(Fraction(order), Fraction(divergence), delta)
-    return float_above(min(certain, concentrated_epsilon(len(counts) / variance, delta)))
+    for_any_votes = publishable_noisy_max_cost(len(counts), variance)
+    return float_above(Fraction(min(certain, least_epsilon(for_any_votes, delta))))
 
 
 def _best_of(

@@ -1,4 +1,4 @@
-"""Five composition theorems, each a function from a privacy event and a delta to an epsilon.
+"""Six composition theorems, each a function from a privacy event and a delta to an epsilon.
 
 Each function takes any event, usually a composition, and returns a valid epsilon, rounded up to 12 digits, or
 infinity if the theorem does not apply. Float arithmetic chooses orders and trial values; exact enclosures
@@ -17,9 +17,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from dplearn.core.exact import exp_bounds, float_above, log_bounds, short_above
+from dplearn.core.exact import exp_bounds, float_above, log_bounds, root_above, short_above
 from dplearn.privacy.conversion import concentrated_epsilon, epsilon_at, log_float, rounded_up
 from dplearn.privacy.events import Event
+from dplearn.privacy.gaussian_dp import FAILURE, least_epsilon_of_mu2, without_failure
 from dplearn.privacy.renyi_curves import Floats
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Epsilon",
     "advanced",
     "basic",
+    "gaussian",
     "least_epsilon",
     "optimal_homogeneous",
     "renyi",
@@ -85,7 +87,7 @@ def _deviation(variance: Fraction, delta: Fraction) -> Fraction:
     """Return a t close to the least one that satisfies t^2 / 2V + ln(1 + t / V) >= ln(1 / delta)."""
     needed = -log_bounds(delta)[0]
     v, wanted = float_above(variance), float_above(needed)
-    enough = _root_above(2 * variance * needed)  # t^2 / 2V >= ln(1 / delta)
+    enough = root_above(2 * variance * needed)  # t^2 / 2V >= ln(1 / delta)
     low, high = 0.0, math.sqrt(2 * v * wanted)
     if high == math.inf:
         return enough
@@ -101,12 +103,6 @@ def _deviation(variance: Fraction, delta: Fraction) -> Fraction:
             return min(t, enough)
         t *= 1 + Fraction(1, 2**45)
     return enough
-
-
-def _root_above(x: Fraction) -> Fraction:
-    """Return a number that exceeds the square root of a positive x by less than one part in 2**60."""
-    shift = 64 - (x.numerator.bit_length() - x.denominator.bit_length()) // 2
-    return (math.isqrt(math.floor(x * Fraction(4) ** shift)) + 1) / Fraction(2) ** shift
 
 
 def optimal_homogeneous(event: Event, delta: Fraction) -> Epsilon:
@@ -206,20 +202,34 @@ def _tail(orders: Floats, delta: Fraction) -> Floats:
     return tail
 
 
+def gaussian(event: Event, delta: Fraction, below: Epsilon = math.inf) -> Epsilon:
+    """Convert the sum of the mu^2 into the exact epsilon of Gaussian-DP (see `dplearn.privacy.gaussian_dp`).
+
+    Infinite if the epsilon is not below `below`, a known one; that is decided faster.
+    """
+    failure = _failure(event) + event.mu2_failure
+    rest = without_failure(delta, failure)
+    if event.mu2 is None or rest < FAILURE:  # no smaller delta occurs, and its computation takes long
+        return math.inf
+    return least_epsilon_of_mu2(event.mu2, rest, below)
+
+
 THEOREMS: dict[str, Callable[[Event, Fraction], Epsilon]] = {
-    theorem.__name__: theorem for theorem in (basic, advanced, optimal_homogeneous, zero_concentrated, renyi)
+    theorem.__name__: theorem
+    for theorem in (basic, advanced, optimal_homogeneous, zero_concentrated, renyi, gaussian)
 }
 
 
 def least_epsilon(event: Event, delta: Fraction) -> Epsilon:
     """Return the least epsilon that any of the theorems proves; infinity if none applies."""
-    return min(theorem(event, delta) for theorem in THEOREMS.values())
+    others = [theorem for theorem in THEOREMS.values() if theorem is not gaussian]
+    least = min(theorem(event, delta) for theorem in others)
+    return min(least, gaussian(event, delta, least))
 
 
 def _rest(event: Event, delta: Fraction) -> Fraction:
     """Return the delta that remains for the main part; not positive if none remains."""
-    failure = _failure(event)
-    return (delta - failure) / (1 - failure) if failure < 1 else Fraction(0)
+    return without_failure(delta, _failure(event))
 
 
 def _failure(event: Event) -> Fraction:

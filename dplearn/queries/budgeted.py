@@ -39,12 +39,15 @@ class Account:
         Public. The rounds so far.
     asked : int
         Public. The number of records that have reported, for an oracle to which each record reports once.
+    numbers : int
+        Public. The number of numbers in all answers.
     """
 
     records: Any
     dice: Dice
     rounds: tuple[Round, ...] = ()
     asked: int = 0
+    numbers: int = 0
 
     @property
     def left(self) -> Fraction:
@@ -108,9 +111,10 @@ class BudgetedOracle(Oracle):
         with float_errors_ignored(), self._account.use() as account:
             together = self._share(asked, share, tolerance, beta, account.left)
             part = together / len(asked)
-            self._check(asked, part)
+            self._check(account, asked, part)
             bounds = [self._bounds(query, part) for query in asked]
             account.rounds += (Round(len(asked), together),)
+            account.numbers += sum(query.size for query in asked)
             exact = self._exact(account, asked)
             return [
                 self._answer(account, query, part, known, each)
@@ -158,7 +162,7 @@ class BudgetedOracle(Oracle):
         return together
 
     @abstractmethod
-    def _check(self, asked: list[StatisticalQuery], part: Fraction) -> None:
+    def _check(self, account: Account, asked: list[StatisticalQuery], part: Fraction) -> None:
         """Raise an error if the queries cannot be answered with this part each; uses public values only."""
 
     @abstractmethod

@@ -20,12 +20,14 @@ import numpy as np
 from dplearn._validation import AUTO, check_choice
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_rate, decay_ratio
-from dplearn.mechanisms.noisy_counts import gaussian_counts, laplace_counts
-from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+from dplearn.mechanisms.noisy_counts import gaussian_sums, laplace_counts
+from dplearn.privacy import ApproxDP, GaussianSums
+from dplearn.privacy.gaussian_dp import MOST_NUMBERS
 from dplearn.privacy.guarantees import epsilon_of
-from dplearn.privacy.shares import concentrated_budget
+from dplearn.privacy.shares import gaussian_budget
 from dplearn.queries.bounds import TailBound, sampling_bound
 from dplearn.queries.budgeted import Account, Bounds, BudgetedOracle
+from dplearn.queries.gaussian_noise import SumNoise, can_be_drawn
 from dplearn.queries.oracle import Answer
 from dplearn.queries.query import StatisticalQuery
 from dplearn.records.parts import summed
@@ -33,7 +35,6 @@ from dplearn.records.parts import summed
 __all__ = ["CentralOracle"]
 
 _FAR = 1 << 62
-_WIDEST = 1 << 56  # the variance of Gaussian noise is below this
 _NOISES = (AUTO, "laplace", "gaussian")
 
 
@@ -63,8 +64,9 @@ class CentralOracle(BudgetedOracle):
     -----
     **Privacy.** `privacy`, for one replaced record. Proof: between neighbours each query's totals differ by
     at most `l1` in the l1 norm, and `squared_l2` in the squared l2 norm. The noise of an answer is scaled to
-    the part of epsilon, or of rho, that the answer spends. These parts add up to at most the whole, also if
-    queries depend on earlier answers, and the whole rho implies `privacy`.
+    the part of epsilon, or of mu^2 / 2 (`gaussian_sums`), that the answer spends. These parts add up to at
+    most the whole, also if queries depend on earlier answers, and `gaussian_budget` implies `privacy`. Sums
+    with little Gaussian noise are multiplied by a public number first, which multiplies all distances.
 
     **Assumes.** A query's value for a record is a function of that record alone; the number of records, and
     which queries are asked given the answers, are public.
@@ -81,28 +83,32 @@ class CentralOracle(BudgetedOracle):
         if noise == "gaussian" and not privacy.delta:
             raise ValueError("delta must be above 0 for noise='gaussian', got 0")
         gaussian = noise == "gaussian" or (noise == AUTO and privacy.delta > 0)
-        self._rho = concentrated_budget(privacy) if gaussian else None
+        self._budget = gaussian_budget(privacy) if gaussian else None
         self._epsilon = epsilon_of(privacy)
 
-    def _check(self, asked: list[StatisticalQuery], part: Fraction) -> None:
+    def _check(self, account: Account, asked: list[StatisticalQuery], part: Fraction) -> None:
         if any(self._n * max(abs(query.low), abs(query.high)) >= _FAR for query in asked):
             raise ValueError(f"queries must have bounds below 2**62 / n for {self._n} records")
-        if self._rho is not None and any(self._sigma2(query, part) >= _WIDEST for query in asked):
+        if self._budget is None:
+            return
+        if account.numbers + sum(query.size for query in asked) > MOST_NUMBERS:
+            raise ValueError(f"queries must have at most {MOST_NUMBERS} numbers in all")
+        if not all(can_be_drawn(query.squared_l2, part * self._budget) for query in asked):
             raise ValueError(
                 "queries must have bounds so narrow, or a share so large, that Gaussian noise has sigma2"
                 " below 2**56; noise='laplace' has no such limit"
             )
 
-    def _sigma2(self, query: StatisticalQuery, part: Fraction) -> Fraction:
-        """Return the variance parameter of Gaussian noise."""
-        return query.squared_l2 / (2 * Fraction(self._rho or 0) * part)
+    def _noise(self, query: StatisticalQuery, budget: Fraction) -> SumNoise:
+        return SumNoise.of(query.squared_l2, budget, self._n * max(abs(query.low), abs(query.high)))
 
     def _bounds(self, query: StatisticalQuery, part: Fraction) -> Bounds:
-        if self._rho is None:
+        if self._budget is None:
             ratio = decay_ratio(part * self._epsilon / query.l1)
             noise = TailBound(linear=1 / decay_rate(ratio), size=query.size)
         else:
-            noise = TailBound(root=math.sqrt(2 * self._sigma2(query, part)), size=query.size)
+            deviation = self._noise(query, part * self._budget).deviation
+            noise = TailBound(root=math.sqrt(2) * deviation, size=query.size)
         sampling = sampling_bound(query.high - query.low, self._n, query.size)
         return noise.times(float(query.unit) / self._n), sampling.times(float(query.unit))
 
@@ -113,14 +119,24 @@ class CentralOracle(BudgetedOracle):
     def _answer(
         self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds, exact: Any
     ) -> Answer:
-        ends = {"low": self._n * query.low, "high": self._n * query.high}  # public, and no total is beyond
-        if self._rho is None:
+        # The ends of totals are public, and no total is beyond them.
+        low, high, bits = self._n * query.low, self._n * query.high, 0
+        if self._budget is None:
             privacy = ApproxDP(part * self._epsilon)
-            noisy = laplace_counts(exact, privacy=privacy, dice=account.dice, sensitivity=query.l1, **ends)
-        else:
-            rho = ZeroConcentratedDP(part * self._rho)
-            noisy = gaussian_counts(
-                exact, privacy=rho, dice=account.dice, squared_sensitivity=query.squared_l2, **ends
+            noisy = laplace_counts(
+                exact, privacy=privacy, dice=account.dice, sensitivity=query.l1, low=low, high=high
             )
-        means = np.asarray(noisy, dtype=np.float64) * float(query.unit) / self._n
+        else:
+            budget = part * self._budget
+            noise = self._noise(query, budget)
+            bits = noise.bits
+            noisy = gaussian_sums(
+                np.asarray(exact) << bits,
+                privacy=GaussianSums(budget),
+                dice=account.dice,
+                squared_sensitivity=noise.squared_l2,
+                low=low << bits,
+                high=high << bits,
+            )
+        means = np.asarray(noisy, dtype=np.float64) * float(query.unit) / (self._n << bits)
         return Answer(means, self._n, *bounds)

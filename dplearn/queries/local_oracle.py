@@ -86,7 +86,7 @@ class LocalOracle(BudgetedOracle):
         """Return the randomiser of a record that answers this query, as one of `n_reports` records."""
         return query.randomizer(self._epsilon, self._kind, n_reports)
 
-    def _check(self, asked: list[StatisticalQuery], part: Fraction) -> None:
+    def _check(self, account: Account, asked: list[StatisticalQuery], part: Fraction) -> None:  # noqa: ARG002
         if self._count(part) < 1:
             raise ValueError(
                 f"queries must leave each at least one of {self._n} records, got {len(asked)} queries for"

@@ -10,7 +10,8 @@ import math
 from fractions import Fraction
 
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.shares import concentrated_budget
+from dplearn.privacy.shares import gaussian_budget
+from dplearn.queries.gaussian_noise import SumNoise
 from dplearn.queries.query import StatisticalQuery
 from dplearn.queries.randomizers import LocalRandomizer
 
@@ -41,9 +42,10 @@ def planned_deviation(
         randomizer, count = planned_reports(privacy, n_samples, query, share)
         return math.sqrt(randomizer.variance / count) * float(query.unit)
     if noise == "gaussian":
-        squared = query.squared_l2 / (2 * concentrated_budget(privacy) * share)
-    else:
-        squared = 2 * (query.l1 / (privacy.epsilon * share)) ** 2
+        most = n_samples * max(abs(query.low), abs(query.high))
+        drawn = SumNoise.of(query.squared_l2, gaussian_budget(privacy) * share, most)
+        return drawn.deviation * float(query.unit) / n_samples
+    squared = 2 * (query.l1 / (privacy.epsilon * share)) ** 2
     return math.sqrt(min(squared, Fraction(_FAR))) * float(query.unit) / n_samples
 
 

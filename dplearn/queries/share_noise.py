@@ -16,8 +16,9 @@ from dplearn._validation import check_choice, check_count, check_number
 from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.shares import concentrated_budget
+from dplearn.privacy.shares import gaussian_budget
 from dplearn.queries.bounds import TailBound, sampling_bound
+from dplearn.queries.gaussian_noise import SumNoise
 
 __all__ = ["SHARE_NOISES", "ShareNoise", "central_noise", "share_noise"]
 
@@ -72,8 +73,9 @@ def share_noise(
     Notes
     -----
     A replaced record moves two counts by 1 each. "laplace" has a scale just above 2 n_queries / epsilon, and
-    "gaussian" the variance n_queries / rho. "local" is randomised response, whose estimates are in a range of
-    width 1 / (p - q), with p the probability of the true category and q that of each other one.
+    "gaussian" the variance n_queries / budget, where the budget is `gaussian_budget`, and a little more.
+    "local" is randomised response, whose estimates are in a range of width 1 / (p - q), with p the
+    probability of the true category and q that of each other one.
     """
     categories = check_count("categories", categories, low=2)
     n_queries, n = check_count("n_queries", n_queries, low=1), check_count("n", n, low=1)
@@ -84,8 +86,9 @@ def share_noise(
         deviation = math.sqrt(2 * float(ratio)) / below
         return ShareNoise(deviation / n, TailBound(1 / decay_rate(ratio) / n, size=categories))
     if noise == "gaussian":
-        sigma2 = float(n_queries / concentrated_budget(ApproxDP(epsilon, delta)))
-        return ShareNoise(math.sqrt(sigma2) / n, TailBound(root=math.sqrt(2 * sigma2) / n, size=categories))
+        budget = gaussian_budget(ApproxDP(epsilon, delta)) / n_queries
+        deviation = SumNoise.of(2, budget, n).deviation / n
+        return ShareNoise(deviation, TailBound(root=math.sqrt(2) * deviation, size=categories))
     if n < n_queries:
         raise ValueError(f"n must leave a record for each of {n_queries} queries, got {n}")
     truth = truth_probability(categories, epsilon)

@@ -39,7 +39,7 @@ from dplearn.mechanisms.rank_selection import code_near_rank, examined_ranks
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
 from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition
-from dplearn.privacy.events import BoundedRange, Event, ZeroConcentrated
+from dplearn.privacy.events import BoundedRange, Event, Gaussian, ZeroConcentrated
 from dplearn.privacy.plan import hidden, noted
 from dplearn.records.part_ranks import parted_ranks
 from dplearn.records.part_sources import source_of
@@ -514,6 +514,16 @@ class _Parts:
         if not self.lists:
             return None
         return frequent_keys_threshold(self.lists, privacy=self.privacy, delta=self.failure)
+
+    @property
+    def event(self) -> Composition:
+        """The event of all ranges and lists, except for the failure of the lists."""
+        counts: dict[Event, int] = {}
+        if self.ends:
+            counts[BoundedRange(self.epsilon)] = self.ends
+        if self.lists:  # the noise of `frequent_keys`
+            counts[Gaussian(self.lists / self.rho, 2 * self.lists)] = 1
+        return Composition(counts)
 
     @property
     def privacy(self) -> ZeroConcentratedDP:

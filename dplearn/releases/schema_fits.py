@@ -5,11 +5,14 @@ release, which has the released schema as its domain, are composed:
 
 - Either epsilon and delta are divided, and both parts have their (epsilon, delta).
 - Or both parts are zero-concentrated, the schema except for a failure of probability delta_s. The inner
-  release has the budget (e, delta - delta_s), hence rho' = concentrated_budget of it, and the schema has the
-  difference of concentrated_budget(epsilon, delta - delta_s) and rho'.
+  release has the budget (e, delta - delta_s), hence a rho', and the schema has the difference of
+  concentrated_budget(epsilon, delta - delta_s) and rho'.
+- If all noise of the inner release is Gaussian, its rho' is a mu^2 / 2, too, and the schema has a mu^2. If
+  mu^2 leaves more for the inner release than rho does, it has that; the schema is as in the second case.
 
 The inner release is adaptive: it sees the released schema. Sources: Dwork, Kenthapadi, McSherry, Mironov and
-Naor (2006) for the first case; Bun and Steinke (2016), Lemma 1.7 and Proposition 1.3, for the second.
+Naor (2006) for the first case; Bun and Steinke (2016), Lemma 1.7 and Proposition 1.3, for the second; for the
+third, docs/theory/gaussian_sums.md.
 """
 
 from collections.abc import Callable
@@ -20,9 +23,11 @@ from typing import Any, Protocol
 
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.composition import Composition
-from dplearn.privacy.events import ZeroConcentrated
+from dplearn.privacy.events import Event, ZeroConcentrated
+from dplearn.privacy.gaussian_dp import FAILURE, MOST_NUMBERS
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.privacy.shares import concentrated_budget
+from dplearn.privacy.shares import GAUSSIAN, Accounting, concentrated_budget, gaussian_budget
+from dplearn.privacy.theorems import least_epsilon
 from dplearn.releases.learned_schema import ConcentratedPart, LearnedSchemaPlan, SchemaStages
 
 __all__ = ["SchemaFit", "SchemaFitPlan", "schema_fit_plan"]
@@ -30,6 +35,10 @@ __all__ = ["SchemaFit", "SchemaFitPlan", "schema_fit_plan"]
 
 class SchemaFit(Protocol):
     """A release that learns its schema first, as far as its plan depends on it."""
+
+    @property
+    def accounting(self) -> Accounting:
+        """The accounting of inner releases that are concentrated."""
 
     def stages(self, cost: ApproxDP, part: ConcentratedPart | None = None) -> SchemaStages:
         """Return the stages of the schema's release at a cost."""
@@ -44,7 +53,7 @@ class SchemaFit(Protocol):
         """
 
     def concentrated(self, plan: Any) -> bool:
-        """Whether the inner release is zero-concentrated with rho = concentrated_budget(plan.guarantee)."""
+        """Whether the event of the inner release is that of the accounting's budget for plan.guarantee."""
 
     def assumes(self, schema: LearnedSchemaPlan, inner: Any) -> tuple[str, ...]:
         """Return the assumptions of the guarantee of both together."""
@@ -160,13 +169,17 @@ def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction, n: int) -> tuple[S
         failure = cost.delta * share
         own = cost.delta - failure
         whole = concentrated_budget(ApproxDP(cost.epsilon, own))
-        rest = replace(cost, epsilon=_epsilon((1 - share) * whole, own), delta=own)
-        rho = whole - concentrated_budget(ApproxDP(rest.epsilon, own))  # about share * whole
+        epsilon = _epsilon((1 - share) * whole, own)
+        if fit.accounting is GAUSSIAN:
+            epsilon = GAUSSIAN.epsilon_within((1 - share) * whole, own)
+        rho = whole - fit.accounting.budget(ApproxDP(epsilon, own))  # about share * whole
         if rho > 0:
             alone = replace(cost, epsilon=_epsilon(rho, own))
             stages = fit.stages(alone, ConcentratedPart(rho, failure))
             free = stages.plan(n).is_free
-            rest = cost if free else rest
+            if fit.accounting is GAUSSIAN and not free:
+                epsilon = max(epsilon, _beside(stages.plan(n), ApproxDP(cost.epsilon, own)))
+            rest = cost if free else replace(cost, epsilon=epsilon, delta=own)
             inner = fit.inner_plan(stages, rest)
             if fit.concentrated(inner) and (not free or basic.plan(n).is_free):
                 return stages, rest, inner
@@ -177,3 +190,18 @@ def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction, n: int) -> tuple[S
 def _epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """Return the epsilon that rho implies at a delta."""
     return Composition({ZeroConcentrated(rho): 1}).total(delta=delta).epsilon
+
+
+def _beside(schema: LearnedSchemaPlan, cost: ApproxDP) -> Fraction:
+    """Return an epsilon of Gaussian sums that cost at most `cost` together with a schema, or 0.
+
+    The failure of the schema is not counted.
+    """
+    if len(schema.columns) * schema.n_samples > MOST_NUMBERS or cost.delta <= FAILURE:
+        return Fraction(0)
+    event: Event = schema.parts.event
+    whole = gaussian_budget(replace(cost, delta=cost.delta - event.mu2_failure))
+    left = Fraction(0) if event.mu2 is None else whole - event.mu2 / 2
+    epsilon = GAUSSIAN.epsilon_within(left, cost.delta) if left > 0 else left
+    together = Composition([event, GAUSSIAN.event(left)]) if left > 0 else event
+    return epsilon if least_epsilon(together, cost.delta) <= cost.epsilon else Fraction(0)

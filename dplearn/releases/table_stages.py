@@ -18,6 +18,7 @@ from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import cells_of, is_frame
 from dplearn.domains.column_kinds import ColumnKinds, kinds_of
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.shares import CONCENTRATED
 from dplearn.records.part_sources import source_of, table_in_memory
 from dplearn.records.parts import PartedRecords, Source, mapped
 from dplearn.records.rows import Columns
@@ -328,6 +329,7 @@ class _TableFit:
 
     table: LearnedTableStages
     n_samples: int
+    accounting = CONCENTRATED
 
     def stages(self, cost: ApproxDP, part: ConcentratedPart | None = None) -> SchemaStages:
         table = self.table

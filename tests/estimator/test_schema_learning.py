@@ -27,8 +27,8 @@ from dplearn.estimator import schema_learning
 from dplearn.estimator.schema_learning import SchemaFitPlan
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateMinMaxClipper
-from dplearn.privacy import ApproxDP
-from dplearn.privacy.shares import concentrated_budget
+from dplearn.privacy import ApproxDP, Composition, GaussianSums
+from dplearn.privacy.shares import concentrated_budget, gaussian_budget
 from dplearn.records.reading import TABLE, labels_assumed
 from dplearn.releases.learned_schema import SchemaStages
 
@@ -132,7 +132,7 @@ def test_a_table_without_types_is_refused_before_the_charge(learner):
 
 
 @pytest.mark.parametrize("learner", CENTRAL, ids=repr)
-def test_gaussian_learners_divide_rho(learner):
+def test_gaussian_learners_divide_mu2(learner):
     learner = clone(learner).set_params(delta=1e-6, epsilon=2)
     if isinstance(learner, StatisticalQueryNaiveBayes):
         learner.set_params(domain=Learn(["numbers"] * 60))  # Gaussian noise is for many columns
@@ -141,8 +141,11 @@ def test_gaussian_learners_divide_rho(learner):
         plan = learner.plan(10**6, n_features=3)
     assert isinstance(plan, SchemaFitPlan)
     whole = concentrated_budget(ApproxDP(2, Fraction(9, 10**7)))
-    inner = concentrated_budget(ApproxDP(plan.rest.epsilon, plan.rest.delta))
-    assert plan.stages.concentrated.rho + inner == whole
+    inner = gaussian_budget(ApproxDP(plan.rest.epsilon, plan.rest.delta))
+    assert plan.schema.parts.event.rho <= plan.stages.concentrated.rho
+    together = Composition([plan.schema.parts.event, GaussianSums(inner)])
+    assert 0.999 * plan.guarantee.epsilon < together.total(plan.rest.delta).epsilon <= plan.guarantee.epsilon
+    assert inner > Fraction(97, 100) * whole  # as zero-concentrated parts the inner fit would have 90 %
     assert plan.stages.concentrated.rho == pytest.approx(0.1 * whole, rel=0.001)
     assert plan.rest.delta + plan.schema.parts.failure == plan.guarantee.delta == Fraction("1e-6")
     assert concentrated_budget(ApproxDP(plan.schema.guarantee.epsilon, plan.rest.delta)) >= 0.99 * float(

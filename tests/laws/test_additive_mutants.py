@@ -460,14 +460,14 @@ def test_masses_without_noise_are_published_of_answers_that_do_not_depend_on_rec
 
 
 def twins(**parameters):
-    """Return the models of two neighbouring tables, given the same answers."""
+    """Return the models of two neighbouring tables, given the same answers, with several joint features."""
     X, y, _ = fitted(AdditiveClassifier)
     models = []
     for first in ("a", "c"):
         X[0, 0] = first
         learner = fitted(AdditiveClassifier, **parameters)[2]
         learner._steps = 1
-        with_far_noise(lambda rows, dice, model=learner: model._fit(*rows, dice))((X, y), SeededDice(0))
+        with_far_noise(lambda rows, dice, model=learner: model._fit(*rows, dice))((X, y), SeededDice(10))
         models.append(learner)
     return models
 

@@ -53,10 +53,10 @@ def unchanged_digest(case):
     return case.with_fit(MECHANISM_FITS[case.name](case.mechanism)).digest()
 
 
-def smaller(name, **changes):
+def smaller(name, mechanism=None, **changes):
     case = CASES[name]
     kept = {each.name: getattr(case, each.name) for each in fields(case)}
-    return Smaller(**kept | {"mechanism": getattr(mechanisms, name)} | changes)
+    return Smaller(**kept | {"mechanism": getattr(mechanisms, mechanism or name)} | changes)
 
 
 #: What mutants are run over, by the mechanism's name and, where it takes two universes, a word for it.
@@ -66,6 +66,9 @@ CASE_OF = {
     "report_noisy_max": smaller("report_noisy_max", n=1, claim=ApproxDP(2, NOISY), tail_bits=15),
     "laplace_counts": smaller("laplace_counts", n=2),
     "gaussian_counts": smaller("gaussian_counts"),
+    "gaussian_sums": smaller("gaussian_sums"),
+    "gaussian_sums_narrow": smaller("gaussian_sums_narrow", "gaussian_sums"),
+    "gaussian_sums_by_shares": smaller("gaussian_sums_by_shares", "gaussian_sums"),
     "choosing_mechanism": smaller("choosing_mechanism"),
     "most_frequent_if_stable": smaller("most_frequent_if_stable", n=12),
     "stable_histogram": smaller("stable_histogram"),
@@ -217,6 +220,14 @@ def gaussian(sigma2_of, reuse=False, far=1 << 40):
         return counts + noise.clip(-far, far)
 
     return count
+
+
+def sums(sigma2_of=lambda sigma2: sigma2, budget_of=lambda budget: budget, slack=4, reuse=False):
+    def add(sums, *, privacy, dice, squared_sensitivity):
+        sigma2 = sigma2_of(squared_sensitivity / (2 * Fraction(budget_of(privacy.budget)))) + slack
+        return sums + dice.discrete_gaussian(sigma2, size=1 if reuse else sums.size)
+
+    return add
 
 
 # Choosing and stability
@@ -375,6 +386,14 @@ EXCEEDING = {
         "ends of the noise": gaussian(lambda sigma2: sigma2, far=2),
         "no noise for zero counts": partial(none_for_zeros, gaussian_counts),
     },
+    "gaussian_sums": {
+        "half the squared sensitivity": sums(lambda sigma2: sigma2 / 2),
+        "one draw reused for all": sums(reuse=True),
+        "the deviation of which a tenth is missing": sums(lambda sigma2: sigma2 * Fraction(81, 100)),
+        "the variance of continuous noise less the slack": sums(slack=-8),
+    },
+    "gaussian_sums_narrow": {"no additional variance": sums(slack=0)},
+    "gaussian_sums_by_shares": {"roots of shares": sums(budget_of=lambda budget: float(budget) ** 0.5)},
     "choosing_mechanism": {
         "no noise in the test": choosing(noise=False),
         "no noise when far from the threshold": choosing_surely_when_far,
@@ -419,6 +438,7 @@ OTHERWISE = {
     },
     "report_noisy_max": {"ties by data": noisy_max(fresh, choose=ties_by_data)},
     "gaussian_counts": {"noise 5% too small": gaussian(lambda sigma2: sigma2 * Fraction(95, 100))},
+    "gaussian_sums": {"no additional variance on a fine grid": sums(slack=0)},
     "choosing_mechanism": {
         "half the sensitivity": choosing(select_epsilon=1),
         "noise 5% too small": choosing(ratio_of=Fraction(105, 400)),
@@ -451,6 +471,9 @@ WITNESSES = {
     "report_noisy_max": [(((0, 1),), ((1, 0),)), (((0, 0),), ((0, 1),))],
     "laplace_counts": [((0, 0), (0, 1))],
     "gaussian_counts": [((0, 0), (0, 1))],
+    "gaussian_sums": [((0, 0), (0, 1))],
+    "gaussian_sums_narrow": [((0, 0), (0, 1))],
+    "gaussian_sums_by_shares": [((0, 0), (0, 1))],
     "choosing_mechanism": [
         (((0, 0),) * 5 + ((0, 1),) * 5, ((0, 0),) * 4 + ((0, 1),) * 6),
         (((0, 0),) * 6 + ((0, 1),) * 4, ((0, 0),) * 7 + ((0, 1),) * 3),

@@ -8,7 +8,7 @@ from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.domains import Bits as BitColumn
 from dplearn.domains import Floats, IntegerRange
 from dplearn.learners.additive_plan import Bits
-from dplearn.queries.central_oracle import _WIDEST
+from dplearn.queries.gaussian_noise import _WIDEST
 
 SETTINGS = {"gaussian": {}, "laplace": {"delta": 0.0}, "local": {"trust_model": "local"}}
 
@@ -99,8 +99,8 @@ def test_by_default_joint_features_are_planned_from_a_resolution_of_20_on():
 
 def test_there_are_no_more_joint_features_than_twice_the_resolution_by_column_and_at_least_32():
     few, more, most = (planned(d=10, n=n) for n in (1_000, 10_000, 40_000))
-    assert (few.n_joint, more.n_joint, most.n_joint) == (32, 86, 128)
-    assert 85 < 2 * more.resolution / 10 < 86
+    assert (few.n_joint, more.n_joint, most.n_joint) == (32, 92, 128)
+    assert 91 < 2 * more.resolution / 10 < 92
 
 
 def test_interactions_cost_one_query_from_the_share_of_the_steps():

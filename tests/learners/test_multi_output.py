@@ -30,7 +30,7 @@ from dplearn import (
 from dplearn.domains import DomainError, Grid, IntegerRange, Schema
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateMinMaxClipper
-from dplearn.privacy import ApproxDP, BoundedRange, BudgetExceededError, Composition, PureDP, ZeroConcentrated
+from dplearn.privacy import ApproxDP, BoundedRange, BudgetExceededError, Composition, GaussianSums, PureDP
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_samples is")
 
@@ -95,12 +95,12 @@ def test_other_selections_by_the_exponential_mechanism_have_its_shares_and_inter
         assert round(float(plan.share.epsilon), 4) == share, learner
 
 
-def test_learners_with_gaussian_noise_share_rho():
+def test_learners_with_gaussian_noise_share_mu2():
     plan = several(StatisticalQueryLogisticRegression()).plan(30_000, n_features=12, n_labels=2, n_outputs=8)
     assert plan.estimator_plan.noise == "gaussian"
     assert round(float(plan.share.epsilon), 2) == 0.33
     assert plan.share.delta == plan.guarantee.delta == Fraction("1e-6")
-    assert isinstance(plan.fits[0].event, ZeroConcentrated)
+    assert isinstance(plan.fits[0].event, GaussianSums)
     assert Composition({plan.fits[0].event: 8}).total("1e-6").epsilon <= 1
 
 

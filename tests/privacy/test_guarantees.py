@@ -702,6 +702,7 @@ COUNTS = np.array([5, 3])
     [
         lambda **given: mechanisms.laplace_counts(COUNTS, **given),
         lambda **given: mechanisms.gaussian_counts(COUNTS, **given),
+        lambda **given: mechanisms.gaussian_sums(COUNTS, **given),
         lambda **given: mechanisms.exponential_mechanism(COUNTS, **given),
         lambda **given: mechanisms.permute_and_flip(COUNTS, **given),
         lambda **given: mechanisms.report_noisy_max(COUNTS, **given),
@@ -714,5 +715,7 @@ COUNTS = np.array([5, 3])
     ],
 )
 def test_every_mechanism_says_what_privacy_must_be(use, privacy):
-    with pytest.raises(TypeError, match=r"privacy must be of type (ApproxDP|ZeroConcentratedDP), got"):
+    with pytest.raises(
+        TypeError, match=r"privacy must be of type (ApproxDP|ZeroConcentratedDP|GaussianSums), got"
+    ):
         use(privacy=privacy, dice=SystemDice())

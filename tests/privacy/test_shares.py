@@ -8,12 +8,13 @@ from dplearn.privacy import (
     ApproxDP,
     BoundedRange,
     Composition,
+    GaussianSums,
     PureDP,
     ZeroConcentrated,
     ZeroConcentratedDP,
     event_of,
 )
-from dplearn.privacy.shares import concentrated_budget, equal_epsilon, equal_shares
+from dplearn.privacy.shares import concentrated_budget, equal_epsilon, equal_shares, gaussian_budget
 from dplearn.privacy.theorems import least_epsilon
 
 BUDGETS = [ApproxDP(1, 1e-6), ApproxDP("1e-3", "1e-12"), ApproxDP(50, "0.05"), ApproxDP(3, "0.9")]
@@ -51,13 +52,14 @@ def test_tiny_budgets_have_a_share_too():
 @pytest.mark.parametrize("count", [1, 2, 77])
 def test_so_many_shares_of_each_kind_fit(privacy, count):
     shares = equal_shares(privacy, count)
-    assert len(shares) <= 4
+    assert len(shares) <= 5
     assert [share.epsilon for share in shares] == sorted({share.epsilon for share in shares}, reverse=True)
     kinds = [
         lambda share: event_of(share),
         lambda share: PureDP(share.epsilon),
         lambda share: BoundedRange(share.epsilon),
         lambda share: ZeroConcentrated(concentrated_budget(share)),
+        lambda share: GaussianSums(gaussian_budget(share)),
     ]
 
     def fits(event):

@@ -19,7 +19,7 @@ from dplearn.audit import sample_privacy
 from dplearn.audit.cases.interior_point import tiny_sizes
 from dplearn.core.distributions import gaussian_probabilities
 from dplearn.core.ranks import Cell, SortedCodes
-from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+from dplearn.privacy import ApproxDP, Composition, GaussianSums, ZeroConcentratedDP
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,11 @@ def laplace(count, dice, size, privacy):
 
 def gaussian(count, dice, size, privacy):
     return mechanisms.gaussian_counts(np.full(size, count), privacy=privacy, dice=dice)
+
+
+def gaussian_sums(count, dice, size, privacy):
+    counts = np.full(size, count)
+    return mechanisms.gaussian_sums(counts, privacy=privacy, dice=dice, squared_sensitivity=9)
 
 
 def response(value, dice, size, privacy):
@@ -168,6 +173,16 @@ CLAIMS = {
         n=300_000,
         batch=True,
         privacy=ZeroConcentratedDP("0.5"),
+    ),
+    "gaussian_sums": Claim(
+        gaussian_sums,
+        3,
+        6,
+        Composition([GaussianSums("0.5")]).total("0.1"),
+        GaussianSums(4),
+        n=300_000,
+        batch=True,
+        privacy=GaussianSums("0.5"),
     ),
     "consistent_parity": Claim(equations, [(1, 0), (0, 0)], [(1, 0), (0, 1)], ONE, FOUR),
     "randomized_response": Claim(response, 0, 1, ONE, ApproxDP("1.1"), n=300_000, batch=True),

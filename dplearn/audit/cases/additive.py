@@ -391,7 +391,10 @@ _SETTINGS: dict[str, dict[str, Any]] = {
 
 
 class _FarNoise:
-    """Dice with Gaussian noise so large that answers are at their ends, by the signs of the drawn noise.
+    """Dice with Gaussian noise so large that answers are at their ends, most of them at the lower ones.
+
+    Those with drawn noise above two standard deviations are at the upper ones. With more of these, most fits
+    would have no joint features.
 
     A replay repeats noise, not answers; but how many numbers a query has depends on earlier answers.
     """
@@ -403,7 +406,8 @@ class _FarNoise:
         return getattr(self._dice, primitive)
 
     def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
-        return np.where(self._dice.discrete_gaussian(sigma2, size=size) > 0, _FAR, -_FAR)
+        drawn = self._dice.discrete_gaussian(sigma2, size=size)
+        return np.where((drawn > 0) & (drawn * drawn > int(4 * sigma2)), _FAR, -_FAR)
 
 
 def with_far_noise(fit: Fit) -> Fit:

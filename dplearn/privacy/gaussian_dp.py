@@ -1,0 +1,214 @@
+"""Gaussian differential privacy: the exact epsilon and delta of sums with Gaussian noise.
+
+A release is mu-Gaussian-DP if on any two neighbours its outputs are a function, possibly with chance of its
+own, of a normal number of variance 1 whose mean is 0 on the one and mu on the other. Its delta at epsilon is
+then at most
+
+    delta_mu(epsilon) = P[Z > a] - exp(epsilon) P[Z > a + mu],   a = epsilon / mu - mu / 2.
+
+Adaptive releases compose: mu^2 adds. Discrete Gaussian noise on integers is Gaussian-DP, too, but for a small
+additional variance and a tiny probability of failure: see `sums_sigma2` and
+docs/theory/gaussian_sums.md.
+
+>>> sums_sigma2(2, Fraction(1, 50))
+Fraction(54, 1)
+>>> float(least_epsilon_of_mu2(Fraction(1, 25), Fraction(1, 10**6)))
+0.834117548625
+"""
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+from dplearn.core.exact import exp_bounds, root_above
+from dplearn.core.normal import pi_bounds, tail_bounds
+from dplearn.privacy.conversion import concentrated_epsilon, log_float, rounded_up
+
+__all__ = [
+    "FAILURE",
+    "LARGEST_EPSILON",
+    "MOST_NUMBERS",
+    "SLACK",
+    "delta_of_mu",
+    "greatest_mu",
+    "least_epsilon_of_mu2",
+    "mu2_of_gaussian",
+    "mu2_of_pure",
+    "sums_sigma2",
+    "without_failure",
+]
+
+#: The variance of discrete Gaussian noise that pays for its being discrete (docs/theory/gaussian_sums.md).
+SLACK = 4
+#: The most integers with such noise in one release; with SLACK, they fail with probability below FAILURE.
+MOST_NUMBERS = 1 << 32
+FAILURE = Fraction(1, 1 << 79)
+#: The greatest epsilon for which delta is computed.
+LARGEST_EPSILON = 64
+
+_SPARE = 64  # bits of delta
+_STEPS = 30
+_PRECISION = 2.0**-30
+_BELOW = 1 - Fraction(1, 1 << 32)
+
+
+def sums_sigma2(squared_l2: int, budget: Fraction) -> Fraction:
+    """Return the variance parameter of discrete Gaussian noise on integers with a budget of mu^2 / 2.
+
+    Parameters
+    ----------
+    squared_l2 : int
+        The greatest squared Euclidean distance of the vectors of integers between neighbours, at least 1.
+    budget : Fraction
+        Positive; mu^2 / 2, which is a rho, too.
+
+    Returns
+    -------
+    Fraction
+        squared_l2 / (2 budget) + SLACK.
+
+    Notes
+    -----
+    **Privacy.** Releases of at most MOST_NUMBERS integers with such noise are mu-Gaussian-DP together, except
+    with probability FAILURE, where mu^2 / 2 is the sum of the budgets; also if sums and budgets are chosen
+    adaptively, as long as the budgets never add up to more. They are zero-concentrated with the same sum as
+    rho, without a failure.
+
+    **Source.** Gaussian-DP is by Dong, Roth and Su (2022). The additional variance and the proof in
+    docs/theory/gaussian_sums.md are ours.
+    """
+    return Fraction(squared_l2) / (2 * budget) + SLACK
+
+
+def mu2_of_gaussian(squared_l2: Fraction, sigma2: Fraction) -> Fraction | None:
+    """Return mu^2 of discrete Gaussian noise with a variance parameter, or None if that is at most SLACK."""
+    return squared_l2 / (sigma2 - SLACK) if sigma2 > SLACK else None
+
+
+def mu2_of_pure(epsilon: Fraction) -> Fraction:
+    """Return an upper bound on mu^2 of an epsilon private release: pi epsilon^2 / 2.
+
+    A release of bounded range epsilon has a quarter of it (docs/theory/gaussian_sums.md).
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        Nonnegative.
+    """
+    return epsilon**2 * pi_bounds(64)[1] / 2
+
+
+def without_failure(delta: Fraction, failure: Fraction = FAILURE) -> Fraction:
+    """Return the delta that remains for Gaussian-DP after a probability of failure; not positive if none."""
+    return (delta - failure) / (1 - failure) if failure < 1 else Fraction(0)
+
+
+def delta_of_mu(mu: Fraction, epsilon: Fraction, bits: int) -> Fraction:
+    """Return an upper bound on the delta of Gaussian-DP.
+
+    Parameters
+    ----------
+    mu : Fraction
+        Positive.
+    epsilon : Fraction
+        Nonnegative, at most LARGEST_EPSILON.
+    bits : int
+        The bound exceeds the delta by less than 2**-bits.
+    """
+    return _delta_and_tail(mu, epsilon, bits)[0]
+
+
+def _delta_and_tail(mu: Fraction, epsilon: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    """Return an upper bound on the delta, and a lower bound on exp(epsilon) P[Z > a + mu]."""
+    place = bits + 2 + math.ceil(epsilon)  # a and a + mu are rounded: shorter numbers are faster
+    a = Fraction(math.floor((epsilon / mu - mu / 2) * (1 << place)), 1 << place)
+    b = Fraction(math.ceil((epsilon / mu + mu / 2) * (1 << place)), 1 << place)
+    more = math.ceil(epsilon * Fraction(3, 2)) + 2  # exp(epsilon) < 2**(more - 2)
+    far = exp_bounds(epsilon, 20 + (bits + more) // 3)[0] * tail_bounds(b, bits + more)[0]
+    return tail_bounds(a, bits + 2)[1] - far, far
+
+
+def _bits_for(delta: Fraction) -> int:
+    return _SPARE + math.ceil(-log_float(delta) / math.log(2))
+
+
+def greatest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the greatest mu found with a delta of at most a given one.
+
+    Parameters
+    ----------
+    epsilon, delta : Fraction
+        Epsilon in (0, LARGEST_EPSILON], delta in (0, 1).
+
+    Returns
+    -------
+    Fraction
+        Within one part in 2**29 of the greatest, and so far below it that the epsilon at `delta`, rounded up
+        to 12 digits, is at most `epsilon`.
+    """
+    bits, log = _bits_for(delta), -log_float(delta)
+
+    def fits(mu: float) -> bool:
+        return delta_of_mu(Fraction(mu), epsilon, bits) <= delta
+
+    # The mu of zero-concentrated privacy with rho + 2 sqrt(rho ln(1 / delta)) = epsilon.
+    low = math.sqrt(2) * float(epsilon) / (math.sqrt(log + float(epsilon)) + math.sqrt(log))
+    while not fits(low):
+        low /= 2
+    high = 1.25 * low
+    while fits(high):
+        low, high = high, 1.25 * high
+    while high - low > _PRECISION * low:
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return Fraction(low) * _BELOW
+
+
+@lru_cache(maxsize=1024)
+def least_epsilon_of_mu2(
+    mu2: Fraction, delta: Fraction, below: Fraction | float = math.inf
+) -> Fraction | float:
+    """Return the least epsilon of Gaussian-DP at a delta, rounded up to 12 digits.
+
+    Parameters
+    ----------
+    mu2 : Fraction
+        Nonnegative; mu^2.
+    delta : Fraction
+        Above 0 and below 1.
+    below : Fraction or infinity, default=inf
+        A known epsilon; a greater one is of no use.
+
+    Returns
+    -------
+    Fraction or float
+        Infinity if none is found below `below` and LARGEST_EPSILON.
+
+    Notes
+    -----
+    ln delta_mu is a concave function of epsilon, since delta_mu is the convolution of two log-concave
+    functions: the tail of the normal privacy loss, and exp(-u) for u > 0. Its tangents are therefore above
+    it, and Newton's steps from an epsilon that suffices lead to smaller ones that suffice. Zero-concentrated
+    privacy with rho = mu^2 / 2 has an epsilon that suffices.
+    """
+    if not mu2:
+        return Fraction(0)
+    known = concentrated_epsilon(mu2 / 2, delta)
+    epsilon = Fraction(min(known, below, LARGEST_EPSILON))
+    least: Fraction | float = known if known == epsilon else math.inf
+    mu, bits = root_above(mu2), _bits_for(delta)
+    for _ in range(_STEPS):
+        reached, far = _delta_and_tail(mu, epsilon, bits)
+        if reached > delta:
+            break
+        least = epsilon
+        epsilon = max(Fraction(0), epsilon - _step(reached, far, delta)) if far else epsilon
+        if least - epsilon <= least / 10**13:
+            break
+    return least if least == math.inf else rounded_up(Fraction(least))
+
+
+def _step(reached: Fraction, far: Fraction, delta: Fraction) -> Fraction:
+    """Return Newton's step for ln delta, whose derivative is -far / reached, slightly shortened."""
+    step = math.log1p(float(delta / reached - 1)) * float(reached / far)
+    return Fraction(step * (1 - 2.0**-30))
