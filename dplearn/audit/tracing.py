@@ -117,9 +117,8 @@ def trace_outputs(
     fit_predict : callable
         `fit_predict(X, Y)` fits X, integers of shape (n, 1), and Y, labels 0 and 1 of shape (n, k). With the
         codes "uniform" and "fair" all values of X are 1, and it returns the labels predicted there, of shape
-        (k,); with "thresholds" those of all records, of shape (n, k). Any finite numbers are allowed, such as
-        probabilities of the label 1. All public parameters must be declared: the labels, their number, the
-        domain of X.
+        (k,); with "thresholds" those of all records, of shape (n, k). Probabilities of the label 1 may stand for
+        labels. It must declare what it assumes to be public, such as the labels of each output.
     n : int
         Number of records, from 1 to 10**7.
     k : int
@@ -153,7 +152,7 @@ def trace_outputs(
     -----
     Both candidates of each record are drawn before the coins, so a changed coin is exactly one replaced
     record, whatever the candidates are. The bounds are those of `guesses_p_value`, and hold for any
-    `fit_predict`, any numbers that it returns and any code; the code determines only how much is found. A
+    `fit_predict` and any code; the code determines only how much is found. A
     claim for added or removed records is tested as its consequence for a replaced one, which is twice the
     epsilon.
 
@@ -200,8 +199,8 @@ def _checked_labels(predicted: Any, shape: tuple[int, ...]) -> NDArray[np.float6
         raise TypeError(
             f"fit_predict must return numbers of shape {shape}, got {labels.dtype} of shape {labels.shape}"
         )
-    if not np.isfinite(labels).all():
-        raise ValueError("fit_predict must return finite numbers, got an infinite or missing one")
+    if not ((labels >= 0) & (labels <= 1)).all():
+        raise ValueError("fit_predict must return labels or probabilities, got a number outside 0..1")
     return labels.astype(np.float64)
 
 
