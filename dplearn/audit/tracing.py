@@ -117,8 +117,9 @@ def trace_outputs(
     fit_predict : callable
         `fit_predict(X, Y)` fits X, integers of shape (n, 1), and Y, labels 0 and 1 of shape (n, k). With the
         codes "uniform" and "fair" all values of X are 1, and it returns the labels predicted there, of shape
-        (k,); with "thresholds" those of all records, of shape (n, k). Probabilities of the label 1 may stand for
-        labels. It must declare what it assumes to be public, such as the labels of each output.
+        (k,); with "thresholds" those of all records, of shape (n, k). Probabilities of the label 1 may be
+        returned in place of labels. It must declare what it assumes to be public, such as the labels of each
+        output.
     n : int
         Number of records, from 1 to 10**7.
     k : int
