@@ -78,7 +78,7 @@ for kind in lengths:
 # %%
 # Now a private learner makes the word. At one point, an agnostic learner of any two concepts predicts the
 # majority, of noisy counts; a learner of thresholds selects a threshold of few errors. Each record has two
-# candidates for its labels, and a secret coin chooses: whoever guesses coins too well has refuted the claim.
+# candidates for its labels, and a secret coin chooses: too many right guesses of coins refute the claim.
 # With epsilon 1 for all outputs, counts have noise of scale k; with epsilon 1 for each, of scale 1.
 CLAIM, N = ApproxDP(1), 60
 

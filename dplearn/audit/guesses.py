@@ -1,7 +1,7 @@
 """How many secret coins can be guessed from a private release: p-values, and lower bounds on epsilon.
 
-Each of n records is one of two candidates, chosen by a secret fair coin. Whoever sees the release guesses
-some of the coins. A fit with a small epsilon does not allow many right guesses.
+Each of n records is one of two candidates, chosen by a secret fair coin. Some of the coins are guessed from
+the release. A fit with a small epsilon does not allow many right guesses.
 
 >>> round(guesses_p_value(48, 50, epsilon=1), 7)
 2.92e-05

@@ -132,8 +132,8 @@ def trace_outputs(
     claim : ApproxDP, optional
         The guarantee to test, for one fit to all outputs.
     n_guesses : int, optional
-        Number of coins to guess, from 1 to n: those on which the outputs bear most. Half of n, but at least
-        30 or n, unless given.
+        Number of coins to guess, from 1 to n: those on which the outputs bear most. Unless given, half of n,
+        or 30 if that is more, or n if that is less.
     confidence : number, default=0.95
         The probability with which the lower bound on epsilon holds; from 1/2 and below 1.
     dice : Dice, optional
