@@ -116,6 +116,56 @@ def test_where_claims_are_refuted_the_published_term_is_valid_and_larger():
                 assert theirs > 2.6 * ours
 
 
+def greatest_probability_of_some(n_right, n_guesses, n_coins, epsilon, delta):
+    """Return the greatest P[at least n_right of n_guesses guesses are right], without any symmetry.
+
+    The variables are the probability of each outcome, guesses 0 and 1 of n_guesses coins and None of the
+    others, for each value of the coins, and the excesses for each ordered pair of neighbours.
+    """
+    coins = list(product((0, 1), repeat=n_coins))
+    outcomes = [
+        t for t in product((0, 1, None), repeat=n_coins) if sum(each is not None for each in t) == n_guesses
+    ]
+    pairs = [(s, i) for s in range(len(coins)) for i in range(n_coins)]
+    laws, size = len(coins) * len(outcomes), (len(coins) + len(pairs)) * len(outcomes)
+    aim, rows, sums, total = np.zeros(size), [], [], []
+    for s, values in enumerate(coins):
+        here = slice(s * len(outcomes), (s + 1) * len(outcomes))
+        right = [sum(a == b for a, b in zip(t, values, strict=True)) for t in outcomes]
+        aim[here] = [-(w >= n_right) / len(coins) for w in right]
+        total.append(np.zeros(size))
+        total[-1][here] = 1
+    for place, (s, i) in enumerate(pairs):
+        values = coins[s]
+        other = coins.index((*values[:i], 1 - values[i], *values[i + 1 :]))
+        first = laws + place * len(outcomes)
+        for t in range(len(outcomes)):
+            row = np.zeros(size)
+            row[[s * len(outcomes) + t, other * len(outcomes) + t, first + t]] = 1, -exp(epsilon), -1
+            rows.append(row)
+        sums.append(np.zeros(size))
+        sums[-1][first : first + len(outcomes)] = 1
+    found = linprog(
+        aim,
+        A_ub=np.array(rows + sums),
+        b_ub=[0.0] * len(rows) + [delta] * len(sums),
+        A_eq=np.array(total),
+        b_eq=np.ones(len(coins)),
+        bounds=(0, None),
+        method="highs",
+    )
+    return -found.fun
+
+
+@pytest.mark.parametrize(
+    ("m", "r", "v"), [(2, 1, 1), (2, 2, 1), (3, 1, 1), (3, 2, 2), (3, 3, 2), (4, 2, 2), (4, 2, 1)]
+)
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.01), (1, 0), (0, 0.02)])
+def test_with_abstention_too_the_bound_is_the_maximum(m, r, v, epsilon, delta):
+    bound = guesses_p_value(v, r, n_coins=m, epsilon=epsilon, delta=delta)
+    assert bound == pytest.approx(greatest_probability_of_some(v, r, m, epsilon, delta), rel=3e-6)
+
+
 def test_abstaining_costs_as_much_delta_as_all_coins():
     """r guesses of m coins are r guesses of r coins at delta m / r: a coin is guessed with chance r / m."""
     some = guesses_p_value(18, 20, n_coins=80, epsilon=1, delta=1e-4)
