@@ -166,8 +166,9 @@ def trace_outputs(
     n, k = check_count("n", n, low=1, high=_MOST), check_count("k", k, low=1)
     candidates = _CODES[check_choice("code", code, tuple(_CODES))]
     if claim is not None and not isinstance(claim, ApproxDP):
-        kind = type(claim).__name__
-        raise TypeError(f"claim must be an ApproxDP or None, got {kind}; a rho has to_approx(delta=...)")
+        raise TypeError(
+            f"claim must be an ApproxDP or None, got {type(claim).__name__}; a rho has to_approx(delta=...)"
+        )
     _replaced(claim)
     guesses = max((n + 1) // 2, min(n, _LEAST_GUESSES))
     if n_guesses is not None:
