@@ -309,6 +309,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
         names = getattr(self, "feature_names_in_", None)
         public = Public(len(X), X.shape[1], names=names, classes=classes)
         concepts = _concepts(params, public)
+        if isinstance(concepts.domain, Product):  # functions take rows with any number of columns
+            as_product(concepts.domain, public.n_features, public.names)  # raises if X has other columns
         _check_labels(concepts, public, declared=params.classes is not None)
         return Table(public, Examples(Columns(concepts.domain.encode(X)), codes))
 

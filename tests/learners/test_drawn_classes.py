@@ -189,3 +189,9 @@ def test_a_class_drawn_from_labels_breaks_the_guarantee():
 def test_a_drawn_class_does_not_protect_labels_only():
     with pytest.raises(ValueError, match="protects must be 'examples' for a drawn concept class"):
         learner(protects="labels").fit(X, Y)
+
+
+@pytest.mark.parametrize("n_columns", [2, 4])
+def test_a_class_over_another_number_of_columns_is_refused(n_columns):
+    with pytest.raises(ValueError, match=f"domain must describe {n_columns} columns, as X has, got 1"):
+        learner().fit(np.repeat(X, n_columns, axis=1), Y)
