@@ -13,15 +13,16 @@ length. "ThresholdCode, own labels": of each user, the labels of its own point b
 errors are compared. UniformCode is for words that are accurate on average, not for all words that keep to the
 labels that all members share: the rarer label escapes it, and not the published codes.
 
-Fits: `trace_outputs` at confidence 0.95, `--fits` fits of each; the median bound, the greatest one, and how
-often the claim is refuted (p below 1e-6). Ours have the claim (1, 1e-6). Peers, each in an environment of its
-own, named by its python: diffprivlib 0.6 (pure, its bounds declared), MST of private-pgm (FOLDER is
-`mechanisms` in its repository) and MST of smartnoise-synth, whose claims are for added or removed records and
-so are tested at twice the epsilon. "at the whole price": each output spends epsilon, as
-MultiOutputClassifier does; the claim of one epsilon is then false, and must be refuted.
+Fits: `trace_outputs` at confidence 0.95, `--fits` fits of each; the share of right guesses, the median bound,
+the greatest one, and how often the claim is refuted (p below 1e-6). Ours have the claim (1, 1e-6). Peers,
+each in an environment of its own, named by its python: diffprivlib 0.6 (pure, its bounds declared), MST of
+private-pgm (FOLDER is `mechanisms` in its repository) and MST of smartnoise-synth, whose claims are for added
+or removed records and so are tested at twice the epsilon; one fit to ten labels, which takes a minute and
+shows little. "at the whole price": each output spends epsilon, as MultiOutputClassifier does; the claim of
+one epsilon is then false.
 
-Bars: published lengths are at least ten times ours; no claim of ours is refuted; what is at the whole price
-is. Exit status 1 if not.
+Bars: published lengths are at least ten times ours; no claim of ours is refuted, but ours at the whole price
+is, in each fit. Exit status 1 if not.
 """
 
 import argparse
@@ -266,10 +267,11 @@ def traces(options: argparse.Namespace) -> Iterator[Trace]:
     for method, python in synthetic.items():
         if python:
             run = from_process(python, SYNTHETIC, method, str(options.mechanisms))
-            peers.append((method, added, 100, 30, run))
+            peers.append((method, added, 30, 10, run))
     for method, claim, n, k, run in peers:
         try:
-            reports = [trace_outputs(run, n, k, code="fair", claim=claim) for _ in range(fits)]
+            times = 1 if "MST" in method else fits  # a minute and more for ten labels
+            reports = [trace_outputs(run, n, k, code="fair", claim=claim) for _ in range(times)]
             yield Trace(method, claim, reports)
         except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
             yield Trace(method, claim, [], str(error))
@@ -293,7 +295,7 @@ def missed(codes: list[Length], found: list[Trace]) -> list[str]:
                 texts.append(f"{ours} for {users} users has more than a tenth of {theirs}'s length")
     for trace in found:
         refuted = [report.refuted for report in trace.reports]
-        is_false = WHOLE in trace.method
+        is_false = trace.method.startswith("ours") and WHOLE in trace.method
         if is_false and not all(refuted):
             texts.append(f"{trace.method} is not refuted in each fit")
         if not is_false and trace.claim.delta == DELTA and any(refuted):
@@ -314,7 +316,10 @@ def main() -> int:
     codes = [each for users in options.users for each in lengths(users, options.runs)]
     head = ["code", "word", "users", "published", "length", "accused", "innocents"]
     print(lined_up([head, *(each.cells() for each in codes)], left=2), flush=True)
-    found = list(traces(options))
+    found = []
+    for each in traces(options):
+        found.append(each)
+        print(*each.cells(), sep="; ", file=sys.stderr, flush=True)
     head = ["fit", "records", "labels", "right", "median bound", "greatest bound", "refuted"]
     print(lined_up([head, *(each.cells() for each in found)]))
     short = missed(codes, found)
