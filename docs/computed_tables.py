@@ -19,6 +19,7 @@ DOCS = Path(__file__).parent
 COMPUTED = re.compile(r"(<!-- computed: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 ASKED = {"epsilon": 1.0, "alpha": 0.1, "beta": 0.1}
 BITS = (16, 32, 64)  # a domain has 2**bits values
+PRIMES = {16: 2**16 + 1, 32: 2**32 + 15, 64: 2**64 + 13}
 POINTS = np.eye(3, dtype=int)
 
 #: The records that learners of classes over 2**bits values need, and the number that none can do with.
@@ -34,6 +35,20 @@ RECORDS: list[tuple[str, Callable[[int], int]]] = [
     ("points: *no* pure learner with fewer", lambda _: theory.pure_private_lower_bound(POINTS, **ASKED)),
     ("points: `PointClassifier`, hashing", lambda _: theory.hashed_point_sizes(**ASKED).n_samples),
     ("points: `PointClassifier`, stability, delta 1e-6", lambda _: _stable_points()),
+    (
+        "places in a hierarchy, a level for each bit: `PointClassifier(prefixes=True)`",
+        lambda bits: theory.hashed_point_sizes(n_columns=bits, **ASKED).n_samples,
+    ),
+    (
+        "sets of 10 keys: `PointClassifier(n_keys=10)`",
+        lambda _: theory.hashed_point_sizes(n_keys=10, **ASKED).n_samples,
+    ),
+    (
+        "lines modulo p, about 2^bits: *no* pure learner with fewer",
+        lambda bits: theory.pure_line_lower_bound(PRIMES[bits], **ASKED),
+    ),
+    ("lines: the pure `LineClassifier`", lambda bits: theory.pure_line_sample_size(PRIMES[bits], **ASKED)),
+    ("lines: `LineClassifier`, delta 1e-6", lambda _: theory.line_sample_size(delta=1e-6, **ASKED)),
 ]
 
 

@@ -1,16 +1,20 @@
 """Verification of privacy guarantees on the real code, by enumeration, replay, sampling and mutants."""
 
+from dplearn.audit.codes import BonehShawCode, TardosCode, ThresholdCode, UniformCode
 from dplearn.audit.distributions import OutputDistribution, exact_distribution, least_exp_epsilon
 from dplearn.audit.enumeration import PrivacyReport, enumerate_privacy
 from dplearn.audit.faults import FaultyDice
+from dplearn.audit.guesses import epsilon_from_guesses, guesses_p_value
 from dplearn.audit.mutants import Mutant, how_caught
 from dplearn.audit.outcomes import freeze
 from dplearn.audit.replay import ReplayReport, replay_privacy, replay_violations
 from dplearn.audit.rules import RULES, coin_within, each_moved_by, moved_by
 from dplearn.audit.sampling import Evidence, SamplingReport, sample_privacy
+from dplearn.audit.tracing import TraceReport, trace_outputs
 
 __all__ = [
     "RULES",
+    "BonehShawCode",
     "Evidence",
     "FaultyDice",
     "Mutant",
@@ -18,15 +22,22 @@ __all__ = [
     "PrivacyReport",
     "ReplayReport",
     "SamplingReport",
+    "TardosCode",
+    "ThresholdCode",
+    "TraceReport",
+    "UniformCode",
     "coin_within",
     "each_moved_by",
     "enumerate_privacy",
+    "epsilon_from_guesses",
     "exact_distribution",
     "freeze",
+    "guesses_p_value",
     "how_caught",
     "least_exp_epsilon",
     "moved_by",
     "replay_privacy",
     "replay_violations",
     "sample_privacy",
+    "trace_outputs",
 ]

@@ -1,4 +1,7 @@
-"""The command `audit`: enumerate the installed code on small universes, and print the exact epsilons."""
+"""The command `audit`: enumerate the installed code on small universes, and print the exact epsilons.
+
+With `--trace`: fit each learner of several labels once, and print lower bounds on epsilon.
+"""
 
 import argparse
 import sys
@@ -6,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from dplearn.audit.cases import CASES
+from dplearn.audit.traced import CONTROL, TRACED
 from dplearn.commands.refusal import Refusal
 
 __all__ = ["add_commands"]
@@ -13,7 +17,9 @@ __all__ = ["add_commands"]
 _FEW = 8  # the greatest number of cases listed in a message
 _WHAT = """Run the installed code over every outcome of every dataset of a small universe; all cases take
 about a quarter of an hour. The exit status is 1 if a claim is broken or the exact distributions are not the
-frozen ones."""
+frozen ones. With --trace: fit each learner of several labels once to labels that identify records, and bound
+its epsilon from below; the last line is a control that must be refuted, and the exit status is 1 if it is
+not, or if a claim is."""
 
 
 def add_commands(commands: Any) -> None:
@@ -22,19 +28,49 @@ def add_commands(commands: Any) -> None:
         "audit", help="verify guarantees by running every outcome", description=_WHAT
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which (default all): {', '.join(CASES)}")
+    parser.add_argument(
+        "--trace",
+        action="store_true",
+        help=f"trace learners of several labels instead; NAME is then one of {', '.join(TRACED)}",
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one line for each case; return 1 if a claim fails or a distribution is not the frozen one."""
+    """Print one line for each case or learner; return 1 if one fails."""
+    known = TRACED if options.trace else CASES
     for name in options.names:
-        if name not in CASES:
-            raise Refusal(_unknown(name))
+        if name not in known:
+            raise Refusal(_unknown(name, "learner" if options.trace else "case", list(known)))
+    return _traced(options.names) if options.trace else _enumerated(options.names)
+
+
+def _traced(names: list[str]) -> int:
+    """Print one line for each learner; return 1 if one is refuted, or the control is not."""
+    failures = 0
+    sys.stdout.write(f"{'':<52} {'claimed':>8} {'at least':>8} {'right guesses':>14} {'labels':>7}\n")
+    for learner in [*(TRACED[name] for name in names or TRACED), CONTROL]:
+        report = learner.trace()
+        is_control = learner is CONTROL
+        verdict = "refuted" if report.refuted else "not refuted"
+        if is_control:
+            verdict += ", as it must be" if report.refuted else ", but it must be: these traces show nothing"
+        sys.stdout.write(
+            f"{learner.what:<52} {float(learner.claim.epsilon):>8g} {report.epsilon:>8.4f}"
+            f" {f'{report.n_right} of {report.n_guesses}':>14} {report.k:>7}  {verdict}\n"
+        )
+        sys.stdout.flush()
+        failures += report.refuted != is_control
+    return int(failures > 0)
+
+
+def _enumerated(names: list[str]) -> int:
+    """Print one line for each case; return 1 if a claim fails or a distribution is not the frozen one."""
     failures = 0
     sys.stdout.write(
         f"{'':<30} {'claimed':>8} {'exact':>8} {'datasets':>9} {'pairs':>7} {'distributions':>5}\n"
     )
-    for name in options.names or CASES:
+    for name in names or CASES:
         case = CASES[name]
         report = case.run()
         kept, same = report.keeps(case.claim), case.digest() == case.frozen()["digest"]
@@ -50,12 +86,12 @@ def run(options: argparse.Namespace) -> int:
     return int(failures > 0)
 
 
-def _unknown(name: str) -> str:
-    """Return the message for an unknown name, with similar names of cases, or all names."""
-    near = [each for each in CASES if name and each.startswith(name)]
-    near += [each for each in CASES if name and name in each and each not in near]
-    near = near or get_close_matches(name, CASES)
+def _unknown(name: str, kind: str, known: list[str]) -> str:
+    """Return the message for an unknown name, with similar known names, or all of them."""
+    near = [each for each in known if name and each.startswith(name)]
+    near += [each for each in known if name and name in each and each not in near]
+    near = near or get_close_matches(name, known)
     if near:
         listed = ", ".join(near[:_FEW]) + (f" or {len(near) - _FEW} others" if len(near) > _FEW else "")
-        return f"NAME must be a case, got {name!r}; did you mean {listed}?"
-    return f"NAME must be a case, got {name!r}; cases are {', '.join(CASES)}"
+        return f"NAME must be a {kind}, got {name!r}; did you mean {listed}?"
+    return f"NAME must be a {kind}, got {name!r}; {kind}s are {', '.join(known)}"

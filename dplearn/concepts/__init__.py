@@ -1,8 +1,9 @@
 """Concept classes: public sets of concepts, with the number of errors of each member."""
 
-from dplearn.concepts.base import Concept, ConceptClass, CountedErrors, ErrorProfile
+from dplearn.concepts.base import Concept, ConceptClass, CountedClass, CountedErrors, ErrorProfile
 from dplearn.concepts.conjunctions import Conjunctions
 from dplearn.concepts.finite import FiniteClass
+from dplearn.concepts.lines import Line, LinePoint, Lines
 from dplearn.concepts.parities import Parities, Parity
 from dplearn.concepts.stumps import DecisionStumps, Thresholds
 
@@ -11,10 +12,14 @@ __all__ = [
     "Concept",
     "ConceptClass",
     "Conjunctions",
+    "CountedClass",
     "CountedErrors",
     "DecisionStumps",
     "ErrorProfile",
     "FiniteClass",
+    "Line",
+    "LinePoint",
+    "Lines",
     "Parities",
     "Parity",
     "Thresholds",

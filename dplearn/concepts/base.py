@@ -4,6 +4,10 @@ A concept class is public: its domain, its number of labels and therefore its me
 For given data, an `ErrorProfile` has the number of members for each number of errors, and access to the i-th
 member with a given number. A private selection of a member needs nothing else, so a class of 2**64 members
 need not be listed.
+
+A class may be *drawn*: then its members depend on a public seed, and stand for targets that are too many to
+list. This is a one-way protocol with public coins: a member is the first party's message, `predict` is the
+second party.
 """
 
 from abc import ABC, abstractmethod
@@ -173,6 +177,47 @@ class ConceptClass(ABC):
     def profile_of_sums(self, sums: Sequence[NDArray[np.int64]], n: int) -> ErrorProfile:
         """Return the error profile of n records from the sums of `error_sums` over their parts."""
         raise NotImplementedError
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the members depend on a public seed: whether the class has a method `draw` of its own."""
+        return type(self).draw is not ConceptClass.draw
+
+    def draw(self, seed: int) -> "ConceptClass":  # noqa: ARG002 - of use to subclasses
+        """Return the class whose members a public seed determines, with at most `size` members.
+
+        A learner draws the seed, independently of the data, before it reads them, and publishes it. The
+        members must be a function of the seed alone. The guarantee holds for each seed; accuracy is over the
+        seed, too.
+
+        Parameters
+        ----------
+        seed : int
+            From 0 to 2**256 - 1, uniform; `PublicStream(seed)` draws from it.
+
+        Returns
+        -------
+        ConceptClass
+            Of the same number of labels. A class that is not drawn returns itself.
+        """
+        return self
+
+    def miss(self, kappa: float) -> float:  # noqa: ARG002 - of use to subclasses
+        """Return a bound on the probability that a drawn class has no member close to a target.
+
+        Parameters
+        ----------
+        kappa : float
+            In (0, 1).
+
+        Returns
+        -------
+        float
+            For each target concept and each distribution of records, with probability at least 1 minus this
+            over the seed, some member differs from the target on a record with probability at most kappa.
+            0 for a class that is not drawn: its members are the targets.
+        """
+        return 0.0
 
     @property
     def assumes(self) -> tuple[str, ...]:

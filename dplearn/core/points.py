@@ -10,18 +10,27 @@ of all records with label 1 minus the net count.
 ((b'a',), 4)
 >>> bucket_errors(np.array([0, 0, 2]), np.array([1, 0, 1]), 3).tolist()
 [2, 2, 1, 2]
+>>> prefix_errors([np.array([0, 0, 2]), np.array([2, 1, 1])], np.array([1, 0, 1]), 3).tolist()
+[2, 2, 1, 2, 2, 1, 2, 1]
 >>> best_entries(np.array([40, 30]), np.array([[1, 0, 0], [1, 1, 0]]))
 [0, 1, None]
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["best_entries", "bucket_errors", "distance_of_lead", "leading_key"]
+__all__ = [
+    "best_entries",
+    "bucket_errors",
+    "distance_of_lead",
+    "leading_key",
+    "net_counts",
+    "prefix_errors",
+]
 
 
 def leading_key(keys: Iterable[bytes], labels: Iterable[int]) -> tuple[tuple[bytes] | None, int]:
@@ -64,6 +73,42 @@ def distance_of_lead(lead: int) -> int:
     return max(0, (lead - 1) // 2)
 
 
+def net_counts(buckets: NDArray[np.int64], labels: NDArray[np.integer], n_buckets: int) -> NDArray[np.int64]:
+    """Return the net count of each bucket; parameters as for `bucket_errors`.
+
+    Returns
+    -------
+    ndarray of int64 of shape (n_buckets,)
+    """
+    ones = labels.astype(bool)
+    counts = [np.bincount(buckets[chosen], minlength=n_buckets) for chosen in (ones, ~ones)]
+    return (counts[0] - counts[1]).astype(np.int64)
+
+
+def prefix_errors(
+    levels: Sequence[NDArray[np.int64]], labels: NDArray[np.integer], n_buckets: int
+) -> NDArray[np.int64]:
+    """Return the errors of each bucket of each level, of the rule 0 everywhere, and of 1 everywhere.
+
+    Parameters
+    ----------
+    levels : sequence of ndarray of int of shape (n,)
+        For each length of a prefix the bucket of each record, from 0 to n_buckets - 1.
+    labels : ndarray of {0, 1} of shape (n,)
+        The label of each record.
+    n_buckets : int
+        At least 1.
+
+    Returns
+    -------
+    ndarray of int64 of shape (n_levels * n_buckets + 2,)
+        A replaced record changes each entry by at most 1.
+    """
+    ones = int(np.count_nonzero(labels))
+    nets = [net_counts(buckets, labels, n_buckets) for buckets in levels]
+    return np.concatenate([*(ones - net for net in nets), np.array([ones, len(labels) - ones])])
+
+
 def bucket_errors(
     buckets: NDArray[np.int64], labels: NDArray[np.integer], n_buckets: int
 ) -> NDArray[np.int64]:
@@ -83,10 +128,8 @@ def bucket_errors(
     ndarray of int64 of shape (n_buckets + 1,)
         A replaced record changes each entry by at most 1.
     """
-    ones = labels.astype(bool)
-    counts = [np.bincount(buckets[chosen], minlength=n_buckets + 1) for chosen in (ones, ~ones)]
-    errors: NDArray[np.int64] = int(ones.sum()) - counts[0] + counts[1]
-    return errors.astype(np.int64)
+    # The rule 0 everywhere is that of one more bucket, without records.
+    return int(np.count_nonzero(labels)) - net_counts(buckets, labels, n_buckets + 1)
 
 
 def best_entries(counts: NDArray[np.int64], labels: NDArray[np.integer]) -> list[int | None]:

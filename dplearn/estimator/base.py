@@ -180,7 +180,8 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             delattr(self, name)
 
     def _begin(self, X: Any, y: Any, params: Params, **public: Any) -> tuple[Table, Any]:
-        """Read the table and plan the fit, without a draw or a charge."""
+        """Read the table and plan the fit, without a secret draw or a charge."""
+        params = self._with_public_choices(params)
         source = source_of(X, y)
         if source is None:
             table = self._prepared(self._read(table_in_memory(X), y, params), params, **public)
@@ -213,6 +214,13 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         unknown, for example if X is None.
         """
         return params.cost
+
+    def _with_public_choices(self, params: Params) -> Params:
+        """Return the parameters with the public choices that precede the data; of use to subclasses.
+
+        This runs once, before a table in memory or the first part of another is read.
+        """
+        return params
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
         """Validate and encode the table.

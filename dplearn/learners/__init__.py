@@ -4,6 +4,7 @@ from dplearn.learners.additive import AdditiveClassifier, AdditivePlan, Additive
 from dplearn.learners.conjunction import ConjunctionClassifier, ConjunctionPlan
 from dplearn.learners.generic import ExponentialMechanismClassifier, GenericPlan
 from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
+from dplearn.learners.line import LineClassifier, LinePlan
 from dplearn.learners.linear_plan import LinearPlan
 from dplearn.learners.linear_regression import LinearRegressor
 from dplearn.learners.logistic_plan import LogisticPlan
@@ -12,7 +13,8 @@ from dplearn.learners.masked_parity import MaskedParityClassifier, MaskedParityP
 from dplearn.learners.multi_output import MultiOutputPlan, PrivateMultiOutputClassifier
 from dplearn.learners.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
 from dplearn.learners.parity import ParityClassifier, ParityPlan
-from dplearn.learners.point import ChosenPoint, PointClassifier, PointPlan
+from dplearn.learners.point import PointClassifier, PointPlan
+from dplearn.learners.point_rules import ChosenKeys, ChosenPoint, ChosenPrefix
 from dplearn.learners.reductions import SecretSampleClassifier
 from dplearn.learners.soft_label_transfer import SoftLabelTransferClassifier
 from dplearn.learners.soft_labels import SoftLabelAggregateClassifier, SoftLabelPlan
@@ -28,13 +30,17 @@ __all__ = [
     "AdditiveClassifier",
     "AdditivePlan",
     "AdditiveRegressor",
+    "ChosenKeys",
     "ChosenPoint",
+    "ChosenPrefix",
     "ColumnShape",
     "ConjunctionClassifier",
     "ConjunctionPlan",
     "ExponentialMechanismClassifier",
     "GenericPlan",
     "KnowledgeTransferClassifier",
+    "LineClassifier",
+    "LinePlan",
     "LinearPlan",
     "LinearRegressor",
     "LogisticPlan",

@@ -36,6 +36,7 @@ from sklearn.utils import Tags
 
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn._writing import brief
+from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.concepts import CONCEPT_CLASSES, ConceptClass, DecisionStumps
 from dplearn.concepts.base import ChosenConcept, Concept
@@ -75,6 +76,8 @@ __all__ = ["ExponentialMechanismClassifier", "GenericPlan", "generic_failure_bou
 #: From this number of labels on, a fit of stumps, which tries all pairs of labels, is slow.
 _MANY_LABELS = 200
 _METHODS = {"exponential": select_exponential, "permute_and_flip": select_permute_and_flip}
+_PARTS = tuple(2.0 ** -(i / 4) for i in range(1, 96))  # errors of the best member that are tried, over alpha
+_OF_SEED = "the members of the drawn class are a function of its public seed alone"
 _TINY = 1e-100  # below it, squares and quotients of floats underflow or overflow
 
 
@@ -87,7 +90,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
     concept_class : str or ConceptClass, default="stumps"
         "stumps" (any column, any cut, any label on each side), "thresholds" (the first column),
         "conjunctions" (at most three literals over bits, two labels), "parities" (sums of bits modulo 2, at
-        most 26 columns, two labels), or an instance of a concept class, which then includes the domain.
+        most 26 columns, two labels), or an instance of a concept class, which then includes the domain. A
+        drawn class (see `ConceptClass.draw`) is drawn before the data are read.
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     protects : {"examples", "labels"}, default="examples"
@@ -115,6 +119,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
     ----------
     concept_ : ChosenConcept
         Released. The selected concept; its `repr` is the rule.
+    seed_ : int or None
+        Public. The seed that determines the members of a drawn class; None for any other class.
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
@@ -140,15 +146,17 @@ class ExponentialMechanismClassifier(RuleClassifier):
     `protects` is "labels"; the number of records is public. Proof: the concepts are fixed in advance, by
     public rows, or by the features, which are equal in neighbouring tables if only labels are protected. So
     one replacement changes the number of errors of each of the same concepts by at most 1. Public rows may be
-    arbitrary: they affect the accuracy and not the guarantee.
-    `guarantee_` covers one fit. A grid search or a cross-validation makes several fits; `ledger` composes
-    their guarantees.
+    arbitrary: they affect the accuracy and not the guarantee. For a drawn class the guarantee holds for every
+    seed. `guarantee_` covers one fit. A grid search or a cross-validation makes several fits; `ledger`
+    composes their guarantees.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** With probability at least 1 - beta over the selection, the concept makes at most ln(size /
     beta) / ln(1 / ratio) training errors more than the best concept, where size is the number of concepts and
-    ratio is just above exp(-epsilon / 2).
+    ratio is just above exp(-epsilon / 2). For a drawn class, `plan(n_samples).n_needed` is the least number
+    over kappa for which `representation_failure` is at most beta, in the agnostic setting, if the members
+    miss the best target with probability miss(kappa).
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3; for public features
     and public rows Chaudhuri and Hsu (2011), and Feldman and Xiao (2014), Section 1.2. The cuts at values and
@@ -266,14 +274,34 @@ class ExponentialMechanismClassifier(RuleClassifier):
                 f" {brief(self.domain)}"
             )
         method = check_choice("method", self.method, tuple(_METHODS))
-        return Params(
+        params = Params(
             cost,
             classes=classes,
             concept_class=self.concept_class,
             declared=self._declared(),
             domain=self.domain,
             method=method,
+            random_state=self.random_state,
+            drawn=None,
+            seed=None,
         )
+        if protects == "labels" and _is_drawn(params):
+            raise ValueError("protects must be 'examples' for a drawn concept class, got 'labels'")
+        return params
+
+    def _with_public_choices(self, params: Params) -> Params:
+        if not _is_drawn(params):
+            return params
+        concepts = params.concept_class
+        seed = public_seed(params.random_state, type(self).__name__, "concepts")
+        drawn = concepts.draw(seed)
+        sizes = concepts.size, concepts.n_labels
+        if not isinstance(drawn, ConceptClass) or drawn.size > sizes[0] or drawn.n_labels != sizes[1]:
+            raise ValueError(
+                f"the method draw of {type(concepts).__name__} must return a concept class of {sizes[1]}"
+                f" labels with at most {sizes[0]} members, got {brief(drawn)}"
+            )
+        return params.given(drawn=drawn, seed=seed)
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
         X = read_features(self, X, domain=params.declared, reset=True)
@@ -281,6 +309,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
         names = getattr(self, "feature_names_in_", None)
         public = Public(len(X), X.shape[1], names=names, classes=classes)
         concepts = _concepts(params, public)
+        if isinstance(concepts.domain, Product):  # functions take rows with any number of columns
+            as_product(concepts.domain, public.n_features, public.names)  # raises if X has other columns
         _check_labels(concepts, public, declared=params.classes is not None)
         return Table(public, Examples(Columns(concepts.domain.encode(X)), codes))
 
@@ -313,12 +343,14 @@ class ExponentialMechanismClassifier(RuleClassifier):
         self, params: Params, public: Public, *, alpha: float = 0.1, beta: float = 0.05
     ) -> "GenericPlan":
         every = _concepts(params, public)
+        target = params.concept_class if _is_drawn(params) else every
         n_rows, concepts = getattr(public, "n_rows", None), getattr(public, "concepts", None) or every
         labels_only = params.cost.protects == "labels"
-        size = concepts.size
+        size = target.size if concepts is every else concepts.size
         if concepts is every and (labels_only or n_rows is not None):  # a plan without rows
             size = every.most_dichotomies(public.n_samples if n_rows is None else n_rows)
-        assumes = (*TABLE, *concepts.domain.assumes, *concepts.assumes, labels_assumed(params.classes))
+        of_class = (*concepts.assumes, _OF_SEED) if target.is_drawn else concepts.assumes
+        assumes = (*TABLE, *concepts.domain.assumes, *of_class, labels_assumed(params.classes))
         assumes += (PUBLIC_FEATURES,) * labels_only + (PUBLIC_ROWS,) * (n_rows is not None)
         beta = float(check_number("beta", beta, above=0, below=1))
         excess = _excess_errors(size, params.cost, beta)
@@ -329,10 +361,11 @@ class ExponentialMechanismClassifier(RuleClassifier):
             class_size=size,
             n_samples=public.n_samples,
             excess_error=min(1.0, ceil(min(excess, public.n_samples)) / public.n_samples),
-            n_needed=_sample_size(every, size, n_rows, labels_only, agnostic=True, **goal),
-            n_realizable=_sample_size(every, size, n_rows, labels_only, agnostic=False, **goal),
+            n_needed=_sample_size(target, size, n_rows, labels_only, agnostic=True, **goal),
+            n_realizable=_sample_size(target, size, n_rows, labels_only, agnostic=False, **goal),
             alpha=alpha,
             beta=beta,
+            seed=params.seed,
             concepts=concepts,
             public=public,
         )
@@ -362,6 +395,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         self.classes_ = plan.public.classes
         self.domain_ = plan.concepts.domain
         self.guarantee_ = plan.guarantee
+        self.seed_ = plan.seed
         self.concept_ = ChosenConcept(outcome, tuple(self.domain_.names), tuple(self.classes_.tolist()))
 
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
@@ -422,7 +456,7 @@ def _concepts(params: Params, public: Public) -> ConceptClass:
                 f"concept_class must have as many labels as there are classes, {n_labels},"
                 f" got {concept_class.n_labels}"
             )
-        return concept_class
+        return concept_class if params.drawn is None else params.drawn
     kind = CONCEPT_CLASSES[check_choice("concept_class", concept_class, tuple(CONCEPT_CLASSES))]
     if kind.binary_only and n_labels != 2:
         raise ValueError(
@@ -463,13 +497,47 @@ def _value_sums(concepts: ConceptClass, part: Examples) -> Sequence[Any]:
 
 
 def _sample_size(
-    every: ConceptClass, size: int, n_rows: int | None, labels_only: bool, **goal: Any
+    target: ConceptClass,
+    size: int,
+    n_rows: int | None,
+    labels_only: bool,
+    *,
+    agnostic: bool,
+    **goal: Any,
 ) -> int | None:
-    """Return the number of records for a true error; None if no number suffices for so few public rows."""
+    """Return the number of records for a true error; None if no number suffices."""
     if n_rows is not None:
-        return public_sample_size(size, n_rows, **goal)
-    fixed = representation_sample_size(every.size, **goal)
-    return min(fixed, growing_sample_size(every.most_dichotomies, **goal)) if labels_only else fixed
+        return public_sample_size(size, n_rows, agnostic=agnostic, **goal)
+    if target.is_drawn:
+        return _records_needed_if_drawn(target, goal, agnostic=agnostic)
+    fixed = representation_sample_size(target.size, agnostic=agnostic, **goal)
+    if not labels_only:
+        return fixed
+    return min(fixed, growing_sample_size(target.most_dichotomies, agnostic=agnostic, **goal))
+
+
+def _is_drawn(params: Params) -> bool:
+    return isinstance(params.concept_class, ConceptClass) and params.concept_class.is_drawn
+
+
+def _records_needed_if_drawn(target: ConceptClass, goal: Mapping[str, Any], *, agnostic: bool) -> int | None:
+    """Return the number of records for a true error of alpha above that of the best target, over the seed."""
+    share, failure = _positive("alpha", goal["alpha"], below=1), _positive("beta", goal["beta"], below=1)
+    misses = [(share * part, float(target.miss(share * part))) for part in _PARTS]
+    sizes = [
+        representation_sample_size(
+            target.size,
+            epsilon=goal["epsilon"],
+            alpha=share,
+            beta=failure,
+            kappa=kappa,
+            miss=miss,
+            agnostic=agnostic,
+        )
+        for kappa, miss in misses
+        if miss < failure
+    ]
+    return min(sizes, default=None)
 
 
 def _check_labels(concepts: ConceptClass, public: Public, *, declared: bool) -> None:
@@ -531,8 +599,9 @@ class GenericPlan(Plan):
     n_needed : int or None
         A number of records from which on, with probability at least 1 - beta, the true error exceeds that of
         the best concept by at most alpha; see `dplearn.theory.representation_sample_size`. None if no number
-        suffices, since there are too few public rows. Public rows count as drawn from the distribution of the
-        private ones.
+        suffices, since there are too few public rows; public rows count as drawn from the distribution of the
+        private ones. For a drawn class, the best concept is the best target, and the probability is over the
+        seed too; None if the class misses the target with probability above beta.
     n_realizable : int or None
         The number for a true error of at most alpha if some concept labels every record correctly.
     alpha, beta : float
@@ -548,6 +617,7 @@ class GenericPlan(Plan):
     n_realizable: int | None = field(metadata=noted("if a concept labels all records"))
     alpha: float
     beta: float
+    seed: Any = hidden()
     concepts: Any = hidden()
     public: Any = hidden()
     _computed = ("n_least",)

@@ -35,26 +35,38 @@ from dplearn._validation import (
     check_count_or_auto,
     check_number,
     is_positive,
+    shown,
 )
 from dplearn.chance import PublicStream, public_seed
 from dplearn.chance.dice import Dice
+from dplearn.core.bucket_sets import BucketSets, n_sets
+from dplearn.core.distributions import power_at_most
+from dplearn.core.exact import selection_ratio
 from dplearn.core.key_counts import KeyCounts
 from dplearn.core.key_hash import KeyHash
-from dplearn.core.points import best_entries, bucket_errors, leading_key
+from dplearn.core.points import best_entries, bucket_errors, leading_key, net_counts, prefix_errors
 from dplearn.domains import Hashed
 from dplearn.domains.cells import frame_column, holds_times, is_frame, object_array
 from dplearn.domains.keys import KEYS_ASSUMED, read_keys, spelled
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.estimator.stages import Params, Public, PublicOutputs, Table
+from dplearn.learners.point_rules import ChosenKeys, ChosenPoint, ChosenPrefix, prefix_buckets
 from dplearn.learners.point_sizes import (
     LARGEST_BITS,
+    HashedPointSizes,
+    hashed_class_size,
     hashed_point_failure,
     hashed_point_sizes,
     stable_point_failure,
     stable_point_sample_size,
 )
 from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
-from dplearn.mechanisms import permute_and_flip, release_if_stable, stable_histogram
+from dplearn.mechanisms import (
+    permute_and_flip,
+    release_if_stable,
+    select_permute_and_flip,
+    stable_histogram,
+)
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
@@ -71,53 +83,10 @@ __all__ = ["ChosenPoint", "PointClassifier", "PointPlan"]
 _METHODS = ("stability", "hashing")
 _UNKEYED = b""  # the code of a record without a second label
 _ANY_CELLS = Hashed()  # makes `read_features` leave cells unencoded
-_SHOWN = 60  # the most characters of a key in a rule
-_NAMES = 4  # the most column names in a rule
+_MOST_KEYS = 100  # with more, the counts of sets would take minutes
+_NEGLIGIBLE = 64  # sets that are not told apart by errors have together a weight of at most 2**-64
 
-Where = tuple[Any] | None  # a key or a bucket; None: an abstention
-
-
-@dataclass(frozen=True, repr=False)
-class ChosenPoint:
-    """A released point function; its `repr` is the rule.
-
-    Attributes
-    ----------
-    where : tuple of one key or bucket, or None
-        The key or bucket with the second label; None: no key has it.
-    hashed : KeyHash or None
-        The hash from keys to buckets; None: keys are not hashed.
-    names : tuple of str
-        The names of the columns.
-    labels : tuple of two
-        The label of all other keys, and the label of the key.
-    """
-
-    where: Where
-    hashed: KeyHash | None
-    names: tuple[str, ...]
-    labels: tuple[Any, Any]
-
-    def __call__(self, keys: Sequence[Hashable]) -> NDArray[np.intp]:
-        """Return the label code of each key."""
-        if self.where is None:
-            return np.zeros(len(keys), dtype=np.intp)
-        texts = map(spelled, keys)
-        if self.hashed is not None:
-            chosen: NDArray[np.intp] = (self.hashed.buckets(texts) == self.where[0]).astype(np.intp)
-            return chosen
-        wanted = spelled(self.where[0])
-        return np.array([text == wanted for text in texts], dtype=np.intp)
-
-    def __repr__(self) -> str:
-        """Return the rule."""
-        rest, there = map(repr, self.labels)
-        if self.where is None:
-            return f"{rest} always"
-        what = self.names[0] if len(self.names) == 1 else f"({_listed(self.names)})"
-        if self.hashed is not None:
-            return f"{there} if {what} hashes to {self.where[0]} of {1 << self.hashed.bits}, else {rest}"
-        return f"{there} if {what} == {_short(self.where[0])}, else {rest}"
+Where = tuple[Any, ...] | None  # a key, a bucket, a length and a bucket, or buckets; None: an abstention
 
 
 class PointClassifier(SeveralOutputsClassifier):
@@ -125,7 +94,9 @@ class PointClassifier(SeveralOutputsClassifier):
 
     A key is the value of the only column, or the whole row: text, numbers, missing values. The set of keys
     may be unknown and infinite; the error does not depend on its size. With several labels a record, y of
-    shape (n_samples, n_outputs), one point function is learned for each output, at the cost of one.
+    shape (n_samples, n_outputs), one point function is learned for each output, at the cost of one. Instead
+    of one key, several keys may have the second label (`n_keys`), or all rows that agree in their first
+    columns (`prefixes`).
 
     Parameters
     ----------
@@ -138,15 +109,23 @@ class PointClassifier(SeveralOutputsClassifier):
         "stability" releases the leading key if it is stable under a change of few records, and else abstains;
         with several outputs, it releases the keys of a stable histogram of keys with their labels.
         "hashing" selects a bucket of a public hash function, which is drawn independently of the data; other
-        keys may share the bucket; for one output only. "auto": "stability" if delta is positive, else
-        "hashing".
+        keys may share the bucket; for one output only. "auto": "stability" if delta is positive and one key
+        is learned, else "hashing".
+    prefixes : bool, default=False
+        True: the rows with the second label are those whose first columns have certain values, such as a
+        country and a region; the number of these columns is learned too, and may be 0. The columns are in the
+        order of the hierarchy; at least two. By "hashing" only.
+    n_keys : int, default=1
+        The most keys with the second label, from 1 to 100, and below the number of buckets. More than one by
+        "hashing" only. A fit with up to 20 takes about a second at most; one with 50 takes up to some 20
+        seconds, and minutes for unfavourable data.
     alpha : float, default=0.1
         Target error, in (0, 1).
     beta : float, default=0.05
         Allowed probability of failure, in (0, 1). With "hashing", both determine the number of buckets.
     n_buckets : int or "auto", default="auto"
-        Number of buckets of "hashing": a power of two, at most 2**24. "auto": a function of alpha, beta and
-        epsilon.
+        Number of buckets of "hashing": a power of two, at most 2**24. "auto": a function of alpha, beta,
+        epsilon, `n_keys` and the number of columns.
     classes : sequence, optional
         The two labels that can occur; with several outputs, a sequence of two for each, or two for all. None:
         the labels that occur in `y`; the guarantee then assumes that the set of labels is public. The key has
@@ -161,10 +140,12 @@ class PointClassifier(SeveralOutputsClassifier):
     ----------
     point_ : None, str, bytes, int, float or tuple of these; or int; or list of n_outputs such
         Released. The key, or with "hashing" its bucket. None: an abstention, or a key that is a missing
-        value; `abstained_` distinguishes the two. With several outputs, one for each.
+        value; `abstained_` distinguishes the two. With several outputs, one for each. With `n_keys` above 1,
+        the tuple of the buckets. With `prefixes`, the number of columns and the bucket of their values;
+        (0, 0) if all rows have the second label.
     abstained_ : bool or ndarray of bool of shape (n_outputs,)
         Released. Whether the mechanism abstained; the first of `classes_` is then predicted for every record.
-    concept_ : ChosenPoint or list of ChosenPoint
+    concept_ : ChosenPoint, ChosenKeys or ChosenPrefix, or list of ChosenPoint
         Released. The point function; its `repr` is the rule. With several outputs, one for each.
     hash_ : KeyHash or None
         Public. The hash from keys to buckets, with "hashing"; else None.
@@ -189,24 +170,27 @@ class PointClassifier(SeveralOutputsClassifier):
     with "hashing", for every value of the hash. Proof: with "stability", the distance of the table to a
     change of the leading key is 0 if one replaced record can change that key, and one replaced record changes
     this distance by at most 1 (`core.points.leading_key`); these are the conditions of `release_if_stable`.
-    With "hashing", one replaced record changes the errors of each bucket's point function by at most 1. With
-    several outputs: a record has one key with labels, whatever their number; the histogram of these has the
+    With "hashing", one replaced record changes the errors of each rule by at most 1. With `n_keys` above 1
+    they are capped at the least errors of all rules plus a public number; the least of two numbers that
+    change by at most 1, and a sum of such a number and a constant, change by at most 1 too. With several
+    outputs: a record has one key with labels, whatever their number; the histogram of these has the
     guarantee of `stable_histogram`, and everything else is computed from the published counts.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** For any distribution of records that a point function labels, the error is at most alpha
-    with probability at least 1 - beta from `plan(n_samples).n_needed` records on. If no point function labels
-    the records, "hashing" selects a bucket with nearly the least errors; "stability" abstains unless one key
-    has a large lead over all others. With several outputs that point functions label, each error is at most
-    alpha, with this probability for all together, from `plan(n_samples, n_outputs=...).n_needed` records on;
-    if no point functions label them, the key with the most records of equal labels is likely released, even
-    if most of its labels are the first.
+    with probability at least 1 - beta from `plan(n_samples).n_needed` records on; so for sets of keys and for
+    prefixes. If no rule labels the records, "hashing" selects one with nearly the least errors; "stability"
+    abstains unless one key has a large lead over all others. With several outputs that point functions label,
+    each error is at most alpha, with this probability for all together, from
+    `plan(n_samples, n_outputs=...).n_needed` records on; if no point functions label them, the key with the
+    most records of equal labels is likely released, even if most of its labels are the first.
 
     **Source.** Beimel, Nissim and Stemmer (2013) for "stability"; their choosing mechanism has a threshold
     more than twice as high. Beimel, Kasiviswanathan and Nissim (2010) for "hashing"; they use a pseudorandom
-    function. Bun, Nissim and Stemmer (2016), Theorem 3.13, for several outputs; they release keys and labels
-    by two mechanisms with half the budget each, here both are released by one.
+    function. Feldman and Xiao (2014) for the view of public hashes as one-way protocols, which `n_keys` and
+    `prefixes` extend. Bun, Nissim and Stemmer (2016), Theorem 3.13, for several outputs; they release keys
+    and labels by two mechanisms with half the budget each, here both are released by one.
     """
 
     point_: Any
@@ -220,6 +204,8 @@ class PointClassifier(SeveralOutputsClassifier):
         epsilon: float = 1.0,
         delta: float = 0.0,
         method: str = AUTO,
+        prefixes: bool = False,
+        n_keys: int = 1,
         alpha: float = 0.1,
         beta: float = 0.05,
         n_buckets: int | str = AUTO,
@@ -230,6 +216,8 @@ class PointClassifier(SeveralOutputsClassifier):
         self.epsilon = epsilon
         self.delta = delta
         self.method = method
+        self.prefixes = prefixes
+        self.n_keys = n_keys
         self.alpha = alpha
         self.beta = beta
         self.n_buckets = n_buckets
@@ -237,7 +225,7 @@ class PointClassifier(SeveralOutputsClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def plan(self, n_samples: int, *, n_outputs: int = 1) -> "PointPlan":
+    def plan(self, n_samples: int, *, n_outputs: int = 1, n_features: int | None = None) -> "PointPlan":
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.
 
         Parameters
@@ -246,11 +234,17 @@ class PointClassifier(SeveralOutputsClassifier):
             Number of records.
         n_outputs : int, default=1
             Number of labels of a record.
+        n_features : int, optional
+            Number of columns; required with `prefixes`, and of no effect without.
         """
         params = self._params(self.random_state is not None)
         n, k = check_count("n_samples", n_samples, low=1), check_count("n_outputs", n_outputs, low=1)
+        d = 1 if n_features is None else check_count("n_features", n_features, low=1)
+        if params.prefixes and n_features is None:
+            raise ValueError("n_features must be given to the plan of a fit with prefixes=True, got None")
         _check_outputs(params, k)
-        return self._plan(params, PublicOutputs(n, n_labels=2, n_outputs=k, many=k > 1))
+        _check_columns(params, d)
+        return self._plan(params, PublicOutputs(n, d, n_labels=2, n_outputs=k, many=k > 1))
 
     def _params(self, reproducible: bool) -> Params:
         epsilon = check_number("epsilon", self.epsilon, above=0)
@@ -264,22 +258,26 @@ class PointClassifier(SeveralOutputsClassifier):
             raise ValueError(f"n_buckets must be a power of two up to 2**{LARGEST_BITS}, got {given}")
         if self.classes is not None:
             _check_two(declared_sets(self.classes))
-        method = check_choice("method", self.method, (AUTO, *_METHODS))
-        if method == AUTO:
-            method = "stability" if delta else "hashing"
+        n_keys = check_count("n_keys", self.n_keys, low=1, high=_MOST_KEYS)
+        method = _method(self.method, delta, self.prefixes, n_keys)
         if method == "hashing":
             delta = delta * 0
-            n_buckets = given or hashed_point_sizes(epsilon=epsilon, alpha=alpha, beta=beta).n_buckets
+            if given is not None and n_keys > 1 and n_keys >= given:
+                raise ValueError(f"n_keys must be below n_buckets, which is {given}, got {n_keys}")
+            # Raises if too many buckets are needed; for two columns nearly as many as for more.
+            columns = 2 if self.prefixes else None
+            hashed_point_sizes(epsilon=epsilon, alpha=alpha, beta=beta, n_keys=n_keys, n_columns=columns)
         else:
             check_number("delta with method='stability'", self.delta, above=0)
-            n_buckets = 0
         cost = ApproxDP(epsilon, delta, reproducible=reproducible)
-        if not n_buckets:
+        if method == "stability":
             release_probability_table(cost)  # raises if epsilon is too small for the table
         return Params(
             cost,
             method=method,
-            n_buckets=n_buckets,
+            prefixes=bool(self.prefixes),
+            n_keys=n_keys,
+            n_buckets=given,
             alpha=self.alpha,
             beta=self.beta,
             classes=self.classes,
@@ -291,6 +289,7 @@ class PointClassifier(SeveralOutputsClassifier):
         _check_outputs(params, n_outputs_of(y))
         _refuse_times(X)
         X = read_features(self, X, domain=_ANY_CELLS, reset=True)
+        _check_columns(params, X.shape[1])
         outputs = read_outputs(y, len(X), params.classes)
         _check_two(outputs.classes)
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
@@ -310,41 +309,56 @@ class PointClassifier(SeveralOutputsClassifier):
     def _plan(self, params: Params, public: Public) -> "PointPlan":
         assert isinstance(public, PublicOutputs)
         n, alpha, beta = public.n_samples, params.alpha, params.beta
+        kind = (params.n_keys, public.n_features if params.prefixes else None)
         budget = params.cost.epsilon, params.cost.delta
-        failure, needed = _accuracy(n, params.n_buckets, *budget, alpha, beta, public.n_outputs)
+        n_buckets, size = 0, 0
+        if params.method == "hashing":
+            n_buckets = params.n_buckets or _sizes(budget[0], alpha, beta, *kind).n_buckets
+            size = hashed_class_size(n_buckets, n_keys=kind[0], n_columns=kind[1])
+        failure, needed = _accuracy(n, n_buckets, *budget, alpha, beta, public.n_outputs, kind)
         assumes = (*TABLE, KEYS_ASSUMED, labels_assumed(params.classes))
         return PointPlan(
             guarantee=replace(params.cost, assumes=assumes),
             method=params.method,
-            n_buckets=params.n_buckets,
+            n_keys=params.n_keys,
+            prefixes=params.prefixes,
+            n_buckets=n_buckets,
+            class_size=size,
             n_samples=n,
             failure=failure,
             n_needed=needed,
             alpha=alpha,
             beta=beta,
-            hashed=_hash(public.stream.seed, params.n_buckets)
-            if public.stream and params.n_buckets
-            else None,
+            hashed=_hash(public.stream.seed, n_buckets) if public.stream and n_buckets else None,
             public=public,
         )
 
-    def _summarize(self, table: Table, plan: "PointPlan") -> "_Lead | _Errors | _Labelled":
+    def _summarize(self, table: Table, plan: "PointPlan") -> "_Summary":
         # A replaced record changes the distance, or each number of errors, by at most 1; of several outputs,
         # one key with its labels is replaced.
         if plan.public.many:
             return _Labelled(table.rows)
-        return _Lead(table.rows) if plan.hashed is None else _Errors(table.rows, plan.hashed)
+        if plan.hashed is None:
+            return _Lead(table.rows)
+        if plan.prefixes:
+            return _PrefixErrors(table.rows, plan.hashed, plan.public.n_features)
+        return (
+            _Sets(table.rows, plan.hashed, plan.n_keys)
+            if plan.n_keys > 1
+            else _Errors(table.rows, plan.hashed)
+        )
 
-    def _release(self, summary: "_Lead | _Errors | _Labelled", plan: "PointPlan", dice: Dice) -> list[Where]:
+    def _release(self, summary: "_Summary", plan: "PointPlan", dice: Dice) -> list[Where]:
         return summary.release(plan.guarantee, dice)
 
     def _publish(self, outcome: list[Where], plan: "PointPlan") -> None:
         public, names = plan.public, tuple(map(str, plan.public.names))
         labels = [tuple(each.tolist()) for each in public.classes]
+        rule = ChosenPrefix if plan.prefixes else ChosenKeys if plan.n_keys > 1 else ChosenPoint
         concepts = [
-            ChosenPoint(where, plan.hashed, names, pair) for where, pair in zip(outcome, labels, strict=True)
+            rule(where, plan.hashed, names, pair) for where, pair in zip(outcome, labels, strict=True)
         ]
-        points = [None if where is None else where[0] for where in outcome]
+        points = [where[0] if where is not None and rule is ChosenPoint else where for where in outcome]
         abstained = np.array([where is None for where in outcome])
         self.method_ = plan.method
         self.hash_ = plan.hashed
@@ -367,12 +381,14 @@ class PointClassifier(SeveralOutputsClassifier):
         return codes
 
     def _context(self) -> tuple[object, ...]:
-        return str(self.epsilon), str(self.delta), self.method, self.alpha, self.beta, str(self.n_buckets)
+        sizes = self.alpha, self.beta, str(self.n_buckets), self.prefixes, self.n_keys
+        return str(self.epsilon), str(self.delta), self.method, *sizes
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        many = self.method in (AUTO, "stability") and is_positive(self.delta)
+        one = not self.prefixes and self.n_keys == 1
+        many = one and self.method in (AUTO, "stability") and is_positive(self.delta)
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = many
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
@@ -388,13 +404,19 @@ class PointPlan(Plan):
         The guarantee of the fit.
     method : str
         The method: "stability" or "hashing".
+    n_keys : int
+        The most keys with the second label.
+    prefixes : bool
+        Whether prefixes of rows are learned.
     n_buckets : int
         The number of buckets; 0 with "stability".
+    class_size : int
+        The number of rules among which "hashing" selects; 0 with "stability".
     n_samples : int
         Number of records.
     failure : float
-        A bound on the probability that the error, of any output, exceeds alpha, for records that point
-        functions label.
+        A bound on the probability that the error, of any output, exceeds alpha, for records that rules
+        without exceptions label.
     n_needed : int
         The least number of records for which `failure` is at most beta, with the best number of buckets.
     alpha, beta : float
@@ -403,7 +425,10 @@ class PointPlan(Plan):
 
     guarantee: ApproxDP
     method: str
+    n_keys: int
+    prefixes: bool
     n_buckets: int
+    class_size: int
     n_samples: int
     failure: float
     n_needed: int
@@ -425,14 +450,30 @@ class PointPlan(Plan):
         return least_of(self.guarantee, dimension=1, rooted=1, alpha=self.alpha, beta=self.beta)
 
 
+def _sizes(epsilon: Fraction, alpha: Any, beta: Any, n_keys: int, n_columns: int | None) -> HashedPointSizes:
+    return hashed_point_sizes(epsilon=epsilon, alpha=alpha, beta=beta, n_keys=n_keys, n_columns=n_columns)
+
+
 @lru_cache(maxsize=64)
 def _accuracy(
-    n: int, n_buckets: int, epsilon: Fraction, delta: Fraction, alpha: Any, beta: Any, n_outputs: int
+    n: int,
+    n_buckets: int,
+    epsilon: Fraction,
+    delta: Fraction,
+    alpha: Any,
+    beta: Any,
+    n_outputs: int,
+    kind: tuple[int, int | None],
 ) -> tuple[float, int]:
-    """Return the probability of failure with n records, and the number of records needed."""
+    """Return the probability of failure with n records, and the number of records needed.
+
+    `kind` has the most keys with the second label, and with prefixes the number of columns.
+    """
     if n_buckets:
-        failure = hashed_point_failure(n, n_buckets, epsilon=epsilon, alpha=alpha)
-        needed = hashed_point_sizes(epsilon=epsilon, alpha=alpha, beta=beta).n_samples
+        failure = hashed_point_failure(
+            n, n_buckets, epsilon=epsilon, alpha=alpha, n_keys=kind[0], n_columns=kind[1]
+        )
+        needed = _sizes(epsilon, alpha, beta, *kind).n_samples
     else:
         public = {"epsilon": epsilon, "delta": delta, "alpha": alpha, "n_outputs": n_outputs}
         failure = stable_point_failure(n, **public)
@@ -480,6 +521,53 @@ class _Errors:
         return [None if chosen == 1 << self.hashed.bits else (chosen,)]
 
 
+class _PrefixErrors:
+    """The training errors of each rule on prefixes of d cells, counted lazily."""
+
+    def __init__(self, records: Examples, hashed: KeyHash, d: int):
+        self.records, self.hashed, self.d = records, hashed, d
+
+    @cached_property
+    def errors(self) -> NDArray[np.int64]:
+        rows = self.records.X.columns[0].tolist()
+        levels = prefix_buckets(self.hashed, rows, range(1, self.d + 1))
+        return prefix_errors(levels, self.records.y, 1 << self.hashed.bits)
+
+    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
+        chosen = permute_and_flip(-self.errors, privacy=privacy, dice=dice)
+        level, bucket = divmod(chosen, 1 << self.hashed.bits)
+        if level < self.d:
+            return [(level + 1, bucket)]
+        return [(0, 0) if chosen == self.errors.size - 1 else None]
+
+
+class _Sets:
+    """The sets of at most `n_keys` buckets, by their training errors, counted lazily."""
+
+    def __init__(self, records: Examples, hashed: KeyHash, n_keys: int):
+        self.records, self.hashed, self.n_keys = records, hashed, n_keys
+        self._sets: BucketSets | None = None
+
+    def sets(self, epsilon: Fraction) -> BucketSets:
+        """Return the sets, with all errors that matter for the selection told apart."""
+        if self._sets is None:
+            m, n = 1 << self.hashed.bits, len(self.records)
+            # Above the cap, all sets together have at most this weight relative to the best set.
+            weight = Fraction(1, n_sets(m, self.n_keys) << _NEGLIGIBLE)
+            cap = min(n + 1, power_at_most(selection_ratio(epsilon), weight))
+            buckets = self.hashed.buckets(map(spelled, self.records.X.columns[0].tolist()))
+            self._sets = BucketSets(net_counts(buckets, self.records.y, m), self.n_keys, cap)
+        return self._sets
+
+    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
+        sets = self.sets(privacy.epsilon)
+        deficits, sizes = sets.groups()
+        least = int(np.count_nonzero(self.records.y)) - sets.best
+        errors = [least + deficit for deficit in deficits]
+        group, index = select_permute_and_flip(errors, sizes, privacy=privacy, dice=dice)
+        return [sets.member(deficits[group], index) or None]
+
+
 class _Labelled:
     """The counts of keys with their labels in all outputs, computed lazily."""
 
@@ -509,6 +597,9 @@ class _Labelled:
         return [None if entry is None else (keys[entry],) for entry in best]
 
 
+_Summary = _Lead | _Errors | _PrefixErrors | _Sets | _Labelled
+
+
 def _codes_of(concepts: Sequence[ChosenPoint], keys: Sequence[Hashable]) -> NDArray[np.uint8]:
     """Return the label code of each key in each output; keys are not hashed."""
     outputs: dict[bytes, list[int]] = {}
@@ -525,10 +616,37 @@ def _codes_of(concepts: Sequence[ChosenPoint], keys: Sequence[Hashable]) -> NDAr
 def _check_outputs(params: Params, n_outputs: int) -> None:
     """Raise an error if the method does not support the number of outputs."""
     if n_outputs > 1 and params.method == "hashing":
+        other = (
+            "" if params.prefixes or params.n_keys > 1 else ", or set delta above 0 and method='stability'"
+        )
         raise ValueError(
             f"the number of outputs must be 1 with method='hashing', got {n_outputs}: fit a learner for each"
-            " output, or set delta above 0 and method='stability'"
+            f" output{other}"
         )
+
+
+def _check_columns(params: Params, d: int) -> None:
+    """Raise an error if there is one column, which has no prefixes but its values."""
+    if params.prefixes and d < 2:
+        raise ValueError(
+            f"X must have at least 2 columns with prefixes=True, got n_features = {d}: make a column of each"
+            " level of the hierarchy, or set prefixes=False"
+        )
+
+
+def _method(method: Any, delta: Fraction, prefixes: Any, n_keys: int) -> str:
+    """Return the method; raise an error if it does not go with prefixes or several keys."""
+    if not isinstance(prefixes, (bool, np.bool_)):
+        raise TypeError(f"prefixes must be True or False, got {shown(prefixes)}")
+    if prefixes and n_keys > 1:
+        raise ValueError(f"n_keys must be 1 with prefixes=True, got {n_keys}")
+    chosen = check_choice("method", method, (AUTO, *_METHODS))
+    several = "prefixes=True" if prefixes else f"n_keys={n_keys}" if n_keys > 1 else None
+    if several is None:
+        return chosen if chosen != AUTO else "stability" if delta else "hashing"
+    if chosen == "stability":
+        raise ValueError(f"method must be 'hashing' or 'auto' with {several}, got 'stability'")
+    return "hashing"
 
 
 def _row_keys(X: Any) -> list[Hashable]:
@@ -551,16 +669,3 @@ def _check_two(classes: Sequence[NDArray[Any]]) -> None:
     """Raise an error unless every output has two labels."""
     for labels in classes:
         check_two_labels(labels, "a point function")
-
-
-def _short(key: Hashable) -> str:
-    """Return a key as text, truncated if it is long."""
-    try:
-        text = repr(key)
-    except ValueError:  # Python does not convert integers of thousands of digits
-        return f"a {type(key).__name__} with too many digits to show"
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(names if len(names) <= _NAMES else (*names[:_NAMES], "..."))

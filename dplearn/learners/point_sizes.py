@@ -10,6 +10,13 @@ label for a new record with probability above alpha.
 450
 >>> hashed_point_sizes(epsilon=1.0, alpha=0.1, beta=0.05)
 HashedPointSizes(n_samples=345, n_buckets=8192)
+
+Several keys may have label 1, or all records that agree in the first columns:
+
+>>> hashed_point_sizes(epsilon=1.0, alpha=0.1, beta=0.1, n_keys=20)
+HashedPointSizes(n_samples=4778, n_buckets=32768)
+>>> hashed_point_sizes(epsilon=1.0, alpha=0.1, beta=0.1, n_columns=16)
+HashedPointSizes(n_samples=383, n_buckets=4096)
 """
 
 import math
@@ -22,6 +29,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dplearn._validation import check_count, check_number
+from dplearn.core.bucket_sets import n_sets
 from dplearn.core.exact import decay_ratio, selection_ratio
 from dplearn.core.points import distance_of_lead
 from dplearn.core.search import first
@@ -32,6 +40,7 @@ from dplearn.privacy import ApproxDP
 __all__ = [
     "LARGEST_BITS",
     "HashedPointSizes",
+    "hashed_class_size",
     "hashed_point_failure",
     "hashed_point_sizes",
     "stable_point_failure",
@@ -41,7 +50,7 @@ __all__ = [
 LARGEST_BITS = 24  #: The most bits of a bucket's number; each bucket has an entry in an array.
 _TINY = 1e-9  # the least alpha and beta
 _MASSES = 2.0 ** -np.arange(1 / 4, 24, 1 / 4)  # collision masses that are tried, as shares of alpha
-_STEPS = np.linspace(0, 1, 65)[1:-1]  # bases of the bound that are tried, as positions between r and 1
+_LARGEST_EXPONENT = 700  # exp of it is finite
 
 
 def stable_point_failure(
@@ -116,7 +125,39 @@ def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any,
     return first(suffices, enough // 2, enough)
 
 
-def hashed_point_failure(n_samples: int, n_buckets: int, *, epsilon: Any, alpha: Any) -> float:
+def hashed_class_size(n_buckets: int, *, n_keys: int = 1, n_columns: int | None = None) -> int:
+    """Return the number of rules among which "hashing" selects.
+
+    Parameters
+    ----------
+    n_buckets : int
+        Number of buckets, m.
+    n_keys : int, default=1
+        The most keys with label 1, k.
+    n_columns : int, optional
+        The number of columns d, if keys are prefixes of rows.
+
+    Returns
+    -------
+    int
+        The number of sets of at most k buckets; with prefixes d m + 2: a bucket of prefixes of one length, or
+        a constant label.
+    """
+    m = check_count("n_buckets", n_buckets, low=1)
+    if n_columns is None:
+        return n_sets(m, check_count("n_keys", n_keys, low=1))
+    return check_count("n_columns", n_columns, low=1) * m + 2
+
+
+def hashed_point_failure(
+    n_samples: int,
+    n_buckets: int,
+    *,
+    epsilon: Any,
+    alpha: Any,
+    n_keys: int = 1,
+    n_columns: int | None = None,
+) -> float:
     """Return a bound on the probability of failure of "hashing"; it may exceed 1.
 
     Parameters
@@ -129,25 +170,29 @@ def hashed_point_failure(n_samples: int, n_buckets: int, *, epsilon: Any, alpha:
         Positive.
     alpha : number
         In (0, 1).
+    n_keys : int, default=1
+        The most keys with label 1.
+    n_columns : int, optional
+        The number of columns, if keys are prefixes of rows.
 
     Notes
     -----
-    Let c be the probability of the other keys in the bucket of the target's key, with m buckets. Its mean
-    over the hash is at most 1/m, so that c exceeds k with probability at most 1/(m k). Otherwise the point
-    function of that bucket (or 0, if the target is 0) has error q <= k; call it the best. At most m other
-    functions have error above alpha: m functions on buckets, or m - 1 of them and the function 0. Each of
-    these is selected with probability at most min(1, r**(its errors minus those of the best)) <= s**(the same
-    difference), for any s from r to 1. Let p be the probability that only this function is wrong on a record,
-    and q' <= k the probability that only the best is; then p - q' >= alpha - k. The mean of s**(difference)
-    for one record is 1 - (1 - s) (p - q') + q' (1 - s)**2 / s, which is at most 1 - (1 - s) (alpha - k) + k
-    (1 - s)**2 / s = B. The probability of failure is therefore at most 1/(m k) + m B**n. The returned value
-    is the minimum over a grid of k and s.
+    Let t be the greatest number of keys with label 1, and c the probability of the other keys in the buckets
+    of these keys, with m buckets. A prefix is a key of its length. The mean of c over the hash is at most
+    t/m, so that c exceeds kappa with probability at most t/(m kappa): the miss. Otherwise the rule of these
+    buckets has error at most kappa. All other rules, one fewer than `hashed_class_size`, may have error above
+    alpha; `representation_failure` bounds the probability that one of these is selected. Deficits that are
+    not distinguished (see `core.bucket_sets`) add less than 2**-64. The returned value is the minimum over a
+    grid of kappa.
     """
-    n, m = check_count("n_samples", n_samples), check_count("n_buckets", n_buckets, low=1)
+    n = check_count("n_samples", n_samples)
+    others = hashed_class_size(n_buckets, n_keys=n_keys, n_columns=n_columns) - 1
     share = _share("alpha", alpha)
-    masses, decay = _rates(_epsilon(epsilon), share)
+    masses = share * _MASSES
+    exponents = math.log(others) - n * _rates(_epsilon(epsilon), share, masses)
     with np.errstate(under="ignore"):
-        return float(np.min(1 / (m * masses) + m * np.exp(-n * decay)))
+        selected = np.exp(np.minimum(exponents, _LARGEST_EXPONENT))
+        return float(np.min(n_keys / (n_buckets * masses) + selected))
 
 
 @dataclass(frozen=True)
@@ -166,7 +211,9 @@ class HashedPointSizes:
     n_buckets: int
 
 
-def hashed_point_sizes(*, epsilon: Any, alpha: Any, beta: Any) -> HashedPointSizes:
+def hashed_point_sizes(
+    *, epsilon: Any, alpha: Any, beta: Any, n_keys: int = 1, n_columns: int | None = None
+) -> HashedPointSizes:
     """Return the least number of records with `hashed_point_failure` at most beta, and its buckets.
 
     Parameters
@@ -175,26 +222,40 @@ def hashed_point_sizes(*, epsilon: Any, alpha: Any, beta: Any) -> HashedPointSiz
         Positive.
     alpha, beta : number
         Allowed error and probability of failure, in (0, 1).
+    n_keys : int, default=1
+        The most keys with label 1.
+    n_columns : int, optional
+        The number of columns, if keys are prefixes of rows.
 
     Raises
     ------
     ValueError
-        If more than 2**24 buckets are required; the number is a small multiple of 1 / (alpha beta).
+        If more than 2**24 buckets are required; the number is a small multiple of n_keys / (alpha beta).
     """
-    return _hashed_point_sizes(_epsilon(epsilon), _share("alpha", alpha), _share("beta", beta))
+    return _hashed_point_sizes(
+        _epsilon(epsilon),
+        _share("alpha", alpha),
+        _share("beta", beta),
+        check_count("n_keys", n_keys, low=1),
+        None if n_columns is None else check_count("n_columns", n_columns, low=1),
+    )
 
 
 @lru_cache(maxsize=64)
-def _hashed_point_sizes(epsilon: float, alpha: float, beta: float) -> HashedPointSizes:
-    masses, decay = _rates(epsilon, alpha)
+def _hashed_point_sizes(
+    epsilon: float, alpha: float, beta: float, n_keys: int, n_columns: int | None
+) -> HashedPointSizes:
+    masses = alpha * _MASSES
+    decay = _rates(epsilon, alpha, masses)
     best: HashedPointSizes | None = None
     for bits in range(LARGEST_BITS + 1):
         m = 1 << bits
-        rest = beta - 1 / (m * masses)  # the probability of failure left after collisions
-        kept = rest > 0
+        rest = beta - n_keys / (m * masses)  # the probability of failure left after collisions
+        kept = (rest > 0) & (decay > 0)
         if not kept.any():
             continue
-        found: int = math.ceil(np.min((math.log(m) - np.log(rest[kept])) / decay[kept]))
+        others = math.log(hashed_class_size(m, n_keys=n_keys, n_columns=n_columns) - 1)
+        found: int = math.ceil(np.min((others - np.log(rest[kept])) / decay[kept]))
         if best is None or found < best.n_samples:
             best = HashedPointSizes(max(1, found), m)
     if best is None:
@@ -205,13 +266,12 @@ def _hashed_point_sizes(epsilon: float, alpha: float, beta: float) -> HashedPoin
     return best
 
 
-def _rates(epsilon: float, alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return collision masses k below alpha, and for each -ln B, with B minimised over a grid of s."""
-    masses = alpha * _MASSES
+def _rates(epsilon: float, alpha: float, masses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rate of `representation_failure` for each error kappa of the best rule, below alpha."""
     least = float(selection_ratio(check_number("epsilon", epsilon)))
-    s = (least + (1 - least) * np.append(0.0, _STEPS))[:, None]
-    fall = (1 - s) * (alpha - masses) - masses * (1 - s) ** 2 / s
-    return masses, -np.log1p(-np.max(fall, axis=0))
+    s = np.maximum(least, np.sqrt(masses / alpha))
+    found: NDArray[np.float64] = -np.log1p(-(1 - s) * (alpha - masses / s))
+    return found
 
 
 @lru_cache(maxsize=16)

@@ -141,6 +141,9 @@ class SecretSampleClassifier(PrivateClassifier):
         inner = params.inner._cost(params.inner_params, sample, y)
         return None if n is None or inner is None else _guaranteed(inner, params.sample_size, n)
 
+    def _with_public_choices(self, params: Params) -> Params:
+        return params.given(inner_params=params.inner._with_public_choices(params.inner_params))
+
     def _read(self, X: Any, y: Any, params: Params) -> Table:
         rows = read_rows(self, X, reset=True, sparse=False)
         table: Table = params.inner._read(rows, y, params.inner_params)

@@ -6,6 +6,14 @@ defined in its module, and exported here too.
 
 from dplearn.learners.conjunction import conjunction_error, conjunction_query_sample_size
 from dplearn.learners.generic import generic_failure_bound, generic_sample_size
+from dplearn.learners.line_sizes import (
+    line_failure,
+    line_sample_size,
+    published_line_sample_size,
+    pure_line_failure,
+    pure_line_lower_bound,
+    pure_line_sample_size,
+)
 from dplearn.learners.masked_parity_sizes import masked_parity_sample_size
 from dplearn.learners.parity_sizes import (
     EliminationSizes,
@@ -18,6 +26,7 @@ from dplearn.learners.parity_sizes import (
 )
 from dplearn.learners.point_sizes import (
     HashedPointSizes,
+    hashed_class_size,
     hashed_point_failure,
     hashed_point_sizes,
     stable_point_failure,
@@ -172,6 +181,7 @@ __all__ = [
     "generic_failure_bound",
     "generic_sample_size",
     "halfspace_mistake_tree",
+    "hashed_class_size",
     "hashed_point_failure",
     "hashed_point_sizes",
     "interior_point_examples",
@@ -181,6 +191,8 @@ __all__ = [
     "knowledge_transfer_sample_size",
     "largest_step",
     "least_sample_size",
+    "line_failure",
+    "line_sample_size",
     "littlestone_dimension",
     "logistic_constants",
     "logistic_score_stability",
@@ -195,12 +207,16 @@ __all__ = [
     "parity_sample_size",
     "public_cut_sample_size",
     "published_decaying_bound",
+    "published_line_sample_size",
     "published_max_abstentions",
     "published_setting",
     "published_soft_label_precision",
     "published_soft_label_setting",
     "published_strong_quality_teachers",
     "published_weight_bound",
+    "pure_line_failure",
+    "pure_line_lower_bound",
+    "pure_line_sample_size",
     "pure_private_lower_bound",
     "quantile_errors",
     "quantile_range_sample_size",

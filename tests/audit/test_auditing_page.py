@@ -22,7 +22,7 @@ def shown():
 
 def test_the_page_shows_what_it_says(shown):
     lines, _ = shown
-    exact, broken, one, far, wide, estimator, floats, whole = lines
+    exact, broken, one, far, wide, estimator, floats, whole = lines[:8]
     assert exact[0] is True
     assert 0.9999999999998 <= exact[1] < 1
     assert broken[:2] == (False, float("inf"))
@@ -35,6 +35,19 @@ def test_the_page_shows_what_it_says(shown):
     assert 1.07 < floats[0].epsilon_lower < 1 / 0.9
     assert 0.035 < floats[0].delta_lower < 0.0526
     assert whole == (False,)
+
+
+def test_the_page_traces_what_it_says(shown):
+    lines, _ = shown
+    (forgetful,), (honest,), each, together, (accused,), _ = lines[8:]
+    assert (forgetful.refuted, honest.refuted) == (True, False)
+    assert forgetful.epsilon > 2.5
+    assert honest.epsilon < 1
+    assert each[0] is True
+    assert each[1] > 1.9
+    assert together[0] is False
+    assert together[1] < 1
+    assert set(range(9)) <= set(accused)
 
 
 def test_sampling_does_not_see_what_enumeration_saw(shown):

@@ -5,6 +5,7 @@ import gzip
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import joblib
 import pandas as pd
@@ -300,6 +301,33 @@ def test_audit_fails_when_a_law_is_not_the_frozen_one(capsys, monkeypatch):
     status, out, _ = run(capsys, "audit", "small_classifier")
     assert status == 1
     assert "differ from the frozen" in out
+
+
+def test_audit_traces_a_learner_beside_a_control_that_is_refuted(capsys):
+    status, out, _ = run(capsys, "audit", "--trace", "points")
+    assert status == 0
+    _, points, control = out.splitlines()
+    assert points.startswith("PointClassifier ")
+    assert points.endswith("not refuted")
+    assert control.endswith("refuted, as it must be")
+    words = "NAME must be a learner, got 'point'; did you mean points?"
+    one_line(*run(capsys, "audit", "--trace", "point"), holds=words)
+
+
+@pytest.mark.parametrize(("name", "verdict"), [("claim", "refuted"), ("control", "but it must be")])
+def test_a_trace_fails_if_a_claim_is_refuted_or_the_control_is_not(capsys, monkeypatch, name, verdict):
+    from dplearn.commands import audit
+
+    majority = replace(
+        audit.CONTROL, n=100, k=4000, fit_predict=lambda claim: lambda X, Y: 2 * Y.sum(axis=0) > len(Y)
+    )
+    points = audit.TRACED["points"]
+    learner, control = (replace(majority), majority) if name == "claim" else (points, replace(points))
+    monkeypatch.setitem(audit.TRACED, "points", learner)
+    monkeypatch.setattr(audit, "CONTROL", control)
+    status, out, _ = run(capsys, "audit", "--trace", "points")
+    assert status == 1
+    assert verdict in out
 
 
 @pytest.mark.parametrize("anew", [False, pytest.param(True, marks=pytest.mark.nightly)])

@@ -23,6 +23,7 @@ REGRESSION = ["--task", "regression", "--target-range", "0,1"]
 #: Why others are not offered.
 _NEED_MORE = {
     "KnowledgeTransferClassifier": "public rows",
+    "LineClassifier": "a prime, and columns of residues",
     "SoftLabelTransferClassifier": "public rows",
     "SubsampleAggregateClassifier": "private teachers, which no file holds",
     "SoftLabelAggregateClassifier": "private teachers, which no file holds",

@@ -79,6 +79,7 @@ FITS = {
     "KnowledgeTransferClassifier": lambda X, y, seed: dplearn.KnowledgeTransferClassifier(
         GaussianNB(), GaussianNB(), random_state=seed, **FEW_TEACHERS
     ).fit(X, y, X_public=PublicData(np.eye(2).repeat(20, 0))),
+    "LineClassifier": lambda X, y, seed: dplearn.LineClassifier(2, random_state=seed).fit(bits(X[:, :2]), y),
     "LinearRegressor": lambda X, y, seed: dplearn.LinearRegressor(target_range=(0, 1), random_state=seed).fit(
         X, y
     ),

@@ -23,7 +23,16 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "changelog.d" not in page.parts)
 BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 #: Pages that only these tests run; others have test files of their own.
-RUN_HERE = ("additive", "composition", "contributing", "getting_started", "index", "large_tables", "rules")
+RUN_HERE = (
+    "additive",
+    "composition",
+    "contributing",
+    "getting_started",
+    "hierarchies",
+    "index",
+    "large_tables",
+    "rules",
+)
 
 
 @cache
@@ -200,6 +209,38 @@ def test_rules_are_what_the_page_says():
     assert few == 310
     assert str(point) == "'sick' if ward == 'east', else 'healthy'"
     assert (points, more) == (["east", "west", "east"], 415)
+
+
+def test_hierarchies_show_what_the_page_says():
+    lines, scope = run("hierarchies")
+    (place,), (right,), (of_places,), (tyrol,), (chapter,), (keys,), (most, found), sizes, *rest = lines
+    assert re.fullmatch(r"'sick' if \(country, region\) hashes to \d+ of 8192, else 'healthy'", str(place))
+    assert right > 0.99
+    assert (of_places, tyrol) == (375, ["sick"] * 3)
+    assert re.fullmatch(r"1 if \(chapter, block\) hashes to \d+ of 8192, else 0", str(chapter))
+    assert re.fullmatch(r"1 if code hashes to \d+, \d+ or \d+ of 16384, else 0", str(keys))
+    assert most > 0.99
+    assert found == [1, 0]
+    assert sizes[0] == 861
+    assert 7e11 < sizes[1] < 8e11
+    (pair, exact), (for_any,), (needed,), (kept, epsilon) = rest
+    assert "columns 1, 4 are in bucket" in str(pair)
+    assert exact > 0.99
+    assert (for_any, needed) == (3382, 419)
+    assert kept
+    assert 0.62 < epsilon < 0.625
+    assert scope["learner"].seed_ > 1 << 200
+
+
+def test_a_drawn_class_of_the_page_is_another_for_each_seed_and_the_same_for_one():
+    _, scope = run("hierarchies")
+    X, alarm, learner = scope["X"], scope["alarm"], scope["learner"]
+    seeds = {clone(learner).fit(X, alarm).seed_ for _ in range(2)}
+    assert len(seeds) == 2
+    again = [clone(learner).set_params(random_state=7).fit(X, alarm) for _ in range(2)]
+    assert again[0].seed_ == again[1].seed_
+    numbers = scope["pairs"].draw(again[0].seed_).numbers
+    assert np.array_equal(again[0].concept_.concept.drawn.numbers, numbers)
 
 
 def test_the_mechanism_and_the_learner_that_contributing_shows_are_right():

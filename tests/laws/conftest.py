@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import check_is_fitted
 
 from dplearn import (
     AdditiveClassifier,
@@ -27,6 +28,7 @@ from dplearn import (
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
     LinearRegressor,
+    LineClassifier,
     MaskedParityClassifier,
     ParityClassifier,
     PointClassifier,
@@ -47,7 +49,7 @@ from dplearn.audit.distributions import least_exp_epsilon
 from dplearn.audit.enumeration import PrivacyReport, distribution_on
 from dplearn.audit.replay import replay_violations
 from dplearn.chance import SeededDice
-from dplearn.domains import Grid
+from dplearn.domains import Floats, Grid
 from dplearn.estimator import PrivateClassifier
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.model_selection import PrivateSearchCV
@@ -58,6 +60,7 @@ from dplearn.preprocessing import (
     PrivateQuantileTransformer,
     PrivateRobustScaler,
 )
+from dplearn.records.reading import as_product, read_features
 
 
 @dataclass(frozen=True)
@@ -116,11 +119,59 @@ class OnePair(AuditCase):
         return self.run().keeps(self.claim) and self.replay() == []
 
 
+class LineOfAnyTable(LineClassifier):
+    # Lines take two columns of residues, as few tables have them. This learner takes any table, and makes
+    # residues of the codes of its first and its last column.
+
+    __doc__ = LineClassifier.__doc__
+
+    def __init__(
+        self,
+        p=11,
+        *,
+        epsilon=1.0,
+        delta=0.0,
+        method="auto",
+        alpha=0.1,
+        beta=0.05,
+        proper=False,
+        classes=None,
+        ledger=None,
+        random_state=None,
+    ):
+        super().__init__(
+            p,
+            epsilon=epsilon,
+            delta=delta,
+            method=method,
+            alpha=alpha,
+            beta=beta,
+            proper=proper,
+            classes=classes,
+            ledger=ledger,
+            random_state=random_state,
+        )
+
+    def _read(self, X, y, params):
+        return LineClassifier(self.p)._read(self._residues(X, reset=True), y, params)
+
+    def _codes(self, X):
+        check_is_fitted(self)
+        return self.concept_.predict(list(self._residues(X, reset=False).T))
+
+    def _residues(self, X, reset):
+        X = read_features(self, X, domain=Floats(), reset=reset)
+        codes = as_product(Floats(), X.shape[1], None).encode(X)
+        return np.column_stack([codes[0] % np.uint64(self.p), codes[-1] % np.uint64(self.p)])
+
+
 #: Can only answer None on iris, where every measurement is above 0 and so counts as 1.
 STABLE_PARITY = ParityClassifier(method="stable", delta=1e-6)
 #: Can only answer None on iris, where no flower comes often enough.
 STABLE_POINT = PointClassifier(epsilon=1e5, method="stability", delta=1e-6)
-SILENT = (STABLE_PARITY, STABLE_POINT)
+#: Can only answer None on iris, where both labels come anywhere, and so no line has a large lead.
+STABLE_LINE = LineOfAnyTable(method="stability", delta=1e-6)
+SILENT = (STABLE_PARITY, STABLE_POINT, STABLE_LINE)
 #: Steps at an epsilon between those of two others; and one round where others have two.
 MORE_STEPS = StatisticalQueryLogisticRegression(delta=1e-6)
 ONE_ROUND = MaskedParityClassifier(interactive=False, trust_model="local")
@@ -138,6 +189,10 @@ CLASSIFIERS = (
     ThresholdClassifier(),
     PointClassifier(epsilon=1e5),
     STABLE_POINT,
+    PointClassifier(epsilon=1e5, prefixes=True),
+    PointClassifier(epsilon=1e5, n_keys=3),
+    LineOfAnyTable(epsilon=50.0),
+    STABLE_LINE,
     ThresholdClassifier(method="interior_point", epsilon=50.0),
     StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=2, domain=Grid(-1000, 1000, outside="clip")),
     StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=4, trust_model="local"),

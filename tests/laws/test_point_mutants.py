@@ -1,6 +1,7 @@
 """Deliberate mistakes around point functions: each breaks the claim, where the original keeps it."""
 
 import importlib
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -132,7 +133,77 @@ def counts_without_noise_compared(monkeypatch):
     monkeypatch.setattr(point, "stable_histogram", released)
 
 
+def reseeded(monkeypatch, name):
+    """Let the first label decide on the hash."""
+    honest = getattr(point, name)
+
+    class Reseeded(honest):
+        def __init__(self, records, hashed, more):
+            super().__init__(records, replace(hashed, shift=int(records.y[0]) << 255), more)
+
+    monkeypatch.setattr(point, name, Reseeded)
+
+
+def prefixes_hashed_by_labels(monkeypatch):
+    reseeded(monkeypatch, "_PrefixErrors")
+
+
+def sets_hashed_by_labels(monkeypatch):
+    reseeded(monkeypatch, "_Sets")
+
+
+def only_levels_and_buckets_with_records(monkeypatch):
+    honest = point.permute_and_flip
+
+    def of_some(qualities, *, privacy, dice):
+        # A rule on a bucket without records has as many errors as the rule 0 everywhere.
+        zero = qualities[-2]
+        kept = np.flatnonzero((qualities != zero) | (np.arange(len(qualities)) >= len(qualities) - 2))
+        return int(kept[honest(qualities[kept], privacy=privacy, dice=dice)])
+
+    monkeypatch.setattr(point, "permute_and_flip", of_some)
+
+
+class OfSome(point.BucketSets):
+    """The sets of buckets with a net count other than 0."""
+
+    def __init__(self, nets, largest, cap):
+        self.kept = np.flatnonzero(nets) if nets.any() else np.arange(1)
+        super().__init__(nets[self.kept], min(largest, len(self.kept)), cap)
+
+    def member(self, deficit, index):
+        return tuple(int(self.kept[place]) for place in super().member(deficit, index))
+
+
+def only_sets_of_buckets_with_records(monkeypatch):
+    monkeypatch.setattr(point, "BucketSets", OfSome)
+
+
+def far_sets_left_out(monkeypatch):
+    class Near(point.BucketSets):
+        def groups(self):
+            deficits, counts = super().groups()
+            return (deficits[:-1], counts[:-1]) if len(deficits) > 1 else (deficits, counts)
+
+    monkeypatch.setattr(point, "BucketSets", Near)
+
+
+def errors_of_prefixes_counted_twice(monkeypatch):
+    honest = point.prefix_errors
+    monkeypatch.setattr(point, "prefix_errors", lambda *given: 2 * honest(*given))
+
+
+def best_set_without_noise(monkeypatch):
+    monkeypatch.setattr(point, "select_permute_and_flip", lambda *_, **__: (0, 0))
+
+
+def errors_of_sets_counted_twice(monkeypatch):
+    honest = point.net_counts
+    monkeypatch.setattr(point, "net_counts", lambda *given: 2 * honest(*given))
+
+
 ALL_ZERO = (("a", 0),) * 3
+A1, N1 = ("a", 1), (None, 1)
 NO_LABELS = (("a", 0, 0),) * 2
 #: From a mistake to the case, and the neighbours of its universe that show it worst.
 MISTAKES = {
@@ -161,6 +232,14 @@ MISTAKES = {
         (("a", 1, 1), ("a", 1, 1), (None, 0, 1)),
     ),
     errors_counted_twice: ("point_hashing", (("a", 1), *ALL_ZERO[1:]), ALL_ZERO),
+    prefixes_hashed_by_labels: ("point_prefixes", ((A1, 0), (N1, 1)), ((N1, 1), (N1, 1))),
+    only_levels_and_buckets_with_records: ("point_prefixes", ((A1, 0), (A1, 0)), ((A1, 1), (A1, 0))),
+    errors_of_prefixes_counted_twice: ("point_prefixes", ((A1, 0), (A1, 1)), ((A1, 1), (A1, 1))),
+    sets_hashed_by_labels: ("point_sets", (("a", 1), (b"x", 1)), ((None, 0), (b"x", 1))),
+    only_sets_of_buckets_with_records: ("point_sets", (("a", 0), ("a", 1)), (("a", 0), ("a", 0))),
+    far_sets_left_out: ("point_sets", (("a", 0), ("a", 1)), (("a", 1), ("a", 1))),
+    best_set_without_noise: ("point_sets", (("a", 0), ("a", 0)), ((None, 1), ("a", 0))),
+    errors_of_sets_counted_twice: ("point_sets", (("a", 1), (None, 1)), (("a", 0), (None, 1))),
     hash_from_the_order_of_the_data: ("point_hashing", ((None, 0), *ALL_ZERO[1:]), ALL_ZERO),
 }
 
@@ -171,6 +250,26 @@ def test_a_mistake_breaks_the_claim(mistake, monkeypatch):
     assert holds_between(CASES[name], *pair)
     mistake(monkeypatch)
     assert not holds_between(CASES[name], *pair)
+
+
+def test_sets_that_are_not_told_apart_keep_the_claim(monkeypatch):
+    case = CASES["point_sets_of_many"]
+    for cap in (1, 2, 3):
+        monkeypatch.setattr(point, "power_at_most", lambda *_, cap=cap: cap)
+        assert case.with_fit(case.fit).run().keeps(case.claim)
+        assert case.with_fit(case.fit).replay() == []
+
+
+def test_errors_capped_at_a_number_of_their_own_break_the_claim(monkeypatch):
+    """The cap is relative to the least errors: where it depends on the data in any other way, errors jump."""
+
+    class Capped(point.BucketSets):
+        def __init__(self, nets, largest, cap):
+            super().__init__(nets, largest, min(cap, 1 + 4 * (int(nets.max()) > 2)))
+
+    monkeypatch.setattr(point, "BucketSets", Capped)
+    case = CASES["point_sets_of_many"]
+    assert not case.with_fit(case.fit).run().keeps(case.claim)
 
 
 # --- Secret samples. ---

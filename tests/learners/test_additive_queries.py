@@ -103,8 +103,9 @@ def bound(query, order):
 
 
 #: The least share of the bound on each move that is found. With Laplace noise, residuals of three labels are
-#: at most two labels' apart in their L1 norm, which hill climbing rarely finds.
-LEAST = {("laplace", 3): 0.6, ("gaussian", 3): 0.7}
+#: at most two labels' apart in their L1 norm, which hill climbing rarely finds. With Gaussian noise and three
+#: labels, targets are centred on released shares: only the rarest label has the greatest target.
+LEAST = {("laplace", 3): 0.6, ("gaussian", 3): 0.65}
 
 
 @pytest.mark.first_by_day

@@ -453,3 +453,194 @@ def test_float_errors_that_raise_change_nothing_of_several_labels(n):
     finally:
         np.seterr(**kept)
     assert fitted.point_ == learner("stability").fit(X[:n], Y[:n]).point_
+
+
+# --- Prefixes of rows, and sets of keys. ---
+
+OF_SEVERAL = {"prefixes": {"prefixes": True}, "sets": {"n_keys": 3}}
+
+
+def places(n=900, seed=0):
+    """Return rows of country, region and town, with gaps and several types of cells."""
+    rng = np.random.default_rng(seed)
+    country = rng.choice(np.array(["at", "ch", None], dtype=object), n)
+    region, town = rng.integers(0, 5, n), rng.integers(0, 30, n)
+    return pd.DataFrame({"country": country, "region": region, "town": town.astype(str)})
+
+
+def several(kind, **parameters):
+    chosen = {"epsilon": 4.0, "classes": [0, 1], "random_state": 0}
+    return PointClassifier(**chosen | OF_SEVERAL[kind] | parameters)
+
+
+LEVELS = {
+    0: lambda X: np.ones(len(X), dtype=bool),
+    1: lambda X: X["country"].isna(),
+    2: lambda X: (X["country"] == "at") & (X["region"] == 3),
+    3: lambda X: (X["country"] == "at") & (X["region"] == 3) & X["town"].isin(["7"]),
+}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_prefix_of_each_length_is_found(level):
+    X = places(20_000 if level == 3 else 900)
+    y = LEVELS[level](X).astype(int)
+    fitted = several("prefixes", alpha=0.002 if level == 3 else 0.1).fit(X, y)
+    assert fitted.method_ == "hashing"
+    assert fitted.point_[0] == level
+    assert fitted.score(X, y) > 0.99
+    assert not fitted.abstained_
+    other = places(500, seed=1)
+    assert (fitted.predict(other) == LEVELS[level](other)).mean() > 0.99
+    rule = repr(fitted.concept_)
+    names = ("", "country", "(country, region)", "(country, region, town)")[level]
+    assert rule == (
+        "1 always"
+        if not level
+        else f"1 if {names} hashes to {fitted.point_[1]} of {1 << fitted.hash_.bits}, else 0"
+    )
+
+
+def test_where_every_bucket_has_first_labels_no_row_has_the_second():
+    X = places()
+    for kind, n_buckets in (("prefixes", 2), ("sets", 4)):
+        fitted = several(kind, n_buckets=n_buckets).fit(X, [0] * len(X))
+        assert fitted.abstained_
+        assert fitted.point_ is None
+        assert repr(fitted.concept_) == "0 always"
+        assert fitted.predict(X).sum() == 0
+
+
+@pytest.mark.parametrize("key", ["J45", 7, 7.5, None, b"x", True, 10**30])
+def test_a_set_of_keys_of_any_type_is_found(key):
+    cells = [(key, "second", f"other {i}", -i)[i % 4] for i in range(1200)]
+    y = [int(i % 4 < 2) for i in range(1200)]
+    fitted = several("sets").fit([[cell] for cell in cells], y)
+    assert fitted.score([[cell] for cell in cells], y) > 0.98
+    assert fitted.predict([[key], ["second"], ["never seen"]]).tolist() == [1, 1, 0]
+    wanted = {fitted.hash_.bucket(spelled(each)) for each in read_keys([key, "second"])}
+    assert wanted <= {*fitted.point_}
+    assert list(fitted.point_) == sorted({*fitted.point_})
+    assert "hashes to" in repr(fitted.concept_)
+    assert f" of {1 << fitted.hash_.bits}, else 0" in repr(fitted.concept_)
+
+
+def test_keys_of_several_columns_form_sets_too():
+    X = places()
+    y = ((X["country"] == "at") & X["region"].isin([1, 2])).astype(int)
+    fitted = several("sets").fit(X[["country", "region"]], y)
+    assert fitted.score(X[["country", "region"]], y) > 0.98
+
+
+@pytest.mark.parametrize("kind", OF_SEVERAL)
+def test_any_holder_of_rows_gives_the_same_rule(kind):
+    X = places()
+    y = LEVELS[2](X).astype(int)
+    held = [X, X.astype(object).to_numpy(), X.to_numpy().tolist(), pl.from_pandas(X)]
+    rules = {several(kind).fit(rows, y).point_ for rows in held}
+    assert len(rules) == 1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "words"),
+    [
+        (
+            {"prefixes": True, "method": "stability", "delta": 1e-6},
+            ValueError,
+            "with prefixes=True, got 'stab",
+        ),
+        ({"n_keys": 2, "method": "stability", "delta": 1e-6}, ValueError, "with n_keys=2, got 'stability'"),
+        ({"n_keys": 2, "prefixes": True}, ValueError, "n_keys must be 1 with prefixes=True, got 2"),
+        ({"n_keys": 0}, ValueError, "n_keys must be an integer from 1 to 100, got 0"),
+        ({"n_keys": 101}, ValueError, "n_keys must be an integer from 1 to 100, got 101"),
+        ({"n_keys": 2.0}, TypeError, "n_keys"),
+        ({"n_keys": 4, "n_buckets": 4}, ValueError, "n_keys must be below n_buckets, which is 4, got 4"),
+        ({"n_keys": 8, "n_buckets": 4}, ValueError, "n_keys must be below n_buckets, which is 4, got 8"),
+        ({"prefixes": "yes"}, TypeError, "prefixes must be True or False, got 'yes'"),
+        ({"n_keys": 50, "alpha": 1e-4, "beta": 1e-3}, ValueError, "2\\*\\*24 buckets"),
+    ],
+)
+def test_bad_settings_of_several_keys_are_refused_before_anything_is_read(parameters, error, words):
+    ledger = PrivacyLedger(9, 0.1)
+    model = PointClassifier(ledger=ledger, **parameters)
+    with pytest.raises(error, match=words):
+        model.fit(object(), object())
+    with pytest.raises(error, match=words):
+        model.plan(100)
+    assert ledger.history() == []
+
+
+def test_prefixes_of_one_column_and_several_outputs_are_refused_unpaid():
+    ledger = PrivacyLedger(9, 0.1)
+    model = PointClassifier(prefixes=True, ledger=ledger)
+    words = "X must have at least 2 columns with prefixes=True, got n_features = 1"
+    with pytest.raises(ValueError, match=words):
+        model.fit([["a"], ["b"]], [0, 1])
+    with pytest.raises(ValueError, match=words):
+        model.plan(100, n_features=1)
+    with pytest.raises(ValueError, match="n_features must be given to the plan of a fit with prefixes=True"):
+        model.plan(100)
+    for each in (model, PointClassifier(n_keys=2, delta=1e-6, ledger=ledger)):
+        with pytest.raises(ValueError, match="with method='hashing', got 2: fit a learner for each"):
+            each.fit([["a", "b"], ["b", "a"]], [[0, 1], [1, 0]])
+        assert not get_tags(each).target_tags.multi_output
+    assert ledger.history() == []
+
+
+def test_delta_is_not_spent_on_several_keys():
+    X = places(60)
+    for kind in OF_SEVERAL:
+        assert several(kind, delta=1e-6).fit(X, LEVELS[1](X).astype(int)).guarantee_.delta == 0
+
+
+def test_a_plan_of_several_keys_is_what_the_fit_takes():
+    X = places(400)
+    y = LEVELS[1](X).astype(int)
+    sets, prefixes = several("sets"), several("prefixes")
+    plan = sets.plan(400)
+    assert plan.class_size == 1 + plan.n_buckets * (5 + plan.n_buckets**2) // 6
+    assert sets.fit(X, y).hash_.bits == plan.n_buckets.bit_length() - 1
+    assert (plan.n_keys, plan.prefixes, plan.method) == (3, False, "hashing")
+    plan = prefixes.plan(400, n_features=3)
+    assert plan.class_size == 3 * plan.n_buckets + 2
+    assert prefixes.fit(X, y).hash_.bits == plan.n_buckets.bit_length() - 1
+    assert plan.n_needed < prefixes.plan(400, n_features=30).n_needed
+    for kind, d in (("sets", None), ("prefixes", 3)):
+        needed = several(kind).plan(1, n_features=d).n_needed
+        failures = [several(kind).plan(n, n_features=d).failure for n in (needed, needed - 1)]
+        assert failures[0] <= 0.05
+        assert failures[0] < failures[1]
+
+
+def test_sets_of_keys_have_hardly_more_errors_than_the_best():
+    # Negative and equal net counts, more positive keys than the set may have, and none.
+    rng = np.random.default_rng(0)
+    cells = rng.integers(0, 40, 20_000)
+    for share in (0.0, 0.02, 0.5, 1.0):
+        y = (cells < 5).astype(int) ^ (rng.random(20_000) < share).astype(int)
+        fitted = several("sets", epsilon=1.0).fit(cells[:, None], y)
+        nets = np.bincount(cells, 2 * y - 1)
+        least = y.sum() - np.sort(np.maximum(nets, 0))[-3:].sum()
+        wrong = (fitted.predict(cells[:, None]) != y).sum()
+        assert wrong <= least + 200
+
+
+@pytest.mark.parametrize("kind", OF_SEVERAL)
+@pytest.mark.parametrize("n", [1, 2, 400])
+def test_float_errors_that_raise_change_nothing_of_several_keys(kind, n):
+    X = places(n)
+    y = [0, 1] * (n // 2) or [1]
+    with np.errstate(all="raise"):
+        fitted = several(kind, epsilon=0.01).fit(X, y)
+        fitted.predict(X)
+    assert fitted.point_ == several(kind, epsilon=0.01).fit(X, y).point_
+
+
+def test_fits_of_several_keys_are_pickled_without_the_keys():
+    X = pd.DataFrame({"a": ["seldom"] * 30 + ["often"] * 300, "b": "x"})
+    y = (X["a"] == "seldom").astype(int)
+    for kind in OF_SEVERAL:
+        fitted = several(kind).fit(X, y)
+        written = pickle.dumps(fitted)
+        assert b"seldom" not in written
+        assert (pickle.loads(written).predict(X) == fitted.predict(X)).all()

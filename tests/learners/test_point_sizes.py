@@ -10,13 +10,19 @@ from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
 from dplearn.learners.point import PointClassifier
 from dplearn.learners.point_sizes import (
+    hashed_class_size,
     hashed_point_failure,
     hashed_point_sizes,
     stable_point_failure,
     stable_point_sample_size,
 )
 from dplearn.privacy import ApproxDP
-from dplearn.theory import choosing_threshold, release_probabilities, stable_histogram_threshold
+from dplearn.theory import (
+    choosing_threshold,
+    release_probabilities,
+    representation_failure,
+    stable_histogram_threshold,
+)
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 60])
@@ -71,6 +77,43 @@ def test_sample_sizes_are_the_least_that_suffice(epsilon, alpha, beta):
         assert hashed_point_failure(sizes.n_samples - 1, 1 << bits, **budget) > beta
 
 
+@pytest.mark.parametrize(
+    ("kind", "sizes"),
+    [
+        ({"n_keys": 1}, (308, 4096)),
+        ({"n_keys": 2}, (550, 4096)),
+        ({"n_keys": 5}, (1261, 8192)),
+        ({"n_keys": 10}, (2447, 16384)),
+        ({"n_keys": 20}, (4778, 32768)),
+        ({"n_keys": 50}, (11975, 131072)),
+        ({"n_columns": 16}, (383, 4096)),
+        ({"n_columns": 32}, (401, 4096)),
+        ({"n_columns": 64}, (420, 4096)),
+    ],
+)
+def test_sizes_of_sets_and_prefixes_are_the_least_that_suffice(kind, sizes):
+    budget = {"epsilon": 1, "alpha": 0.1}
+    found = hashed_point_sizes(**budget, beta=0.1, **kind)
+    assert (found.n_samples, found.n_buckets) == sizes
+    assert hashed_point_failure(*sizes, **budget, **kind) <= 0.1
+    for bits in range(25):
+        assert hashed_point_failure(sizes[0] - 1, 1 << bits, **budget, **kind) > 0.1
+
+
+def test_buckets_of_one_key_are_drawn_candidates_of_which_one_is_good():
+    kappas = 0.1 * 2.0 ** -np.arange(1 / 4, 24, 1 / 4)
+    bound = min(
+        representation_failure(4096, 308, epsilon=1, alpha=0.1, kappa=kappa, miss=1 / (4096 * kappa))
+        for kappa in kappas[4096 * kappas > 1]
+    )
+    assert hashed_point_failure(308, 4096, epsilon=1, alpha=0.1) == pytest.approx(bound)
+
+
+def test_the_number_of_rules_is_that_of_those_listed():
+    assert [hashed_class_size(8, n_keys=k) for k in (1, 2, 8)] == [9, 37, 256]
+    assert hashed_class_size(8, n_columns=3) == 26
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 3])
 @pytest.mark.parametrize("delta", ["1e-6", "1e-9"])
 def test_stability_takes_fewer_positives_than_a_histogram_or_the_choosing_mechanism(epsilon, delta):
@@ -111,6 +154,32 @@ def test_fits_of_that_many_records_fail_as_seldom_as_is_promised(method, paramet
     assert failures <= binom.ppf(1 - 1e-4, runs, beta)
     if method == "stability":  # whose bound is attained, but for the little by which share exceeds alpha
         assert failures >= binom.ppf(1e-4, runs, beta * 0.7)
+
+
+@pytest.mark.first_by_day
+@pytest.mark.parametrize("kind", ["sets", "prefixes"])
+def test_fits_of_sets_and_prefixes_fail_as_seldom_as_is_promised(kind):
+    alpha, beta, runs = 0.2, 0.2, 120
+    rng, failures = np.random.default_rng(0), 0
+    for seed in range(runs):
+        chosen = {"n_keys": 3} if kind == "sets" else {"prefixes": True}
+        model = PointClassifier(
+            epsilon=2.0, alpha=alpha, beta=beta, classes=[0, 1], random_state=seed, **chosen
+        )
+        n = model.plan(1, n_features=3).n_needed
+        rows = rng.integers(0, 40, (n + 2000, 3))
+        there = rng.random(n + 2000) < 0.6
+        rows[there, 0] = -1 - rng.integers(0, 3, there.sum())  # three keys, of probability .2 each
+        if kind == "sets":
+            y, rows = there.astype(int), rows[:, :1]
+        else:
+            rows[there, 0], y = -1, (there & (rows[:, 1] < 20)).astype(int)
+            rows[there & (rows[:, 1] < 20), 1] = 7
+            rows[there & (rows[:, 1] != 7), 1] += 20
+            y = (there & (rows[:, 1] == 7)).astype(int)
+        fitted = model.fit(rows[:n], y[:n])
+        failures += (fitted.predict(rows[n:]) != y[n:]).mean() > alpha
+    assert failures <= binom.ppf(1 - 1e-4, runs, beta)
 
 
 @pytest.mark.first_by_day

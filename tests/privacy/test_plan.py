@@ -74,5 +74,5 @@ def test_a_notebook_shows_the_same_as_a_table(plan):
 
 def test_plans_within_plans_are_shown_under_their_names():
     text = str(SecretSampleClassifier(LEARNER, sample_size=10).plan(10_000))
-    assert "  estimator_plan.guarantee  epsilon 0.5, delta 0" in text
+    assert "  estimator_plan.guarantee   epsilon 0.5, delta 0" in text
     assert "columns['x0'].n_samples" in str(PrivateQuantileTransformer().plan(10, n_features=2))

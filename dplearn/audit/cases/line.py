@@ -1,0 +1,117 @@
+"""Audit cases of lines modulo 2 and 3, with points that have the second label, and one that has the first.
+
+Records with the first label do not affect "stability", so one stands for all. Modulo 2 a line has two points,
+and a table of 7 records can be one record away from another line and from another point at once. On one pair
+of neighbours both releases then show their delta / 2: at epsilon 1 the exact delta is 1 - .95**2 = .0975 of
+.1. The bound on epsilon is not attained, since with so few records neither probability has grown far.
+"""
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.rules import RULES, coin_within
+from dplearn.learners.line import LineClassifier
+from dplearn.learners.line_sizes import line_budgets
+from dplearn.privacy import ApproxDP
+
+__all__ = ["CASES", "line_case"]
+
+_DELTA = Fraction(1, 10)
+_STABLE = ApproxDP(1, _DELTA)
+
+
+def line_case(
+    name: str,
+    p: int,
+    claim: ApproxDP,
+    *,
+    n: int,
+    points: Any = None,
+    labels: Any = None,
+    staged: bool = True,
+    **options: Any,
+) -> AuditCase:
+    """Return a case of the fit of a line.
+
+    Parameters
+    ----------
+    name : str
+        Name of the case.
+    p : int
+        The prime.
+    claim : ApproxDP
+        The guarantee to verify. With delta 0, the method is "pure".
+    n : int
+        Number of records.
+    points : sequence of pair, optional
+        The points of the records. None: all.
+    labels : sequence, optional
+        The labels of each point. None: 1, and one record with label 0.
+    staged : bool, default=True
+        True: the stages before the draws run once a table. False: the whole fit runs on each path.
+    **options
+        Further fields of the case; `proper` is the learner's.
+    """
+    method = "stability" if claim.delta else "pure"
+    model = LineClassifier(
+        p,
+        epsilon=claim.epsilon,  # type: ignore[arg-type]  # a fraction, which is exact
+        delta=claim.delta,  # type: ignore[arg-type]
+        method=method,
+        proper=options.pop("proper", False),
+        classes=[0, 1],
+        random_state=0,
+    )
+    where = points or product(range(p), repeat=2)
+    universe = [(*point, label) for point in where for label in labels or [1]]
+    whole = WholeFit(refitted(model), _split, _shown)
+    return AuditCase(
+        name,
+        StagedFit(whole) if staged else whole,
+        universe if labels else [*universe, (0, 0, 0)],
+        n,
+        claim,
+        verifies=("LineClassifier",),
+        **options,
+    )
+
+
+def _split(rows: Rows) -> tuple[Any, Any]:
+    return [list(row[:2]) for row in rows], [row[2] for row in rows]
+
+
+def _shown(fitted: LineClassifier) -> tuple[str, Any]:
+    return f"{fitted.concept_!r} {fitted.abstained_}", fitted
+
+
+#: The coin of the line, whose budget is the greater, is a rule for both coins.
+_COINS = {**RULES, "bernoulli": coin_within(line_budgets(_STABLE.epsilon, _STABLE.delta)[0])}
+
+CASES = (
+    line_case("line_stability", 2, _STABLE, n=7, ordered=False, rules=_COINS, required=Required(57, 0.46)),
+    line_case(
+        "line_stability_of_three",
+        3,
+        _STABLE,
+        n=5,
+        points=[(0, 0), (1, 1), (2, 2), (0, 1)],
+        ordered=False,
+        rules=_COINS,
+        required=Required(32, 0.36),
+    ),
+    line_case(
+        "line_stability_whole_fit",
+        2,
+        _STABLE,
+        n=2,
+        labels=[0, 1],
+        staged=False,
+        rules=_COINS,
+        required=Required(9),
+    ),
+    line_case("line_proper", 2, _STABLE, n=3, ordered=False, proper=True, rules=None, required=Required(21)),
+    line_case("line_pure", 2, ApproxDP(1), n=3, labels=[0, 1], ordered=False, required=Required(16, 0.72)),
+)

@@ -1,0 +1,264 @@
+"""A lower bound on epsilon from one fit to several labels of a record: tracing as an audit.
+
+Each record has two candidates for its labels, and a secret coin chooses one. Tracing guesses coins from the
+labels that the fit predicts. Here each output has the noise of a single output, though there are many:
+
+>>> from fractions import Fraction
+>>> from dplearn.chance import SeededDice
+>>> from dplearn.core.exact import decay_ratio
+>>> dice, ratio = SeededDice(0), decay_ratio(Fraction(1))
+>>> def forgetful(X, Y):
+...     return 2 * (Y.sum(axis=0) + dice.discrete_laplace(ratio, size=Y.shape[1])) > len(Y)
+>>> report = trace_outputs(forgetful, 100, 2_000, code="fair", claim=ApproxDP(1), dice=dice)
+>>> report.n_right, report.n_guesses, report.refuted, round(report.epsilon, 2)
+(50, 50, True, 2.78)
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn._validation import check_choice, check_count, check_number
+from dplearn.audit.codes import Words, biased_labels, fair_biases, uniform_biases
+from dplearn.audit.guesses import epsilon_from_guesses, guesses_p_value
+from dplearn.chance import SystemDice
+from dplearn.chance.dice import Dice
+from dplearn.privacy import ApproxDP
+
+__all__ = ["TraceReport", "trace_outputs"]
+
+_REFUTED = 1e-6  # as for `sample_privacy`: a true claim is refuted at most once in a million audits
+_LEAST_GUESSES = 30
+_MOST = 10**7
+
+
+@dataclass(frozen=True, repr=False)
+class TraceReport:
+    """The result of tracing one fit.
+
+    Attributes
+    ----------
+    code : str
+        How labels were drawn.
+    n, k : int
+        The numbers of records, each with a secret coin, and of labels of a record.
+    n_guesses, n_right : int
+        The numbers of guessed coins, and of right guesses.
+    claim : ApproxDP or None
+        The tested guarantee.
+    confidence : Fraction
+        The probability with which `epsilon` is a lower bound.
+    """
+
+    code: str
+    n: int
+    k: int
+    n_guesses: int
+    n_right: int
+    claim: ApproxDP | None
+    confidence: Fraction
+
+    @property
+    def delta(self) -> Fraction:
+        """The delta of `epsilon`: that of the claim for one replaced record, 0 without a claim."""
+        return _replaced(self.claim)[1]
+
+    @property
+    def epsilon(self) -> float:
+        """Lower bound, rounded down, on the epsilon at `delta` for one replaced record."""
+        return epsilon_from_guesses(
+            self.n_right, self.n_guesses, n_coins=self.n, delta=self.delta, error=1 - self.confidence
+        )
+
+    @property
+    def p_value(self) -> float:
+        """The greatest probability of so many right guesses if the claim holds.
+
+        Without a claim: if the outputs do not depend on the records.
+        """
+        epsilon, delta = _replaced(self.claim)
+        return guesses_p_value(self.n_right, self.n_guesses, n_coins=self.n, epsilon=epsilon, delta=delta)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is refuted: its p-value is below 1e-6. False does not prove the claim."""
+        return self.claim is not None and self.p_value < _REFUTED
+
+    def __repr__(self) -> str:
+        epsilon, delta = (float(each) for each in _replaced(self.claim))
+        verdict = "no claim" if self.claim is None else "refuted" if self.refuted else "not refuted"
+        at = f"epsilon {epsilon:.6g}" + (f", delta {delta:.6g}" if delta else "")
+        return (
+            f"TraceReport({verdict}: epsilon >= {self.epsilon:.6g} at delta {delta:.6g} with confidence"
+            f" {float(self.confidence):.9g}; {self.n_right} of {self.n_guesses} guesses right, probability at"
+            f" most {self.p_value:.3g} at {at}; {self.n} records of {self.k} labels, code {self.code!r})"
+        )
+
+
+def trace_outputs(
+    fit_predict: Callable[[NDArray[np.int64], NDArray[np.int64]], Any],
+    n: int,
+    k: int,
+    *,
+    code: str = "uniform",
+    claim: ApproxDP | None = None,
+    n_guesses: int | None = None,
+    confidence: Any = 0.95,
+    dice: Dice | None = None,
+) -> TraceReport:
+    """Fit once to labels that identify records, and bound epsilon from below by what the fit predicts.
+
+    Parameters
+    ----------
+    fit_predict : callable
+        `fit_predict(X, Y)` fits X, integers of shape (n, 1), and Y, labels 0 and 1 of shape (n, k). With the
+        codes "uniform" and "fair" all values of X are 1, and it returns the labels predicted there, of shape
+        (k,); with "thresholds" those of all records, of shape (n, k). Probabilities of the label 1 may be
+        returned in place of labels. It must declare what it assumes to be public, such as the labels of each
+        output.
+    n : int
+        Number of records, from 1 to 10**7.
+    k : int
+        Number of labels of a record, at least 1.
+    code : {"uniform", "fair", "thresholds"}, default="uniform"
+        How labels are drawn. "uniform": independently, 1 with a probability that is uniform, drawn anew for
+        each output; this traces every fit that predicts clear majorities, however it treats close ones.
+        "fair": independent fair coins; this needs far fewer outputs if the fit compares noisy counts with
+        n / 2. "thresholds": a threshold of X labels all records, for fits that require one; X is 1..n.
+    claim : ApproxDP, optional
+        The guarantee to test, for one fit to all outputs.
+    n_guesses : int, optional
+        Number of coins to guess, from 1 to n: those on which the outputs bear most. Unless given, half of n,
+        or 30 if that is more, or n if that is less.
+    confidence : number, default=0.95
+        The probability with which the lower bound on epsilon holds; from 1/2 and below 1.
+    dice : Dice, optional
+        Source of the labels and coins; the operating system's entropy unless given. It must not be known to
+        the fit.
+
+    Returns
+    -------
+    TraceReport
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter, or the result of `fit_predict`, is not as described.
+
+    Notes
+    -----
+    Both candidates of each record are drawn before the coins, so a changed coin is exactly one replaced
+    record, whatever the candidates are. The bounds are those of `guesses_p_value`, and hold for any
+    `fit_predict` and any code; the code determines only how much is found. A
+    claim for added or removed records is tested as its consequence for a replaced one, which is twice the
+    epsilon.
+
+    A claim that is not refuted is not proved. One fit to k labels detects noise that is too small for k
+    outputs; a fault that concerns single records or values needs enumeration or sampling.
+
+    **Source.** Steinke, Nasr and Jagielski (2023), for audits in one run; Bun, Ullman and Vadhan (2014) and
+    Bun, Nissim and Stemmer (2016), Section 4, for tracing from the outputs of a learner.
+    """
+    n, k = check_count("n", n, low=1, high=_MOST), check_count("k", k, low=1)
+    candidates = _CODES[check_choice("code", code, tuple(_CODES))]
+    if claim is not None and not isinstance(claim, ApproxDP):
+        raise TypeError(
+            f"claim must be an ApproxDP or None, got {type(claim).__name__}; a rho has to_approx(delta=...)"
+        )
+    _replaced(claim)
+    guesses = max((n + 1) // 2, min(n, _LEAST_GUESSES))
+    if n_guesses is not None:
+        guesses = check_count("n_guesses", n_guesses, low=1, high=n)
+    confidence = check_number("confidence", confidence, low=Fraction(1, 2), below=1)
+    dice = SystemDice() if dice is None else dice
+
+    drawn = candidates(n, k, dice)
+    coins = dice.below(2, size=n).astype(np.int64)  # after all candidates
+    labels = np.where(coins[:, None], drawn.second, drawn.first).astype(np.int64)
+    predicted = _checked_labels(fit_predict(drawn.X, labels), drawn.shape)
+    evidence = drawn.evidence(predicted)
+    # Which coins are guessed, and how, depends on the outputs and the candidates; how many does not.
+    guessed = np.argsort(-np.abs(evidence), kind="stable")[:guesses]
+    right = int(((evidence[guessed] > 0) == coins[guessed]).sum())
+    return TraceReport(code, n, k, guesses, right, claim, confidence)
+
+
+def _replaced(claim: ApproxDP | None) -> tuple[Fraction, Fraction]:
+    """Return the epsilon and delta of a claim for one replaced record; (0, 0) without a claim."""
+    if claim is None:
+        return Fraction(0), Fraction(0)
+    if claim.neighbors == "add_remove":  # a replaced record is one removed and one added
+        claim = claim.for_group(2)
+    return claim.epsilon, claim.delta
+
+
+def _checked_labels(predicted: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    labels = np.asarray(predicted)
+    if labels.dtype.kind not in "biuf" or labels.shape != shape:
+        raise TypeError(
+            f"fit_predict must return numbers of shape {shape}, got {labels.dtype} of shape {labels.shape}"
+        )
+    if not ((labels >= 0) & (labels <= 1)).all():
+        raise ValueError("fit_predict must return labels or probabilities, got a number outside 0..1")
+    return labels.astype(np.float64)
+
+
+class _Candidates(Protocol):
+    """Two candidates for the labels of each record."""
+
+    first: Words
+    second: Words
+    X: NDArray[np.int64]  # of shape (n, 1)
+    shape: tuple[int, ...]  # of the predicted labels
+
+    def evidence(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for each record a number above 0 if the outputs speak for its second candidate."""
+
+
+class _AtOnePoint:
+    """Candidates of independent labels, with the same biases for all records at one point."""
+
+    def __init__(self, n: int, biases: NDArray[np.int64], dice: Dice):
+        self.first, self.second = (
+            np.array([biased_labels(biases, dice) for _ in range(n)]) for _ in ("first", "second")
+        )
+        self.X = np.ones((n, 1), dtype=np.int64)
+        self.shape: tuple[int, ...] = biases.shape
+
+    def evidence(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how much more the outputs agree with the second candidate than with the first."""
+        pairs = zip(self.first, self.second, strict=True)
+        return np.array([(second.astype(np.int8) - first) @ (2 * predicted - 1) for first, second in pairs])
+
+
+class _OfThresholds:
+    """Candidates that thresholds label, whatever the coins: record i is at i + 1, for i from 0.
+
+    Each output has one record whose label depends on its coin. Records before it have label 1, records after
+    it label 0, and its own two candidates are different: the threshold is at the record or before it.
+    """
+
+    def __init__(self, n: int, k: int, dice: Dice):
+        owners = dice.below(n, size=k)
+        places = np.arange(n)[:, None]
+        own = np.where(places == owners, dice.below(2, size=k), 0).astype(np.uint8)
+        self.first = (places < owners).astype(np.uint8) + own
+        self.second = self.first ^ (places == owners)
+        self.X = places + 1
+        self.shape: tuple[int, ...] = (n, k)
+
+    def evidence(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how much more the outputs that a record owns agree with its second candidate."""
+        pairs = zip(self.first, self.second, predicted, strict=True)
+        return np.array([(b.astype(np.int8) - a) @ (2 * labels - 1) for a, b, labels in pairs])
+
+
+_CODES: dict[str, Callable[[int, int, Dice], _Candidates]] = {
+    "uniform": lambda n, k, dice: _AtOnePoint(n, uniform_biases(k, dice), dice),
+    "fair": lambda n, k, dice: _AtOnePoint(n, fair_biases(k), dice),
+    "thresholds": _OfThresholds,
+}

@@ -1,0 +1,425 @@
+"""The sample complexity of lines modulo a prime p, with approximate and with pure differential privacy.
+
+Records are independent and labelled by a line. A learner fails if its hypothesis predicts a wrong label for a
+new record with probability above alpha. With delta above 0, the number of records that "stability" needs does
+not depend on p; with delta = 0 it grows with log p for every learner.
+
+>>> line_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.1)
+1627
+>>> [pure_line_sample_size(p, epsilon=1.0, alpha=0.1, beta=0.1) for p in (2**13 - 1, 2**61 - 1, 2**521 - 1)]
+[507, 2164, 18050]
+>>> [pure_line_lower_bound(p, epsilon=1.0, alpha=0.1, beta=0.1) for p in (2**13 - 1, 2**61 - 1, 2**521 - 1)]
+[40, 211, 1856]
+"""
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, xlog1py, xlogy
+from scipy.stats import binom
+
+from dplearn._validation import check_count, check_number
+from dplearn.concepts.lines import check_prime
+from dplearn.core.exact import selection_ratio
+from dplearn.core.points import distance_of_lead
+from dplearn.core.search import first
+from dplearn.mechanisms.stability import release_probability_table
+from dplearn.privacy import ApproxDP
+
+__all__ = [
+    "line_budgets",
+    "line_failure",
+    "line_sample_size",
+    "published_line_sample_size",
+    "pure_line_failure",
+    "pure_line_lower_bound",
+    "pure_line_sample_size",
+]
+
+_LINE_SHARE = Fraction(11, 20)  # of epsilon, for the release of the line; the rest is for the point
+_TINY = 1e-9  # the least alpha and beta
+_LEFT_OUT = 1e-13  # of a binomial distribution, at each end
+_PRECISE = 1e-3  # relative distance of the bounds on the worst failure
+_FEW = 600  # the most leads with a probability of silence above 0 for which shares are bounded by intervals
+_BLOCKS = 512  # into which more leads are divided
+_INTERVALS = 16  # of shares, at first
+_MASSES = 64  # of the lower bound's distributions that are tried
+_NEGLIGIBLE = 40  # minus the logarithm of a probability
+_LEAST_CONFIDENCE = Fraction(1, 10_000)  # of the published size, which is exponential in its inverse
+
+Silences = NDArray[np.float64]
+
+
+def line_budgets(epsilon: Any, delta: Any) -> tuple[ApproxDP, ApproxDP]:
+    """Return the guarantees of the release of the line and of the point, which add up to (epsilon, delta)."""
+    whole, half = _budget(epsilon, delta)
+    return ApproxDP(_LINE_SHARE * whole, half / 2), ApproxDP((1 - _LINE_SHARE) * whole, half / 2)
+
+
+def line_failure(n_samples: int, *, epsilon: Any, delta: Any, alpha: Any) -> float:
+    """Return a bound on the probability of failure of "stability", for every p and every distribution.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records.
+    epsilon, delta : number
+        Both positive.
+    alpha : number
+        In (0, 1).
+
+    Returns
+    -------
+    float
+        At most 1. If epsilon is from about 1 to 5 and beta is small, some distribution attains nearly this
+        probability.
+
+    Notes
+    -----
+    Only the line of the labels has a quality above 0. Let N be the number of records labelled 1, N_i that of
+    the i-th point of the line, w_i its probability, w_1 the greatest, and r the sum; let f(k) and g(k) be the
+    probabilities that a line of lead k, and a point of lead k, are not released; both decrease, and are 1 if
+    k is at most 0. If r <= alpha, every outcome is accurate. Otherwise a released line is accurate, and the
+    first point at least if r - w_1 <= alpha.
+
+    **No point has half of r.** Then (r/2, r/2) majorises the w_i. The quality is N minus the greatest count,
+    so that f of it increases with the greatest count, which is a Schur-convex function of the counts. Given
+    N, its mean is therefore a Schur-convex function of the w_i (Rinott 1973), so that two points of
+    probability r/2 are worst. A greater r only increases counts, so that r = alpha is worst: the bound is the
+    mean b of f(min(N_1, N_2)) for two points of probability alpha/2.
+
+    **The first point has half of r or more, and r - w_1 > alpha.** If all others are counted as one point,
+    the greatest count increases and the quality decreases. Both points then have probability above alpha,
+    and the mean is at most b.
+
+    **The first point has half of r or more, and r - w_1 <= alpha.** With all others counted as one point,
+    of probability s, the quality decreases to min(N_1, N_2), and the lead of the first point is at least N_1
+    - N_2: the probability of failure is at most E f(min(N_1, N_2)) g(N_1 - N_2). It decreases with w_1, which
+    increases N_1 only. If s >= alpha/2, then w_1 = s is worst, and the mean is at most b. Otherwise w_1 =
+    alpha - s is worst: the bound is the greatest over the share t = s/alpha in [0, 1/2]. As r decreases to
+    alpha, the learner fails with this probability, up to that of N_2 > N_1.
+
+    **Between shares.** Given N, N_2 ~ Binomial(N, t), and the probability that N_2 = j is greatest at t =
+    j/N. The sum over j of the greatest probability in an interval of shares, times f g, bounds all t of the
+    interval. Intervals are halved until the bound is at most 1.001 times the greatest value found. If epsilon
+    is small, the bound is the mean over N of the greatest f(j) g(N - 2 j), which holds for every share.
+    """
+    n = check_count("n_samples", n_samples)
+    return min(1.0, _line_failure(n, *_budget(epsilon, delta), _share("alpha", alpha)))
+
+
+def line_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any) -> int:
+    """Return a number of records for which `line_failure` is at most beta, found by bisection.
+
+    Parameters
+    ----------
+    epsilon, delta : number
+        Both positive.
+    alpha, beta : number
+        Allowed error and probability of failure, in (0, 1).
+
+    Returns
+    -------
+    int
+        For every prime p. The bound decreases with the number of records in all cases that were computed,
+        which makes this the least such number; this monotonicity is not proved.
+    """
+    return _line_sample_size(*_budget(epsilon, delta), _share("alpha", alpha), _share("beta", beta))
+
+
+@lru_cache(maxsize=64)
+def _line_failure(n: int, epsilon: Fraction, delta: Fraction, alpha: float) -> float:
+    return _worst(n, alpha, *_silences(epsilon, delta))
+
+
+@lru_cache(maxsize=64)
+def _line_sample_size(epsilon: Fraction, delta: Fraction, alpha: float, beta: float) -> int:
+    silences = _silences(epsilon, delta)
+
+    def suffices(n: int) -> bool:
+        return _worst(n, alpha, *silences, allowed=beta) <= beta
+
+    enough = 1
+    while not suffices(enough):
+        enough *= 2
+    return first(suffices, enough // 2, enough)
+
+
+@lru_cache(maxsize=16)
+def _silences(epsilon: Fraction, delta: Fraction) -> tuple[Silences, Silences]:
+    """Return the probabilities that a line and a point are not released, for leads of 0, 1, ...."""
+    return tuple(map(_silence, line_budgets(epsilon, delta)))  # type: ignore[return-value]  # a pair
+
+
+def _silence(privacy: ApproxDP) -> Silences:
+    table, one = release_probability_table(privacy)
+    by_distance = np.array([(one - p) / one for p in table])
+    distances = [distance_of_lead(lead) for lead in range(1, 2 * len(table) + 1)]
+    return np.append(1.0, by_distance[np.minimum(distances, len(table) - 1)])
+
+
+def _worst(n: int, alpha: float, line: Silences, point: Silences, allowed: float | None = None) -> float:
+    """Return a bound on the failure; a number above `allowed` as soon as one distribution exceeds it."""
+    even = 2 * _mean(line, n, alpha / 2)
+    if len(line) + len(point) > _FEW:
+        return max(even, _mean_of_worst(n, alpha, line, point))
+    even -= _mean_of_greater(line, n, alpha / 2)
+    if allowed is not None and even > allowed:
+        return even
+    shares = _Shares(n, alpha, line, point)
+    edges = np.linspace(0, 0.5, _INTERVALS + 1).tolist()
+    found = max(shares.bound(t, t) for t in edges)
+    bounds = [(-shares.bound(low, high), low, high) for low, high in pairwise(edges)]
+    heapify(bounds)
+    while True:
+        bound = -bounds[0][0]
+        if allowed is not None and (found > allowed or bound <= allowed):
+            return max(even, found if found > allowed else bound)
+        if bound <= found * (1 + _PRECISE):
+            return max(even, bound)
+        _, low, high = heappop(bounds)
+        middle = (low + high) / 2
+        found = max(found, shares.bound(middle, middle))
+        for part in ((low, middle), (middle, high)):
+            heappush(bounds, (-shares.bound(*part), *part))
+
+
+def _mean(silence: Silences, n: int, probability: float) -> float:
+    """Return the mean of the probability of silence, of a binomial count; it is 0 beyond the array."""
+    counts = np.arange(min(n, len(silence) - 1) + 1)
+    return float(silence[counts] @ binom.pmf(counts, n, probability))
+
+
+def _mean_of_greater(silence: Silences, n: int, probability: float) -> float:
+    """Return the mean of the probability of silence, of the greater of two counts of equal probability."""
+    counts = np.arange(min(n, len(silence) - 1) + 1)
+    one, other = np.meshgrid(counts, counts)
+    rest = n - one - other
+    inside = rest >= 0
+    rest = np.where(inside, rest, 0)
+    logs = gammaln(n + 1) - gammaln(one + 1) - gammaln(other + 1) - gammaln(rest + 1)
+    logs += (one + other) * math.log(probability) + rest * math.log1p(-2 * probability)
+    return float(np.sum(np.where(inside, np.exp(logs), 0.0) * silence[np.maximum(one, other)]))
+
+
+class _Shares:
+    """The mean of f(min(N_1, N_2)) g(N_1 - N_2), for N ~ Binomial(n, alpha) and N_2 ~ Binomial(N, t)."""
+
+    def __init__(self, n: int, alpha: float, line: Silences, point: Silences):
+        self._line, self._point = line, point
+        low, high = (int(binom.ppf(share, n, alpha)) for share in (_LEFT_OUT, 1 - _LEFT_OUT))
+        high = min(high, 2 * len(line) + len(point))  # with more, one of the two is released
+        self._totals = np.arange(low, high + 1)
+        self._weights = binom.pmf(self._totals, n, alpha)
+        self._log_factorials = gammaln(np.arange(high + 2) + 1.0)
+
+    def bound(self, low: float, high: float) -> float:
+        """Return a bound on the mean for all shares t from low to high; the mean itself if they are equal."""
+        totals = self._totals[:, None]
+        if not totals.size:
+            return 4 * _LEFT_OUT
+        least = max(0, int(binom.ppf(_LEFT_OUT, totals[0, 0], low)))
+        most = min(len(self._line) - 1, int(binom.ppf(1 - _LEFT_OUT, totals[-1, 0], high)))
+        seconds = np.arange(least, most + 1)[None, :]
+        inside = seconds <= totals
+        firsts = np.where(inside, totals - seconds, 0)
+        shares = np.clip(seconds / np.maximum(totals, 1), low, high)
+        logs = self._log_factorials
+        log_mass = logs[totals] - logs[seconds] - logs[firsts] + xlogy(seconds, shares)
+        mass = np.where(inside, np.exp(log_mass + xlog1py(firsts, -shares)), 0.0)
+        line = _at(self._line, np.minimum(firsts, seconds))
+        failures = np.sum(mass * line * _at(self._point, firsts - seconds), axis=1)
+        return float(self._weights @ np.minimum(failures, 1.0)) + 4 * _LEFT_OUT
+
+
+def _at(silence: Silences, leads: NDArray[np.int64]) -> Silences:
+    """Return the probability of silence at each lead, of which 0 and all negative ones have the first."""
+    return silence[np.clip(leads, 0, len(silence) - 1)]
+
+
+def _mean_of_worst(n: int, alpha: float, line: Silences, point: Silences) -> float:
+    """Return the mean over N of a bound on f(j) g(N - 2 j) for all j, by blocks of N and of j."""
+    wide_j, wide_n = (-(-length // _BLOCKS) for length in (len(line), 2 * len(line) + len(point)))
+    ends = wide_j * np.arange(_BLOCKS + 1)
+    starts = wide_n * np.arange(_BLOCKS + 1)
+    worst = np.max(_at(line, ends) * _at(point, starts[:, None] - 2 * (ends + wide_j - 1)), axis=1)
+    masses = np.diff(binom.cdf(starts - 1, n, alpha), append=1.0)
+    return float(worst @ masses)
+
+
+def pure_line_failure(n_samples: int, p: int, *, epsilon: Any, alpha: Any) -> float:
+    """Return a bound on the probability of failure of "pure", of at most 1.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records.
+    p : int
+        A prime.
+    epsilon : number
+        Positive.
+    alpha : number
+        In (0, 1).
+
+    Notes
+    -----
+    The line of the labels has no errors. A line with k errors is selected with probability at most r**k, r =
+    exp(-epsilon / 2), and each record is an error of a line of error above alpha with probability above
+    alpha, so that the mean of r**k is at most (1 - (1 - r) alpha)**n. There are p**2 lines.
+    """
+    n = check_count("n_samples", n_samples)
+    rate = _rate(epsilon, alpha)
+    return math.exp(min(0.0, 2 * math.log(check_prime("p", p)) - n * rate))
+
+
+def pure_line_sample_size(p: int, *, epsilon: Any, alpha: Any, beta: Any) -> int:
+    """Return the least number of records for which `pure_line_failure` is at most beta.
+
+    Parameters
+    ----------
+    p : int
+        A prime.
+    epsilon : number
+        Positive.
+    alpha, beta : number
+        Allowed error and probability of failure, in (0, 1).
+    """
+    needed = 2 * math.log(check_prime("p", p)) - math.log(_share("beta", beta))
+    return max(1, math.ceil(needed / _rate(epsilon, alpha)))
+
+
+def pure_line_lower_bound(p: int, *, epsilon: Any, alpha: Any, beta: Any) -> int:
+    """Return a number of records below which no (epsilon, 0)-private learner of lines is accurate.
+
+    Parameters
+    ----------
+    p : int
+        A prime.
+    epsilon : number
+        Positive.
+    alpha, beta : number
+        Allowed error and probability of failure; below 1/2 and below 1.
+
+    Returns
+    -------
+    int
+        With fewer records, any learner, proper or not, has for some line and some distribution an error above
+        alpha with probability above beta.
+
+    Notes
+    -----
+    Take a point z, the N = p**2 - p lines that do not contain it, and for each line the distribution with
+    probability 1 - m at z, m/2 spread evenly over the p points of the line, and m/2 over all other points.
+    Let a = alpha/m < 1/2.
+
+    **A hypothesis is accurate for few lines.** Let h have label 1 at a share u of all points, and at a share
+    X of the points of a uniform line. Its error is at most alpha only if 1 - X + (p u - X)/(p - 1) <= 2 a,
+    that is, X - u >= c = (1 - 2 a)(p - 1)/p. Two points of a line at different x are independent and uniform
+    in their columns, so that Var X <= u (1 - u)/p, and X <= 1 requires u <= 1 - c. By Cantelli's inequality,
+    h is accurate for at most V = p**2 v/(v + c**2) lines, v = max of u (1 - u)/p.
+
+    **A private learner is accurate for few lines, on average.** Draw the positions of the K ~ Binomial(n, m)
+    records that are not at z once for all lines. The samples of two lines differ in at most K records. Let
+    s_f be the probability that the learner, given a sample of f, is accurate for f. Given a sample of g, it
+    is accurate for another f with probability at least exp(-epsilon K) s_f; the sum over all f, g included,
+    is at most V. So the mean of s_f over the N lines is at most V/(1 + (N - 1) exp(-epsilon K)). If the mean
+    over K of this, or 1 if that is less, is below 1 - beta, n records are too few. The best of 64 masses m is
+    returned.
+
+    **Source.** Feldman and Xiao (2014), Section 4.2, prove a lower bound of order log p.
+    """
+    share = float(check_number("alpha", alpha, low=_TINY, below=Fraction(1, 2)))
+    confidence = (1 - _share("beta", beta)) * (1 - 1e-9)  # for errors of floats
+    bounds = _PureBound(check_prime("p", p), _epsilon(epsilon), share)
+
+    def is_open(n: int) -> bool:
+        return bounds.success(n) >= confidence
+
+    enough = 1
+    while not is_open(enough):
+        enough *= 2
+    return first(is_open, enough // 2, enough)
+
+
+class _PureBound:
+    """Bounds on the success of a pure learner of lines, for several masses away from one point."""
+
+    def __init__(self, p: int, epsilon: float, alpha: float):
+        self._masses = 2 * alpha + (1 - 2 * alpha) * (np.arange(1, _MASSES + 1) / _MASSES) ** 2
+        above = (1 - 2 * alpha / self._masses) * ((p - 1) / p)
+        u = np.minimum(0.5, 1 - above)
+        log_variance = np.log(u * (1 - u)) - math.log(p)
+        self._log_good = 2 * math.log(p) + log_variance - np.logaddexp(log_variance, 2 * np.log(above))
+        self._log_others = math.log(p * (p - 1) - 1)
+        # The bound exceeds exp(-40) from the first count of differing records on, and is 1 from the last.
+        counts = (self._log_others - self._log_good[[0, -1]] + [-_NEGLIGIBLE, 1]) / epsilon
+        low, high = max(0, math.floor(counts[0])), max(1, math.ceil(counts[1]))
+        self._counts = np.unique(np.linspace(low, high, _BLOCKS + 1).astype(np.int64))
+        self._bounds = np.exp(
+            np.minimum(
+                0.0, self._log_good[:, None] - np.logaddexp(0.0, self._log_others - epsilon * self._counts)
+            )
+        )
+
+    def success(self, n: int) -> float:
+        """Return the least bound on the mean probability of success with n records, over all masses."""
+        # Each count has the bound of the greatest count in its block.
+        below = np.append(-1, self._counts)
+        shares = np.diff(binom.cdf(below, n, self._masses[:, None]), axis=1)
+        beyond = binom.sf(self._counts[-1], n, self._masses)
+        return float(np.min(np.sum(shares * self._bounds, axis=1) + beyond))
+
+
+def published_line_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any) -> int:
+    """Return the number of records of the published learner of lines, at one run.
+
+    Parameters
+    ----------
+    epsilon, delta : number
+        Both positive, below 1/2 in the paper.
+    alpha, beta : number
+        Allowed error and probability of failure, in (0, 1); beta at least 1/10000.
+
+    Returns
+    -------
+    int
+        l 2**k for the l shards of Lemma 16, where k is the greatest integer of the interval that it is drawn
+        from. The number is exponential in 1/beta, for which the paper repeats the learner at a constant beta.
+
+    Notes
+    -----
+    **Source.** Feldman and Xiao (2014), Lemma 16, with the confidence in place of the privacy parameter in
+    72 ln(4 / beta).
+    """
+    e, d = map(float, _budget(epsilon, delta))
+    error, confidence = (
+        _share("alpha", alpha),
+        float(check_number("beta", beta, low=_LEAST_CONFIDENCE, below=1)),
+    )
+    shards = max(12 / e * -math.log(confidence * d) + 13, 72 * math.log(4 / confidence))
+    power = math.floor(math.log2(math.log(1.5) / error) + 6 / confidence)
+    return math.ceil(shards) << max(0, power)
+
+
+def _rate(epsilon: Any, alpha: Any) -> float:
+    """Return -ln(1 - (1 - r) alpha), for the ratio r of a selection."""
+    share = _share("alpha", alpha)
+    return -math.log1p(-share * float(1 - selection_ratio(check_number("epsilon", epsilon, above=0))))
+
+
+def _budget(epsilon: Any, delta: Any) -> tuple[Fraction, Fraction]:
+    return check_number("epsilon", epsilon, above=0), check_number("delta", delta, above=0, below=1)
+
+
+def _epsilon(epsilon: Any) -> float:
+    return float(check_number("epsilon", check_number("epsilon", epsilon, above=0), low=_TINY))
+
+
+def _share(name: str, value: Any) -> float:
+    return float(check_number(name, value, low=_TINY, below=1))

@@ -1,0 +1,265 @@
+"""How many coins can be guessed: bounds are the exact maxima over all private releases."""
+
+from fractions import Fraction
+from itertools import product
+from math import exp, log
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.stats import binom
+
+from dplearn.audit import epsilon_from_guesses, exact_distribution, freeze, guesses_p_value, least_exp_epsilon
+from dplearn.core.exact import decay_ratio
+
+
+def published_p_value(n_right, n_guesses, n_coins, epsilon, delta):
+    """Return the bound of Steinke, Nasr and Jagielski (2023), Corollary 5.4."""
+    law = binom(n_guesses, 1 / (1 + exp(-epsilon)))
+    steps = np.arange(1, n_right + 1)
+    short = np.cumsum(law.pmf(n_right - steps)) / steps  # P[n_right > B >= n_right - i] / i
+    return law.sf(n_right - 1) + 2 * n_coins * delta * short.max()
+
+
+def greatest_probability(n_right, n_coins, epsilon, delta):
+    """Return the greatest P[at least n_right right guesses], all coins guessed, by linear programming.
+
+    Averaged over all permutations and negations of coins, a release with its guesses is a law g of the number
+    w of right ones, each set of w coins equally likely; the average is private, and guesses as well. A
+    neighbour has one more right guess, or one less. The variables are g, and the excesses over exp(epsilon)
+    times the neighbour's probabilities, of which the sum is at most delta.
+    """
+    m, growth = n_coins, exp(epsilon)
+    size = m + 1 + 2 * m
+    rows = []
+    for w in range(1, m + 1):  # a right guess becomes wrong
+        row = np.zeros(size)
+        row[w], row[w - 1], row[m + w] = w / m, -growth * (m - w + 1) / m, -1
+        rows.append(row)
+    for w in range(m):  # a wrong guess becomes right
+        row = np.zeros(size)
+        row[w], row[w + 1], row[2 * m + 1 + w] = (m - w) / m, -growth * (w + 1) / m, -1
+        rows.append(row)
+    excess = np.repeat([0.0, 1.0], [m + 1, 2 * m])
+    aim = np.zeros(size)
+    aim[n_right : m + 1] = -1
+    found = linprog(
+        aim,
+        A_ub=np.array([*rows, excess]),
+        b_ub=[0.0] * (2 * m) + [delta],
+        A_eq=[1 - excess],
+        b_eq=[1],
+        bounds=(0, None),
+        method="highs",
+    )
+    return -found.fun
+
+
+SETTINGS = [
+    (m, v, epsilon, delta)
+    for m, v in ((1, 1), (2, 1), (3, 1), (3, 3), (5, 4), (8, 7), (12, 9))
+    for epsilon in (0, 0.5, 2)
+    for delta in (0, 1e-3, 0.02)
+]
+
+
+@pytest.mark.parametrize(("m", "v", "epsilon", "delta"), SETTINGS)
+def test_the_bound_is_the_maximum_over_all_private_releases(m, v, epsilon, delta):
+    bound = guesses_p_value(v, m, epsilon=epsilon, delta=delta)
+    assert bound == pytest.approx(greatest_probability(v, m, epsilon, delta), rel=3e-6)
+
+
+def test_without_their_delta_term_or_with_half_of_it_a_bound_is_below_the_maximum():
+    most = greatest_probability(9, 12, 0.5, 1e-3)
+    pure = guesses_p_value(9, 12, epsilon=0.5)
+    whole = guesses_p_value(9, 12, epsilon=0.5, delta=1e-3)
+    assert pure < (pure + whole) / 2 < most - 1e-5
+
+
+def symmetric_release(coins, dice, weights):
+    """Guess all coins; guesses of which w are right have probability proportional to weights[w]."""
+    guesses = list(product((0, 1), repeat=len(coins)))
+    chances = [weights[sum(a == b for a, b in zip(guess, coins, strict=True))] for guess in guesses]
+    unit = min(chances).denominator * max(chances).denominator
+    return guesses[dice.power_weighted(Fraction(1, 2), [0] * len(chances), [int(c * unit) for c in chances])]
+
+
+def test_the_published_term_for_delta_is_too_small_below_the_mean():
+    """Three coins, epsilon 0, delta 1/1000: no guess is right a little less often than with fair guesses."""
+    weights = [Fraction(993, 8000)] + [Fraction(1001, 8000)] * 3
+    delta = Fraction(1, 1000)
+    laws = {
+        coins: exact_distribution(lambda dice, coins=coins: symmetric_release(coins, dice, weights))
+        for coins in product((0, 1), repeat=3)
+    }
+    for coins, law in laws.items():
+        for i in range(3):
+            neighbour = laws[(*coins[:i], 1 - coins[i], *coins[i + 1 :])]
+            assert least_exp_epsilon(law, neighbour, delta)[0] == 1
+    some_right = 1 - sum(law.probability(freeze(coins_negated(coins))) for coins, law in laws.items()) / 8
+    assert some_right == Fraction(875_875, 1_000_000)
+    assert published_p_value(1, 3, 3, 0, 0.001) == pytest.approx(0.87575)
+    assert guesses_p_value(1, 3, epsilon=0, delta=delta) == pytest.approx(0.875875, rel=2e-6)
+
+
+def coins_negated(coins):
+    return tuple(1 - coin for coin in coins)
+
+
+def test_where_claims_are_refuted_the_published_term_is_valid_and_larger():
+    for m, epsilon in product((5, 20, 100, 300), (0, 0.1, 1, 4)):
+        for v in range(1, m + 1):
+            pure = guesses_p_value(v, m, epsilon=epsilon)
+            if 1e-12 < pure <= 0.05:
+                ours = guesses_p_value(v, m, epsilon=epsilon, delta=0.1 / m) - pure
+                theirs = published_p_value(v, m, m, epsilon, 0.1 / m) - pure
+                assert theirs > 2.6 * ours
+
+
+def greatest_probability_of_some(n_right, n_guesses, n_coins, epsilon, delta):
+    """Return the greatest P[at least n_right of n_guesses guesses are right], without any symmetry.
+
+    The variables are the probability of each outcome, guesses 0 and 1 of n_guesses coins and None of the
+    others, for each value of the coins, and the excesses for each ordered pair of neighbours.
+    """
+    coins = list(product((0, 1), repeat=n_coins))
+    outcomes = [
+        t for t in product((0, 1, None), repeat=n_coins) if sum(each is not None for each in t) == n_guesses
+    ]
+    pairs = [(s, i) for s in range(len(coins)) for i in range(n_coins)]
+    laws, size = len(coins) * len(outcomes), (len(coins) + len(pairs)) * len(outcomes)
+    aim, rows, sums, total = np.zeros(size), [], [], []
+    for s, values in enumerate(coins):
+        here = slice(s * len(outcomes), (s + 1) * len(outcomes))
+        right = [sum(a == b for a, b in zip(t, values, strict=True)) for t in outcomes]
+        aim[here] = [-(w >= n_right) / len(coins) for w in right]
+        total.append(np.zeros(size))
+        total[-1][here] = 1
+    for place, (s, i) in enumerate(pairs):
+        values = coins[s]
+        other = coins.index((*values[:i], 1 - values[i], *values[i + 1 :]))
+        first = laws + place * len(outcomes)
+        for t in range(len(outcomes)):
+            row = np.zeros(size)
+            row[[s * len(outcomes) + t, other * len(outcomes) + t, first + t]] = 1, -exp(epsilon), -1
+            rows.append(row)
+        sums.append(np.zeros(size))
+        sums[-1][first : first + len(outcomes)] = 1
+    found = linprog(
+        aim,
+        A_ub=np.array(rows + sums),
+        b_ub=[0.0] * len(rows) + [delta] * len(sums),
+        A_eq=np.array(total),
+        b_eq=np.ones(len(coins)),
+        bounds=(0, None),
+        method="highs",
+    )
+    return -found.fun
+
+
+@pytest.mark.parametrize(
+    ("m", "r", "v"), [(2, 1, 1), (2, 2, 1), (3, 1, 1), (3, 2, 2), (3, 3, 2), (4, 2, 2), (4, 2, 1)]
+)
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.01), (1, 0), (0, 0.02)])
+def test_with_abstention_too_the_bound_is_the_maximum(m, r, v, epsilon, delta):
+    bound = guesses_p_value(v, r, n_coins=m, epsilon=epsilon, delta=delta)
+    assert bound == pytest.approx(greatest_probability_of_some(v, r, m, epsilon, delta), rel=3e-6)
+
+
+def test_abstaining_costs_as_much_delta_as_all_coins():
+    """r guesses of m coins are r guesses of r coins at delta m / r: a coin is guessed with chance r / m."""
+    some = guesses_p_value(18, 20, n_coins=80, epsilon=1, delta=1e-4)
+    assert some == guesses_p_value(18, 20, epsilon=1, delta=4e-4)
+    assert some > guesses_p_value(18, 20, epsilon=1, delta=1e-4)
+
+
+# randomised response attains the bound
+
+
+def responses(coins, dice, truth):
+    """Release each coin by randomised response."""
+    return [coin if dice.bernoulli(truth) else 1 - coin for coin in coins]
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2)])
+def test_randomised_response_attains_the_bound_for_every_number_of_right_guesses(epsilon):
+    ratio = decay_ratio(epsilon)
+    truth = 1 / (1 + ratio)
+    coins = (0, 1, 1, 0)
+    law = exact_distribution(
+        lambda dice: sum(a == b for a, b in zip(responses(coins, dice, truth), coins, strict=True))
+    )
+    for v in range(1, 5):
+        chance = sum(law.probability(w) for w in range(v, 5))
+        assert guesses_p_value(v, 4, epsilon=epsilon) == pytest.approx(float(chance), rel=2e-6)
+        assert guesses_p_value(v, 4, epsilon=epsilon) >= chance
+
+
+# lower bounds
+
+
+@pytest.mark.parametrize("n", [1, 7, 30, 200])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 3.0])
+def test_a_lower_bound_exceeds_the_truth_with_at_most_the_error_exactly(n, epsilon):
+    """Of randomised response, whose number of right guesses is binomial; with a smaller error it is tight."""
+    chances = binom.pmf(np.arange(n + 1), n, 1 / (1 + exp(-epsilon)))
+    for error in (0.05, 0.01):
+        bounds = np.array([epsilon_from_guesses(v, n, error=error) for v in range(n + 1)])
+        assert (np.diff(bounds) >= 0).all()
+        missed = chances[bounds > epsilon + 1e-12].sum()
+        assert missed <= error
+        if n == 200:
+            assert missed > error / 3
+
+
+def test_with_twice_the_error_a_lower_bound_exceeds_the_truth_too_often():
+    chances = binom.pmf(np.arange(201), 200, 1 / (1 + exp(-1)))
+    bounds = np.array([epsilon_from_guesses(v, 200, error=0.1) for v in range(201)])
+    assert chances[bounds > 1].sum() > 0.05
+
+
+def test_all_guesses_right_bound_epsilon_by_their_number_alone():
+    chance = 0.05 ** (1 / 60)
+    assert epsilon_from_guesses(60, 60, error=0.05) == pytest.approx(log(chance / (1 - chance)), abs=1e-4)
+    assert epsilon_from_guesses(60, 60, error=0.05, delta=0.01) < 2.95
+    assert epsilon_from_guesses(30, 60, error=0.05) == 0
+    assert epsilon_from_guesses(10**7, 10**7, error=0.5) < 30
+
+
+def test_a_bound_at_a_delta_is_refuted_there_and_not_above():
+    bound = epsilon_from_guesses(45, 50, n_coins=100, delta=1e-5, error=0.05)
+    assert guesses_p_value(45, 50, n_coins=100, epsilon=bound, delta=1e-5) <= 0.05
+    assert guesses_p_value(45, 50, n_coins=100, epsilon=bound + 1e-3, delta=1e-5) > 0.05
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6, 0.5])
+@pytest.mark.parametrize("epsilon", [0, 1, 29.9, 1e30])
+@pytest.mark.parametrize(
+    "counts", [(0, 0, 0), (0, 5, 9), (5, 5, 5), (1, 10**6, 10**7), (10**6, 10**6, 10**7)]
+)
+def test_values_are_probabilities_at_any_size(counts, epsilon, delta):
+    v, r, m = counts
+    with np.errstate(all="raise"):
+        p = guesses_p_value(v, r, n_coins=m, epsilon=epsilon, delta=delta)
+    assert 0 <= p <= 1
+    assert p == 1 or v > 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_right": 6}, "n_right must be an integer from 0 to 5, got 6"),
+        ({"n_coins": 4}, "n_coins must be an integer from 5 to 10000000, got 4"),
+        ({"epsilon": -1}, "epsilon must be a finite number at least 0, got -1"),
+        ({"delta": 1}, "delta must be a finite number at least 0 and below 1, got 1"),
+    ],
+)
+def test_parameters_out_of_range_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        guesses_p_value(**{"n_right": 3, "n_guesses": 5, "epsilon": 1} | parameters)
+
+
+@pytest.mark.parametrize("error", [0, 0.6])
+def test_an_error_out_of_range_is_refused(error):
+    with pytest.raises(ValueError, match=r"error must be a finite number at most 0\.5 and above 0"):
+        epsilon_from_guesses(3, 5, error=error)

@@ -1,0 +1,404 @@
+"""Tracing refutes a fit whose noise forgets the number of outputs, and never one that keeps its claim."""
+
+from collections import Counter
+from dataclasses import FrozenInstanceError, replace
+from fractions import Fraction
+from itertools import product
+from math import comb
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from dplearn.audit import TraceReport, codes, exact_distribution, trace_outputs
+from dplearn.chance import SeededDice, SystemDice
+from dplearn.core.exact import decay_ratio
+from dplearn.privacy import ApproxDP, ZeroConcentratedDP, gaussian_sigma2
+
+ONE = ApproxDP(1)
+CODES = ("uniform", "fair", "thresholds")
+
+
+def laplace(epsilon):
+    """Return counts of labels with noise of scale k / epsilon, compared with half of the records."""
+
+    def fit_predict(X, Y):
+        n, k = Y.shape
+        ratio = decay_ratio(Fraction(epsilon) / k)
+        noise = SystemDice().discrete_laplace(ratio, size=k)
+        return 2 * (Y.sum(axis=0) + noise) > n
+
+    return fit_predict
+
+
+def gaussian(epsilon, delta):
+    """Return counts with Gaussian noise for all outputs together, compared with half of the records."""
+
+    def fit_predict(X, Y):
+        n, k = Y.shape
+        sigma2 = k * gaussian_sigma2(ApproxDP(epsilon, delta))  # k labels change by 1
+        return 2 * (Y.sum(axis=0) + SystemDice().discrete_gaussian(sigma2, size=k)) > n
+
+    return fit_predict
+
+
+def forgetful(X, Y, dice=None):
+    """Return counts with the noise of one output, as a fit that forgets their number."""
+    n, k = Y.shape
+    noise = (dice or SeededDice(1)).discrete_laplace(decay_ratio(Fraction(1)), size=k)
+    return 2 * (Y.sum(axis=0) + noise) > n
+
+
+def one_threshold_each(epsilon):
+    """Return the labels of a threshold for each output, by the exponential mechanism on its errors."""
+    ratio = decay_ratio(Fraction(epsilon) / 2)
+
+    def fit_predict(X, Y):
+        n, k = Y.shape
+        below = np.vstack([np.zeros(k, dtype=int), Y.cumsum(axis=0)])  # ones among the first t
+        errors = (np.arange(n + 1)[:, None] - below) + (below[-1] - below)
+        dice = SystemDice()
+        chosen = [dice.power_weighted(ratio, column.tolist(), [1] * (n + 1)) for column in errors.T]
+        return np.array(chosen) >= X
+
+    return fit_predict
+
+
+# a candidate is exchanged for the other by its coin, and by nothing else
+
+
+class Once:
+    """A fit that keeps what it was given."""
+
+    def __init__(self, labels):
+        self.labels, self.seen = labels, []
+
+    def __call__(self, X, Y):
+        self.seen.append((X.copy(), Y.copy()))
+        return self.labels
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_without_use_of_the_records_each_guess_is_right_with_probability_one_half(code, monkeypatch):
+    """Exactly, over all codes and coins, for outputs that are constant."""
+    monkeypatch.setattr(codes, "_BIASES", 1)
+    n, k = (3, 2) if code == "thresholds" else (3, 1)
+    labels = np.array([[1, 0]] * n) if code == "thresholds" else np.array([1])
+
+    def right(dice):
+        return trace_outputs(lambda X, Y: labels, n, k, code=code, n_guesses=2, dice=dice).n_right
+
+    law = exact_distribution(right)
+    assert [law.probability(w) for w in range(3)] == [Fraction(comb(2, w), 4) for w in range(3)]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_given_the_candidates_right_guesses_of_a_private_fit_are_at_most_binomial(code, monkeypatch):
+    """Exactly, over all coins and outcomes: P[w or more right] is at most that of randomised response."""
+    monkeypatch.setattr(codes, "_BIASES", 1)
+    n, k, epsilon = 2, 1, Fraction(1)
+    ratio = decay_ratio(epsilon)
+
+    def right(dice):
+        def fit_predict(X, Y):
+            noisy = [Y[i, 0] ^ dice.bernoulli(ratio / (1 + ratio)) for i in range(n)]  # epsilon each
+            return np.array(noisy)[:, None] if code == "thresholds" else np.array([max(noisy)])
+
+        return trace_outputs(fit_predict, n, k, code=code, dice=dice).n_right
+
+    law = exact_distribution(right)
+    truth = 1 / (1 + ratio)
+    two, one, none = (law.probability(w) for w in (2, 1, 0))
+    assert two + one + none == 1
+    assert two <= truth**2
+    assert two + one <= 1 - (1 - truth) ** 2
+    assert two > Fraction(1, 4)  # it tells something
+
+
+def test_a_fit_that_publishes_a_record_breaks_the_bound(monkeypatch):
+    """The control of the two tests above, in the same enumeration."""
+    monkeypatch.setattr(codes, "_BIASES", 1)
+    law = exact_distribution(
+        lambda dice: trace_outputs(lambda X, Y: Y[:2, 0], 2, 2, code="fair", n_guesses=1, dice=dice).n_right
+    )
+    assert law.probability(1) > Fraction(1, 2)
+    known = exact_distribution(
+        lambda dice: trace_outputs(lambda X, Y: Y, 2, 1, code="thresholds", n_guesses=1, dice=dice).n_right
+    )
+    assert known.probability(1) == 1
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_coin_replaces_exactly_one_record(code):
+    """The same candidates, one coin changed: the labels of one record differ, and no feature."""
+
+    class Coins:
+        def __init__(self, flipped):
+            self.dice, self.flipped = SeededDice(1), flipped
+
+        def below(self, n, size=None):
+            drawn = self.dice.below(n, size=size)
+            if n == 2 and size == 6 and self.flipped is not None:  # the coins, drawn last
+                drawn[self.flipped] ^= 1
+            return drawn
+
+    def given(flipped):
+        fit = Once(np.zeros((6, 50) if code == "thresholds" else 50))
+        trace_outputs(fit, 6, 50, code=code, dice=Coins(flipped))
+        ((X, Y),) = fit.seen
+        return X, Y
+
+    X, Y = given(None)
+    for i in range(6):
+        other_X, other = given(i)
+        assert np.array_equal(X, other_X)
+        assert np.flatnonzero((other != Y).any(axis=1)).tolist() == [i]
+
+
+def test_at_one_point_labels_have_the_biases_of_their_code():
+    fit = Once(np.zeros(4000))
+    trace_outputs(fit, 40, 4000, dice=SeededDice(0))
+    trace_outputs(fit, 40, 4000, code="fair", dice=SeededDice(0))
+    (X, uniform), (_, fair) = fit.seen
+    assert X.tolist() == [[1]] * 40
+    assert set(np.unique(uniform)) == set(np.unique(fair)) == {0, 1}
+    counts = np.bincount(uniform.sum(axis=0), minlength=41)  # uniform on 0..40
+    assert ((counts - 4000 / 41) ** 2 / (4000 / 41)).sum() < 40 + 5 * np.sqrt(80)
+    assert abs(fair.mean() - 0.5) < 0.01
+    assert np.std(fair.mean(axis=0)) == pytest.approx(np.sqrt(0.25 / 40), rel=0.1)
+
+
+def test_thresholds_label_the_records_whatever_the_coins():
+    fit = Once(np.zeros((9, 300)))
+    for seed in range(5):
+        trace_outputs(fit, 9, 300, code="thresholds", dice=SeededDice(seed))
+    for X, Y in fit.seen:
+        assert X[:, 0].tolist() == list(range(1, 10))
+        assert (np.diff(Y, axis=0) <= 0).all()
+        assert set(Y.sum(axis=0)) == set(range(10))
+
+
+# power
+
+
+@pytest.mark.parametrize(
+    ("code", "n", "k", "least"),
+    [("uniform", 100, 40_000, 1.9), ("fair", 100, 2000, 2.7), ("fair", 400, 4000, 1.9)],
+)
+def test_noise_that_forgets_the_number_of_outputs_is_refuted(code, n, k, least):
+    report = trace_outputs(forgetful, n, k, code=code, claim=ONE, dice=SeededDice(0))
+    assert report.refuted
+    assert report.epsilon >= least
+
+
+@pytest.mark.nightly
+def test_noise_that_forgets_is_refuted_in_twenty_of_twenty_runs_at_the_sizes_of_the_page():
+    for n, k in ((50, 10_000), (200, 100_000)):
+        reports = [
+            trace_outputs(forgetful, n, k, claim=ONE, dice=SeededDice(seed))
+            for seed in range(20 if n == 50 else 3)
+        ]
+        assert np.median([report.epsilon for report in reports]) >= 1.9
+        assert all(report.p_value < 1e-3 for report in reports)
+
+
+def test_a_majority_without_noise_is_refuted_by_every_code():
+    for code, n, k in (("uniform", 60, 40_000), ("fair", 60, 2000)):
+        found = trace_outputs(
+            lambda X, Y: 2 * Y.sum(axis=0) > len(Y), n, k, code=code, claim=ONE, n_guesses=n
+        )
+        assert found.refuted
+        assert found.epsilon > 2
+    exact = trace_outputs(lambda X, Y: Y, 60, 600, code="thresholds", claim=ApproxDP(2), n_guesses=60)
+    assert exact.epsilon > 2.5
+
+
+def test_a_threshold_for_each_output_at_the_whole_price_is_refuted():
+    report = trace_outputs(one_threshold_each(1), 60, 6000, code="thresholds", claim=ONE, n_guesses=60)
+    assert report.refuted
+    assert report.epsilon > 1.5
+
+
+def test_guessing_half_of_the_coins_bounds_more_than_guessing_all():
+    def bound(guesses):
+        return trace_outputs(forgetful, 400, 4000, code="fair", n_guesses=guesses, dice=SeededDice(0)).epsilon
+
+    assert bound(200) > bound(400) + 0.3
+
+
+# silence
+
+
+def too_many(runs, rate):
+    """Return a number of bounds above the truth that is exceeded once in a million."""
+    return int(binom.isf(1e-6, runs, rate))
+
+
+HONEST = [
+    ("laplace", laplace(1), ONE, "fair", 40, 100),
+    ("laplace, few outputs", laplace(1), ONE, "uniform", 40, 3),
+    ("gaussian", gaussian(1, Fraction(1, 10**6)), ApproxDP(1, 1e-6), "fair", 40, 100),
+    ("thresholds", one_threshold_each(Fraction(1, 40)), ONE, "thresholds", 30, 40),
+]
+
+
+@pytest.mark.parametrize("runs", [30, pytest.param(1000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    ("fit", "claim", "code", "n", "k"), [each[1:] for each in HONEST], ids=[each[0] for each in HONEST]
+)
+def test_honest_mechanisms_are_never_refuted_and_hardly_ever_bounded_above_their_claim(
+    runs, fit, claim, code, n, k
+):
+    reports = [trace_outputs(fit, n, k, code=code, claim=claim) for _ in range(runs)]
+    assert not any(report.refuted for report in reports)
+    assert sum(report.epsilon > claim.epsilon for report in reports) <= too_many(runs, 0.05)
+
+
+@pytest.mark.parametrize("fit", [forgetful, lambda X, Y: Y.mean(axis=0)], ids=["forgetful", "means"])
+def test_the_same_runs_of_what_forgets_are_not_silent(fit):
+    """The control of the test above, at the same sizes."""
+    reports = [trace_outputs(fit, 40, 400, code="fair", claim=ONE) for _ in range(30)]
+    assert sum(report.epsilon > 1 for report in reports) > too_many(30, 0.05)
+
+
+@pytest.mark.nightly
+def test_outputs_that_ignore_the_records_are_bounded_above_zero_in_one_run_of_twenty_at_most():
+    def bounds(code, n, k):
+        labels = np.zeros((n, k) if code == "thresholds" else k)
+        return [trace_outputs(lambda X, Y: labels, n, k, code=code).epsilon > 0 for _ in range(1000)]
+
+    for code in CODES:
+        assert sum(bounds(code, 60, 20)) <= too_many(1000, 0.05)
+
+
+# the report
+
+
+def report(**changes):
+    return replace(TraceReport("fair", 100, 2000, 50, 48, ONE, Fraction(19, 20)), **changes)
+
+
+def test_a_report_states_the_claim_the_guesses_and_the_bound():
+    assert repr(report()) == (
+        "TraceReport(not refuted: epsilon >= 1.98663 at delta 0 with confidence 0.95; 48 of 50 guesses right,"
+        " probability at most 2.92e-05 at epsilon 1; 100 records of 2000 labels, code 'fair')"
+    )
+    assert repr(report(claim=None)).startswith("TraceReport(no claim: ")
+    assert "1e-06" in repr(report(claim=ApproxDP(1, 1e-6)))
+    with pytest.raises(FrozenInstanceError):
+        report().n_right = 3
+
+
+def test_a_claim_is_refuted_once_in_a_million():
+    assert not report().refuted
+    assert report(n_right=50).refuted
+    assert not report(n_right=50, claim=ApproxDP(2)).refuted
+    assert not report(n_right=50, claim=None).refuted
+    assert report(n_right=50, claim=None).p_value == pytest.approx(2.0**-50, rel=1e-5)
+
+
+def test_a_claim_for_added_records_is_tested_for_a_replaced_one():
+    added = ApproxDP(1, Fraction(1, 10**6), neighbors="add_remove")
+    assert report(claim=added).p_value == pytest.approx(
+        report(claim=ApproxDP(2, added.for_group(2).delta)).p_value
+    )
+    assert report(claim=added).delta == added.for_group(2).delta
+
+
+def test_all_coins_count_for_delta():
+    some = report(claim=ApproxDP(1, 1e-4))
+    assert some.p_value > report(claim=ApproxDP(1, 1e-4), n=50).p_value > report().p_value
+
+
+def test_by_default_half_of_the_coins_are_guessed_and_at_least_thirty():
+    found = {n: trace_outputs(lambda X, Y: Y[0], n, 5).n_guesses for n in (1, 7, 30, 45, 60, 101)}
+    assert found == {1: 1, 7: 7, 30: 30, 45: 30, 60: 30, 101: 51}
+
+
+def test_the_coins_with_the_most_evidence_are_guessed():
+    """The outputs are the labels of one record: only its coin is guessed, and it is right."""
+    for _ in range(20):
+        assert trace_outputs(lambda X, Y: Y[3], 9, 200, code="fair", n_guesses=1).n_right == 1
+
+
+def test_seeded_dice_repeat_a_report():
+    fit = lambda X, Y: 2 * Y.sum(axis=0) > len(Y)  # noqa: E731
+    first, again = (trace_outputs(fit, 50, 100, dice=SeededDice(5)) for _ in range(2))
+    assert first == again
+
+
+def test_labels_of_any_numeric_type_are_read():
+    for kind in (bool, np.int8, np.float32, float, list):
+        given = (lambda X, Y: Y[0].tolist()) if kind is list else lambda X, Y, kind=kind: Y[0].astype(kind)
+        assert trace_outputs(given, 4, 60, dice=SeededDice(1)).n_right >= 1
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n": 0}, "n must be an integer from 1 to 10000000, got 0"),
+        ({"k": 0}, "k must be an integer at least 1, got 0"),
+        ({"code": "tardos"}, "code must be"),
+        ({"n_guesses": 6}, "n_guesses must be an integer from 1 to 5, got 6"),
+        ({"confidence": 0.3}, "confidence must be a finite number at least 0.5 and below 1"),
+    ],
+)
+def test_parameters_out_of_range_are_refused_before_a_fit(parameters, message):
+    def fit_predict(X, Y):
+        raise AssertionError
+
+    with pytest.raises(ValueError, match=message):
+        trace_outputs(fit_predict, **{"n": 5, "k": 3} | parameters)
+
+
+def test_a_claim_that_is_no_approx_dp_is_refused():
+    with pytest.raises(TypeError, match="claim must be an ApproxDP or None, got ZeroConcentratedDP"):
+        trace_outputs(lambda X, Y: Y[0], 5, 3, claim=ZeroConcentratedDP(1))
+
+
+@pytest.mark.parametrize(
+    ("returned", "error", "message"),
+    [
+        (np.zeros(4), TypeError, r"numbers of shape \(3,\), got float64 of shape \(4,\)"),
+        (np.zeros((5, 3)), TypeError, r"numbers of shape \(3,\)"),
+        (["a", "b", "c"], TypeError, "got <U1"),
+        (np.array([0, np.nan, 1]), ValueError, "labels or probabilities, got a number outside"),
+        (np.array([0, 2, 1]), ValueError, "labels or probabilities, got a number outside"),
+    ],
+)
+def test_what_is_no_row_of_labels_is_refused(returned, error, message):
+    with pytest.raises(error, match=message):
+        trace_outputs(lambda X, Y: returned, 5, 3)
+
+
+def test_thresholds_need_labels_of_all_records():
+    with pytest.raises(TypeError, match=r"numbers of shape \(5, 3\), got int64 of shape \(3,\)"):
+        trace_outputs(lambda X, Y: Y[0], 5, 3, code="thresholds")
+
+
+def test_float_errors_that_raise_are_no_matter():
+    with np.errstate(all="raise"):
+        assert trace_outputs(forgetful, 20, 50, code="fair", claim=ApproxDP(1, 1e-6)).n == 20
+
+
+def test_counts_of_guesses_of_every_pattern_are_those_of_independent_coins(monkeypatch):
+    """All coins of three records, one set of candidates: the labels of all patterns occur once each."""
+    monkeypatch.setattr(codes, "_BIASES", 1)
+    seen = Counter()
+    for coins in product((0, 1), repeat=3):
+
+        class Fixed:
+            def __init__(self, coins=coins):
+                self.dice, self.coins = SeededDice(2), coins
+
+            def below(self, n, size=None):
+                return np.array(self.coins) if (n, size) == (2, 3) else self.dice.below(n, size=size)
+
+        fit = Once(np.zeros(8))
+        trace_outputs(fit, 3, 8, code="fair", dice=Fixed())
+        seen[fit.seen[0][1].tobytes()] += 1
+    assert set(seen.values()) == {1}
+    assert len(seen) == 8
