@@ -390,7 +390,6 @@ EXCEEDING = {
         "half the squared sensitivity": sums(lambda sigma2: sigma2 / 2),
         "one draw reused for all": sums(reuse=True),
         "the deviation of which a tenth is missing": sums(lambda sigma2: sigma2 * Fraction(81, 100)),
-        "the variance of continuous noise less the slack": sums(slack=-8),
     },
     "gaussian_sums_narrow": {"no additional variance": sums(slack=0)},
     "gaussian_sums_by_shares": {"roots of shares": sums(budget_of=lambda budget: float(budget) ** 0.5)},

@@ -14,8 +14,8 @@ from dplearn.audit.distributions import least_exp_epsilon
 from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
 from dplearn.core.distributions import gaussian_probabilities
 from dplearn.core.exact import at_most_exp, decay_ratio, exp_bounds
-from dplearn.mechanisms import gaussian_counts, laplace_counts
-from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+from dplearn.mechanisms import gaussian_counts, gaussian_sums, laplace_counts
+from dplearn.privacy import ApproxDP, GaussianSums, ZeroConcentratedDP
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 FAR = 2**62 - 1
@@ -182,6 +182,17 @@ def test_a_laplace_count_follows_its_formula():
     inside = {k: (1 - ratio) / (1 + ratio) * ratio ** abs(k - 2) for k in range(1, 5)}
     assert distribution == {0: ratio**2 / (1 + ratio), **inside, 5: ratio**3 / (1 + ratio)}
     assert left_out == 0
+
+
+def test_a_gaussian_sum_has_the_variance_of_its_budget_and_four_more():
+    support, masses, left = gaussian_probabilities(Fraction(3, 4) + 4, 40)
+    distribution, left_out = law_of(gaussian_sums, 7, privacy=GaussianSums(2), squared_sensitivity=3)
+    assert distribution == {7 + k: mass for k, mass in zip(support, masses, strict=True)}
+    assert left_out == left
+    with pytest.raises(ValueError, match="budget must be a finite number above 0, got"):
+        gaussian_sums(5, privacy=GaussianSums(0), dice=EnumeratingDice())
+    with pytest.raises(TypeError, match="privacy must be of type GaussianSums, got ZeroConcentratedDP"):
+        gaussian_sums(5, privacy=ZeroConcentratedDP(1), dice=EnumeratingDice())
 
 
 def test_several_counts_have_independent_noise():

@@ -116,12 +116,13 @@ CASES = (
         "central_gaussian",
         _central,
         [([MEAN], None)],
-        (-1, 0, 2),
+        (-1, 2),
         2,
         ApproxDP(4, 0.01),
         3,
+        tail_bits=24,
         verifies=("CentralOracle",),
-        required=Required(6, 0.7),
+        required=Required(3, 0.92),
     ),
     # A record for each query.
     oracle_case(
