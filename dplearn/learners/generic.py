@@ -301,6 +301,11 @@ class ExponentialMechanismClassifier(RuleClassifier):
                 f"the method draw of {type(concepts).__name__} must return a concept class of {sizes[1]}"
                 f" labels with at most {sizes[0]} members, got {brief(drawn)}"
             )
+        if _domains(drawn) != _domains(concepts):
+            raise ValueError(
+                f"the method draw of {type(concepts).__name__} must return a class over the same domain, got"
+                f" {brief(drawn.domain)}"
+            )
         return params.given(drawn=drawn, seed=seed)
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
@@ -514,6 +519,11 @@ def _sample_size(
     if not labels_only:
         return fixed
     return min(fixed, growing_sample_size(target.most_dichotomies, agnostic=agnostic, **goal))
+
+
+def _domains(concepts: ConceptClass) -> list[Any]:
+    domain = concepts.domain
+    return list(domain.domains if isinstance(domain, Product) else domain)
 
 
 def _is_drawn(params: Params) -> bool:

@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 _BELOW = 1 - Fraction(1, 1 << 28)  # concentrated_budget is correct to one part in 2**30
+_LEAST_EPSILON = Fraction(1, 10**100)  # floats represent what follows from it
 _LEAST_DELTA = Fraction(1, 1 << 70)  # below it, the failure of Gaussian sums is no small part of delta
 _WORTH_DELTA = 1 + Fraction(1, 10**4)  # for a smaller gain in epsilon, no delta is spent on composition
 
@@ -200,14 +201,14 @@ def gaussian_budget(privacy: ApproxDP) -> Fraction:
         Releases of at most 2**32 integers together, with noise as `dplearn.privacy.gaussian_dp.sums_sigma2`
         describes and budgets that add up to this one, imply `privacy`; also if they are chosen adaptively. It
         exceeds `concentrated_budget` by 13 to 18 % at delta 1e-6, and equals it where epsilon is above 64 or
-        delta below 2**-70.
+        below 10**-100, or delta below 2**-70.
     """
     return _gaussian_budget(ApproxDP(epsilon_of(privacy), delta_of(privacy)))
 
 
 @lru_cache(maxsize=64)
 def _gaussian_budget(target: ApproxDP) -> Fraction:
-    if target.epsilon > LARGEST_EPSILON or target.delta < _LEAST_DELTA:
+    if not _LEAST_EPSILON <= target.epsilon <= LARGEST_EPSILON or target.delta < _LEAST_DELTA:
         return _concentrated_budget(target)
     return greatest_mu(target.epsilon, without_failure(target.delta)) ** 2 / 2
 

@@ -172,7 +172,8 @@ def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction, n: int) -> tuple[S
         epsilon = _epsilon((1 - share) * whole, own)
         if fit.accounting is GAUSSIAN:
             epsilon = GAUSSIAN.epsilon_within((1 - share) * whole, own)
-        rho = whole - fit.accounting.budget(ApproxDP(epsilon, own))  # about share * whole
+        # About share * whole. At a large delta no epsilon may be so small.
+        rho = whole - fit.accounting.budget(ApproxDP(epsilon, own)) if epsilon else Fraction(0)
         if rho > 0:
             alone = replace(cost, epsilon=_epsilon(rho, own))
             stages = fit.stages(alone, ConcentratedPart(rho, failure))

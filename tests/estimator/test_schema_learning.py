@@ -334,3 +334,10 @@ def test_a_regressor_learns_the_schema_too():
     assert learner.score(FRAME, y) > 0.9
     assert learner.guarantee_.assumes == (*TABLE, "targets are numbers from 0.0 to 2.0")
     assert learner.schema_.names == tuple(FRAME.columns)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("0.1", "0.1"), ("0.1", "0.5"), ("0.01", "0.02")])
+def test_a_budget_with_a_large_delta_is_divided(epsilon, delta):
+    learner = StatisticalQueryNaiveBayes(domain="learn", epsilon=epsilon, delta=delta, classes=CLASSES)
+    plan = learner.plan(N, n_features=3)
+    assert (plan.guarantee.epsilon, plan.guarantee.delta) == (Fraction(epsilon), Fraction(delta))

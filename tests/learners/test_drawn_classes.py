@@ -195,3 +195,12 @@ def test_a_drawn_class_does_not_protect_labels_only():
 def test_a_class_over_another_number_of_columns_is_refused(n_columns):
     with pytest.raises(ValueError, match=f"domain must describe {n_columns} columns, as X has, got 1"):
         learner().fit(np.repeat(X, n_columns, axis=1), Y)
+
+
+def test_a_class_drawn_over_another_domain_is_refused():
+    class Moved(Hashed):
+        def draw(self, seed):
+            return FiniteClass([[0, 1], [1, 0]], 2)
+
+    with pytest.raises(ValueError, match="the method draw of Moved must return a class over the same domain"):
+        learner(Moved()).fit(X, Y)
