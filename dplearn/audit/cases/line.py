@@ -103,15 +103,17 @@ CASES = (
         required=Required(32, 0.36),
     ),
     line_case(
-        "line_stability_whole_fit",
+        "line_pure_whole_fit",
         2,
-        _STABLE,
+        ApproxDP(1),
         n=2,
         labels=[0, 1],
+        ordered=False,
         staged=False,
-        rules=_COINS,
-        required=Required(9),
+        required=Required(9, 0.6),
     ),
-    line_case("line_proper", 2, _STABLE, n=3, ordered=False, proper=True, rules=None, required=Required(21)),
+    line_case(
+        "line_proper", 2, _STABLE, n=7, ordered=False, proper=True, rules=None, required=Required(57, 0.46)
+    ),
     line_case("line_pure", 2, ApproxDP(1), n=3, labels=[0, 1], ordered=False, required=Required(16, 0.72)),
 )
