@@ -1,7 +1,7 @@
 """Searches over integers: the least one that satisfies a monotone condition, and the minimum of a cost.
 
->>> first(lambda n: n * n >= 50, 0, 100)
-8
+>>> first(lambda n: n * n >= 50, 0, 100), least(lambda n: n * n >= 50, 0)
+(8, 8)
 >>> lowest(lambda n: (n - 700.0) ** 2, 0, 10**6)
 700
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["first", "lowest"]
+__all__ = ["first", "least", "lowest"]
 
 _CUTS = 32  # number of parts into which each round divides the range
 
@@ -34,6 +34,22 @@ def first(holds: Callable[[int], bool], low: int, high: int) -> int:
         else:
             low = middle + 1
     return low
+
+
+def least(holds: Callable[[int], bool], low: int) -> int:
+    """Return the least integer from low on that satisfies a condition; it is tried at doubled integers first.
+
+    Parameters
+    ----------
+    holds : callable
+        The condition, monotone, as for `first`; it holds for some integer.
+    low : int
+        At least 0.
+    """
+    high = start = max(1, low)
+    while not holds(high):
+        high *= 2
+    return first(holds, low if high == start else high // 2 + 1, high)
 
 
 def lowest(cost: Callable[[NDArray[np.float64]], NDArray[np.float64]], low: int, high: int) -> int:

@@ -41,7 +41,7 @@ from dplearn.chance.dice import Dice
 from dplearn.concepts import CONCEPT_CLASSES, ConceptClass, DecisionStumps
 from dplearn.concepts.base import ChosenConcept, Concept
 from dplearn.core.exact import selection_ratio
-from dplearn.core.search import first
+from dplearn.core.search import least
 from dplearn.domains import Domain, DomainError, Product
 from dplearn.ensembles.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows, refuse_public_rows
 from dplearn.estimator import RuleClassifier
@@ -703,10 +703,7 @@ def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any,
     def suffices(n: int) -> bool:
         return _log_failure(class_size, n, epsilon, alpha) <= math.log(beta)
 
-    enough = 1
-    while not suffices(enough):
-        enough *= 2
-    return first(suffices, enough // 2 + 1, enough)  # the bound decreases in n
+    return least(suffices, 1)  # the bound decreases in n
 
 
 def generic_failure_bound(class_size: int, n_samples: int, *, epsilon: Any, alpha: Any) -> float:

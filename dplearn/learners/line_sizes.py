@@ -28,7 +28,7 @@ from dplearn._validation import check_count, check_number
 from dplearn.concepts.lines import check_prime
 from dplearn.core.exact import selection_ratio
 from dplearn.core.points import distance_of_lead
-from dplearn.core.search import first
+from dplearn.core.search import least
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP
 
@@ -145,10 +145,7 @@ def _line_sample_size(epsilon: Fraction, delta: Fraction, alpha: float, beta: fl
     def suffices(n: int) -> bool:
         return _worst(n, alpha, *silences, allowed=beta) <= beta
 
-    enough = 1
-    while not suffices(enough):
-        enough *= 2
-    return first(suffices, enough // 2, enough)
+    return least(suffices, 0)
 
 
 @lru_cache(maxsize=16)
@@ -341,10 +338,7 @@ def pure_line_lower_bound(p: int, *, epsilon: Any, alpha: Any, beta: Any) -> int
     def is_open(n: int) -> bool:
         return bounds.success(n) >= confidence
 
-    enough = 1
-    while not is_open(enough):
-        enough *= 2
-    return first(is_open, enough // 2, enough)
+    return least(is_open, 0)
 
 
 class _PureBound:

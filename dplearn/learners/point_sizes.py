@@ -32,7 +32,7 @@ from dplearn._validation import check_count, check_number
 from dplearn.core.bucket_sets import n_sets
 from dplearn.core.exact import decay_ratio, selection_ratio
 from dplearn.core.points import distance_of_lead
-from dplearn.core.search import first
+from dplearn.core.search import least
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
 from dplearn.privacy import ApproxDP
@@ -119,10 +119,7 @@ def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any,
         found = stable_point_failure(n, epsilon=epsilon, delta=delta, alpha=share, n_outputs=n_outputs)
         return found <= failure
 
-    enough = 1
-    while not suffices(enough):
-        enough *= 2
-    return first(suffices, enough // 2, enough)
+    return least(suffices, 0)
 
 
 def hashed_class_size(n_buckets: int, *, n_keys: int = 1, n_columns: int | None = None) -> int:

@@ -32,7 +32,7 @@ from typing import Any
 
 from dplearn._validation import check_count, check_number
 from dplearn.core.exact import selection_ratio
-from dplearn.core.search import first
+from dplearn.core.search import least
 
 __all__ = [
     "dichotomy_sample_size",
@@ -180,10 +180,7 @@ def growing_sample_size(
     def suffices(n: int) -> bool:
         return math.log(size_of(n)) + lost - (n - 1) * rate <= math.log(failure)
 
-    enough = 1
-    while not suffices(enough):
-        enough *= 2
-    return first(suffices, enough // 2 + 1, enough)
+    return least(suffices, 1)
 
 
 def public_cut_sample_size(

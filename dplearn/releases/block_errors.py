@@ -23,7 +23,7 @@ from dplearn._validation import check_count, check_number
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
 from dplearn.core.partial_sums import partial_sum_bound
-from dplearn.core.search import first, lowest
+from dplearn.core.search import first, least, lowest
 from dplearn.mechanisms.block_points import block_cost, deltas_of_points
 from dplearn.mechanisms.rec_prefix import RecursiveSizes
 from dplearn.privacy import ApproxDP
@@ -225,10 +225,7 @@ def block_sample_size(size: int, privacy: ApproxDP, alpha: Any, beta: Any) -> in
         except ValueError:  # too few records for one block on each side
             return False
 
-    enough = 1
-    while not suffices(enough):
-        enough *= 2
-    return first(suffices, enough // 2 + 1, enough)
+    return least(suffices, 1)
 
 
 def block_guarantee(size: int, privacy: ApproxDP) -> ApproxDP:

@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from dplearn._validation import check_count, check_number
-from dplearn.core.search import first
+from dplearn.core.search import least
 
 __all__ = ["generalisation_failure", "generalisation_sample_size"]
 
@@ -90,10 +90,7 @@ def generalisation_sample_size(vc_dimension: int, *, alpha: Any, empirical_alpha
         return _log_failure(d, n, rate) <= wanted
 
     low = math.ceil(d / rate)  # from here on the bound decreases: ln S grows by at most d / n per record
-    enough = max(1, low)
-    while not suffices(enough):
-        enough *= 2
-    return first(suffices, low, enough)
+    return least(suffices, low)
 
 
 def _rate(alpha: Any, empirical_alpha: Any) -> float:

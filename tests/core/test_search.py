@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.core.search import first, lowest
+from dplearn.core.search import first, least, lowest
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=200)
 
@@ -15,6 +15,12 @@ repeatable = settings(deadline=None, derandomize=True, database=None, max_exampl
 def test_the_first_integer_at_which_a_condition_holds_is_found(low, length, place):
     begin = low + min(place, length)
     assert first(lambda n: n >= begin, low, low + length) == begin
+
+
+@repeatable
+@given(st.integers(0, 50), st.integers(0, 10**6))
+def test_the_least_integer_from_an_end_on_is_found(low, begin):
+    assert least(lambda n: n >= begin, low) == max(low, begin)
 
 
 @repeatable
