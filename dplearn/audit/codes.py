@@ -19,6 +19,7 @@ the word keeps to the labels that all members of the coalition share.
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
@@ -59,8 +60,20 @@ class _Code:
         return checked.astype(np.int64)
 
 
+class _ExactCode(_Code, ABC):
+    """A code that accuses by exact p-values."""
+
+    @abstractmethod
+    def p_values(self, word: Any) -> NDArray[np.float64]:
+        """Return for each user a bound on the probability that an innocent agrees as much with a word."""
+
+    def accused(self, word: Any) -> NDArray[np.intp]:
+        """Return the users whose p-value is at most error / n."""
+        return np.flatnonzero(self.p_values(word) <= float(self.error) / len(self.words))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class UniformCode(_Code):
+class UniformCode(_ExactCode):
     """Codewords of independent labels; the probability of a 1 is uniform, drawn anew for each output.
 
     Attributes
@@ -120,13 +133,9 @@ class UniformCode(_Code):
         tail: NDArray[np.float64] = tails[(self.words == word).sum(axis=1)]
         return tail
 
-    def accused(self, word: Any) -> NDArray[np.intp]:
-        """Return the users whose p-value is at most error / n."""
-        return np.flatnonzero(self.p_values(word) <= float(self.error) / len(self.words))
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ThresholdCode(_Code):
+class ThresholdCode(_ExactCode):
     """Codewords that a threshold labels in each output: the first t of the users have label 1.
 
     Attributes
@@ -177,10 +186,6 @@ class ThresholdCode(_Code):
             raise ValueError(f"word must be labels 0 or 1 of shape ({k},) or ({n}, {k}), got {labels.shape}")
         labels = np.broadcast_to(labels, (n, k))
         return np.array([self._tail(i, labels[i]) for i in range(n)])
-
-    def accused(self, word: Any) -> NDArray[np.intp]:
-        """Return the users whose p-value is at most error / n."""
-        return np.flatnonzero(self.p_values(word) <= float(self.error) / len(self.words))
 
     def _tail(self, i: int, labels: NDArray[Any]) -> float:
         mine, others = self.types == i + 1, self.types == i
