@@ -205,7 +205,6 @@ def _curvatures(plan: AdditivePlan, base: Base, rows: Rows, synthetic: Floats64)
     """Return the second derivative of the loss, summed over all records, for each margin."""
     n = plan.public.n_samples
     norms = np.maximum((np.abs(synthetic) ** rows.order).sum(axis=1) ** (1 / rows.order), _TINY)
-    short = synthetic * np.minimum(1.0, rows.width / norms)[:, None]
-    moments = (n / len(synthetic)) * (short.T @ synthetic)
-    moments = (moments + moments.T) / 2
+    rooted = synthetic * np.sqrt(np.minimum(1.0, rows.width / norms))[:, None]
+    moments = (n / len(synthetic)) * (rooted.T @ rooted)
     return [curvature * moments for curvature in base.step_curvature]
