@@ -50,7 +50,7 @@ def read_parts(learner: Any, source: Source, params: Params) -> Table:
     parts = [part for part in found if part is not None]
     if not parts:
         raise ValueError(
-            "Found array with 0 sample(s) while a minimum of 1 is required: all parts of X are empty"
+            "Found array with 0 sample(s) while a minimum of 1 is required: X has no part with rows"
         )
     first = parts[0]
     reader = replace(reader, types=first.types)

@@ -15,20 +15,18 @@ from functools import partial, reduce
 from importlib import import_module
 from typing import Any
 
+from dplearn.records.part_advice import advice_on, of_dask
 from dplearn.records.part_tables import Name, is_name, without
 from dplearn.records.parts import Result, Source, Task, added
 from dplearn.records.pass_progress import counted
 
-__all__ = ["DaskParts", "is_dask", "of_dask", "partitions"]
+__all__ = ["DaskParts", "is_dask", "partitions"]
 
-_NOT_OF_DASK = (
-    "{} must be a data frame, a series or an array of Dask, got {}; make a data frame, such as"
-    " bag.to_dataframe(), or dask.dataframe.from_delayed([...])"
-)
+_NOT_OF_DASK = "{} must be a data frame, a series or an array of Dask, got {}; {}"
 _GROUP = 8  # sums that are added in one task
 _Y_OF_DASK = (
     "y must be the name of a column of X, a list of names, or a Dask series, frame or array with the"
-    " partitions of X, got {}"
+    " partitions of X, got {}; give the name of a column of X, or take y from the same frame: frame['y']"
 )
 
 
@@ -56,7 +54,7 @@ class DaskParts(Source):
             raise TypeError(_Y_OF_DASK.format(type(y).__name__))
         labels = partitions(y)
         if len(labels) != len(rows):
-            raise TypeError(_Y_OF_DASK.format(f"{len(labels)} partitions for {len(rows)}"))
+            raise TypeError(_Y_OF_DASK.format(f"{len(labels)} partitions for the {len(rows)} of X"))
         return cls(list(zip(rows, labels, strict=True)))
 
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
@@ -107,17 +105,12 @@ def _on_named(function: Callable[[Any, Any], Any], name: Name, X: Any, y: Any) -
     return function(*without(X, name))
 
 
-def of_dask(X: Any) -> bool:
-    """Return whether X is a collection of Dask."""
-    return hasattr(type(X), "__dask_graph__")
-
-
 def is_dask(X: Any, name: str) -> bool:
     """Return whether X is a data frame, a series or an array of Dask; refuse other collections of Dask."""
     if not of_dask(X):
         return False
     if not (hasattr(type(X), "to_delayed") and hasattr(type(X), "ndim")):
-        raise TypeError(_NOT_OF_DASK.format(name, type(X).__name__))
+        raise TypeError(_NOT_OF_DASK.format(name, type(X).__name__, advice_on(X)))
     return True
 
 

@@ -17,11 +17,13 @@ returns a new one each time, such as lambda: pandas.read_csv(path, chunksize=100
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from inspect import signature
 from os import PathLike
 from typing import Any
 
 from dplearn.domains.cells import LAZY, is_frame
-from dplearn.records.dask_parts import DaskParts, is_dask, of_dask, partitions
+from dplearn.records.dask_parts import DaskParts, is_dask, partitions
+from dplearn.records.part_advice import advice_on, of_dask
 from dplearn.records.part_tables import column_of, is_arrow, is_name, is_part, pair_of, table_of
 from dplearn.records.parts import InTurn, PartsUnreadableError, Source
 
@@ -39,14 +41,12 @@ _LISTED = (
 )
 _READERS = f"pyarrow.dataset.dataset(path), or lambda: {_CHUNKS}"
 _PATH = f"X must be a table, got a path; read the file, or pass its parts: {_READERS}"
-_UNREAD = (
-    "X must be a table or a list of tables, got a list of {}; pass a function that reads one part after"
-    " another, such as lambda: (pandas.read_parquet(path) for path in paths)"
-)
+_UNREAD = "X must be a table in memory, a list of tables or another table in parts, got {}; {}"
 _Y_OF_PARTS = (
-    "y must be the name of a column of X, a list of names, or a list with one part for each part of X,"
-    " got {}; columns whose names are numbers are renamed by part.rename(columns=str)"
+    "y must be the name of a column of X, a list of names, or a list with the labels of each part of X, got"
+    " {}; {}"
 )
+_PAIRS = "or give X alone, and each part of it as a pair (rows, labels)"
 _Y_IN_MEMORY = (
     "y must hold one label or number for each row of X, got the text {!r}; the name of a column is for tables"
     " in parts: here give X without that column, X.drop(columns=...), and the column as y"
@@ -55,8 +55,8 @@ _Y_ALONE_OF_DASK = (
     "y must be in memory where X is, got a collection of Dask; pass y.compute(), or both X and y of Dask"
 )
 _IN_PARTS = (
-    "X must be a table in memory, got one in parts ({}); pass one part at a time, or for a data frame of Dask"
-    " frame.map_partitions(model.predict)"
+    "X must be a table in memory, got one in parts ({}); call the method for each part, such as"
+    " [model.predict(part) for part in parts], or for a Dask frame frame.map_partitions(model.predict)"
 )
 
 #: Errors of readers whose texts show names and paths, and no value of a table.
@@ -92,15 +92,25 @@ def source_of(X: Any, y: Any) -> Source | None:
     make = None if is_arrow(X) and not named else _maker_of_tables(X)
     if make is None:
         if isinstance(y, str):
-            raise TypeError(_Y_IN_MEMORY.format(y) if not _is_listed(X) else _UNREAD.format(_kind_of(X)))
+            raise TypeError(_refused(X, y))
         return None
     if named:
         return InTurn(lambda: (pair_of(part, y) for part in make()))
-    if not _is_listed(X) or not isinstance(y, (list, tuple)):
-        raise TypeError(_Y_OF_PARTS.format(type(y).__name__))
-    if len(y) != len(X):
-        raise TypeError(_Y_OF_PARTS.format(f"{len(y)} parts"))
+    if (problem := _unlike(X, y)) is not None:
+        raise TypeError(_Y_OF_PARTS.format(*problem))
     return InTurn(lambda: ((table_of(part), labels) for part, labels in zip(X, y, strict=True)))
+
+
+def _unlike(X: Any, y: Any) -> tuple[str, str] | None:
+    """Return what y is, and advice, unless it holds the labels of each part of the list X."""
+    kind = type(y).__name__
+    if isinstance(y, int):
+        return kind, "columns whose names are numbers are renamed by part.rename(columns=str)"
+    if not _is_listed(X):
+        return kind, f"for {type(X).__name__} give the name of a column, {_PAIRS}"
+    if not isinstance(y, (list, tuple)):
+        return kind, f"cut it like X: [first_y, second_y], {_PAIRS}"
+    return (f"{len(y)} parts", f"X has {len(X)} parts; cut y like X") if len(y) != len(X) else None
 
 
 def table_in_memory(X: Any) -> Any:
@@ -120,7 +130,7 @@ def table_in_memory(X: Any) -> Any:
         return table_of(X)
     lazy = of_dask(X) and is_frame(X)  # numpy computes an array of Dask
     if isinstance(X, Source) or lazy or (not of_dask(X) and _maker_of_tables(X) is not None):
-        raise TypeError(_IN_PARTS.format(_kind_of(X) if _is_listed(X) else type(X).__name__))
+        raise TypeError(_IN_PARTS.format(_list_of(X) if _is_listed(X) else type(X).__name__))
     return X
 
 
@@ -162,6 +172,15 @@ def column_source_of(values: Any, name: str = "values") -> Source | None:
     return None if make is None else InTurn(lambda: ((column_of(part), None) for part in make()))
 
 
+def _refused(X: Any, name: str) -> str:
+    """Return why the name of a column is no y beside X, which is not in parts."""
+    if _is_listed(X) and not hasattr(X, "to_pandas"):
+        return _UNREAD.format(_list_of(X), advice_on(X[0]) if len(X) else "give at least one table")
+    if is_frame(X) or hasattr(X, "shape"):
+        return _Y_IN_MEMORY.format(name)
+    return _UNREAD.format(type(X).__name__, advice_on(X))
+
+
 def _maker_of_tables(X: Any) -> Callable[[], Iterator[Any]] | None:
     """Return a function that returns the parts of a table, or None if the table is in memory."""
     _refuse_unread(X)
@@ -179,8 +198,27 @@ def _maker(X: Any, name: str) -> Callable[[], Iterator[Any]] | None:
     if hasattr(X, "shape") or hasattr(X, "__array__") or isinstance(X, (Collection, type)):
         return None
     if callable(X):
+        _check_no_arguments(X, name)
         return _Calls(X, name)
     return (lambda: _read(lambda: X)) if hasattr(X, "__iter__") else None
+
+
+def _check_no_arguments(function: Callable[..., Any], name: str) -> None:
+    """Refuse a function that cannot be called without arguments."""
+    try:
+        given = signature(function).parameters.values()
+    except (TypeError, ValueError):  # some functions that are not written in Python do not tell
+        return
+    needed = [
+        each.name
+        for each in given
+        if each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+    ]
+    if needed:
+        raise TypeError(
+            f"{name} must be a function without arguments, got one that needs {', '.join(needed)}; give their"
+            " values within a function: lambda: function(...)"
+        )
 
 
 def _refuse_unread(X: Any) -> None:
@@ -189,10 +227,12 @@ def _refuse_unread(X: Any) -> None:
         raise TypeError(_PATH)
     if type(X).__name__ == "LazyFrame":
         raise TypeError(LAZY)
+    if isinstance(X, Mapping) or hasattr(type(X), "to_arrow_reader"):
+        raise TypeError(_UNREAD.format(type(X).__name__, advice_on(X)))
     if isinstance(X, Iterator):
         raise TypeError(_ONCE.format("X", _CHUNKS))
     if _is_listed(X) and len(X) and _is_reader(X[0]):
-        raise TypeError(_UNREAD.format(_kind_of(X)))
+        raise TypeError(_UNREAD.format(_list_of(X), advice_on(X[0])))
 
 
 def _read(make: Callable[[], Iterable[Any]]) -> Iterator[Any]:
@@ -229,9 +269,9 @@ def _is_series(part: Any) -> bool:
     return len(getattr(part, "shape", ())) == 1 and hasattr(part, "to_list")
 
 
-def _kind_of(X: Any) -> str:
-    """Return the type of the elements of a list."""
-    return type(X[0]).__name__ if len(X) else "length 0"
+def _list_of(X: Any) -> str:
+    """Return what a list holds, for messages: the type of its elements."""
+    return f"a list of {type(X[0]).__name__}" if len(X) else "an empty list"
 
 
 class _Calls:
@@ -268,6 +308,6 @@ class _Calls:
         if hasattr(parts, "shape") or not hasattr(parts, "__iter__") or isinstance(parts, (str, Mapping)):
             raise TypeError(
                 f"{self._name} must be a function that returns an iterable of parts, got one that returns"
-                f" {type(parts).__name__}; a single part is given in a list: lambda: [part]"
+                f" {type(parts).__name__}; {advice_on(parts)}"
             )
         return iter(parts)

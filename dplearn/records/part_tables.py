@@ -5,10 +5,11 @@
 >>> rows, labels = pair_of(part, "ill")
 >>> list(rows.columns), labels.tolist()
 (['age'], ['no', 'yes'])
->>> table_of("table.parquet")
+>>> table_of("a.csv")
 Traceback (most recent call last):
     ...
-TypeError: X must have parts that are data frames, arrays, record batches, or pairs of these with y, got str
+TypeError: X must have parts that are data frames, arrays, record batches, or pairs of these with y, got \
+str; pyarrow.dataset.dataset(paths) reads one or several Parquet files
 """
 
 from collections.abc import Sequence
@@ -20,14 +21,19 @@ from scipy.sparse import issparse
 
 from dplearn._validation import shown
 from dplearn.domains.cells import is_frame
+from dplearn.records.part_advice import advice_on
 
 __all__ = ["Name", "column_of", "is_arrow", "is_name", "is_part", "pair_of", "table_of", "without"]
 
 Name = str | Sequence[str]  # of the column of labels, or of several such columns
 
-_NO_PART = "X must have parts that are data frames, arrays, record batches, or pairs of these with y, got {}"
+_NO_PART = (
+    "X must have parts that are data frames, arrays, record batches, or pairs of these with y, got {}; {}"
+)
 _NO_COLUMN = "parts of a column must be series or arrays, got {}; a single part is given as lambda: [part]"
-_NO_Y = "y must be the name of a column of X in every part, or a list of different names, got {}"
+_NO_Y = "y must be the name of a column of X in every part, or a list of different names, got {}; {}"
+_UNNAMED = "the columns of {} have no names: give each part as a pair (rows, labels), and no y"
+_SHOWN = 20  # columns in a message
 
 
 def is_part(part: Any) -> bool:
@@ -47,7 +53,7 @@ def table_of(part: Any) -> Any:
         return part
     if is_arrow(part):
         return _of_arrow(part)
-    raise TypeError(_NO_PART.format(type(part).__name__))
+    raise TypeError(_NO_PART.format(type(part).__name__, advice_on(part)))
 
 
 def column_of(part: Any) -> Any:
@@ -90,7 +96,11 @@ def without(table: Any, name: Name) -> tuple[Any, Any]:
     if not set(names) <= set(columns) or len(set(names)) < len(names):
         # A list may be one of private labels, and is not shown.
         given = shown(name) if isinstance(name, str) else f"{type(name).__name__} of length {len(names)}"
-        raise ValueError(_NO_Y.format(given))
+        if not is_frame(table):
+            raise ValueError(_NO_Y.format(given, _UNNAMED.format(type(table).__name__)))
+        more = f" and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
+        listed = ", ".join(map(shown, columns[:_SHOWN]))
+        raise ValueError(_NO_Y.format(given, f"the columns are {listed}{more}"))
     others = table[[each for each in columns if each not in names]]
     return others, table[name] if isinstance(name, str) else table[names]
 

@@ -77,8 +77,8 @@ class PartTypes:
             column = "" if self.names is None else f" of column {self.names[place]!r}"
             if categories and str(mine) == str(theirs) and mine != theirs:
                 raise TypeError(
-                    f"{name} must have the same categories in each part, but those{column} differ; declare"
-                    " them where parts are read, or read text"
+                    f"{name} must have the same categories in each part, but those{column} differ; make each"
+                    " part's by the same pandas.CategoricalDtype([...]), or read the column as text"
                 )
             if str(mine) != str(theirs):
                 raise TypeError(

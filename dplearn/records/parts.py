@@ -68,12 +68,13 @@ def assuming_parts(plan: Any) -> Any:
 
 
 class PartsChangedError(RuntimeError):
-    """Raised if parts have other numbers of records than when they were first read."""
+    """Raised if there are other parts, or parts of other lengths, than in the first pass."""
 
     def __init__(self) -> None:
         super().__init__(
-            "X must have the same parts each time it is read, but their lengths have changed; read them in a"
-            " fixed order, without shuffling or sampling, from a table that is not written to meanwhile"
+            "X must have the same parts each time it is read, but their number or their lengths have changed;"
+            " read them in a fixed order, without shuffling or sampling, from a table that is not written to"
+            " meanwhile"
         )
 
 
@@ -88,9 +89,9 @@ class PartsUnreadableError(RuntimeError):
 
     def __init__(self, error: Exception):
         super().__init__(
-            f"X must have parts that can be read, but their reader raised {type(error).__name__}, whose text"
-            " is not shown, as it might show a value; to see it, go through the parts without dplearn;"
-            " declare the types of columns where they are read"
+            f"X must have parts that can be read, but their reader raised {type(error).__name__}. The text of"
+            " this error is not shown, since it might show a value; read all parts once without dplearn to"
+            " see it. A frequent cause is a column without a declared type, as in read_csv(..., dtype=...)"
         )
 
 

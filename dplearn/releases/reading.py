@@ -68,7 +68,10 @@ def read_column(values: Any) -> Any:
     _refuse_types(getattr(values, "dtype", None))
     cells = as_cells(values)
     if cells.dtype == object and cells.size and is_row(cells.flat[0]):
-        raise ValueError("values must have shape (n,), got rows: give one number of each record")
+        raise ValueError(
+            "values must have shape (n,), got rows: give one number of each record (the parts of a column are"
+            " passed by a function: lambda: [first, second])"
+        )
     if cells.ndim != 1 or not cells.size:
         advice = ": give one column, such as values[:, 0]" if cells.ndim == 2 else ""
         raise ValueError(f"values must have shape (n,), n at least 1, got shape {cells.shape}{advice}")

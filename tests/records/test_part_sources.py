@@ -4,6 +4,7 @@ import io
 import re
 import traceback
 from collections import deque
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -113,7 +114,6 @@ def test_the_types_of_arrow_are_kept_though_a_part_has_gaps():
         [np.array([1, 2]), np.array([3, 4])],
         [],
         deque([[1, 2], [3, 4]]),
-        {"age": [31, 42]},
         {31, 42},
         7,
         None,
@@ -143,7 +143,9 @@ def test_several_columns_of_labels_are_named_by_a_list():
     # A list may be one of labels, by mistake: it is never shown.
     for labels in (["ill", "sick"], ["yes", "no", "no"], ["ill", "ill"]):
         for X in (CUT, dask_frame(), data_set(arrow_table())):
-            assert failure(X, labels, ValueError).endswith(f"got list of length {len(labels)}")
+            message = failure(X, labels, ValueError)
+            assert f"got list of length {len(labels)}; the columns are 'age'" in message
+            assert "sick" not in message
     assert source_of(arrow_table(), ["yes", "no", "no"]) is None  # the labels of a table in memory
 
 
@@ -165,10 +167,14 @@ def test_labels_that_are_not_in_the_same_parts_are_refused():
     rows = [part[["age"]] for part in CUT]
     assert "got ndarray" in failure(rows, np.array([0, 1, 0]))
     assert "got 1 parts" in failure(rows, [FRAME["ill"]])
-    assert "got Series" in failure(lambda: CUT, FRAME["ill"])
+    assert "got Series; cut it like X" in failure(rows, FRAME["ill"])
+    assert "got Series; for function give the name of a column" in failure(lambda: CUT, FRAME["ill"])
     assert failure(CUT, "sick", ValueError) == (
-        "y must be the name of a column of X in every part, or a list of different names, got 'sick'"
+        "y must be the name of a column of X in every part, or a list of different names, got 'sick'; the"
+        " columns are 'age', 'town', 'ill'"
     )
+    arrays = [part[["age"]].to_numpy() for part in CUT]
+    assert "give each part as a pair (rows, labels), and no y" in failure(arrays, "ill", ValueError)
     unlabelled = [*CUT, FRAME[["age", "town"]]]
     assert "or a list of different names, got 'ill'" in failure(unlabelled, "ill", ValueError)
     assert "renamed by part.rename(columns=str)" in failure([FRAME.T], 2)
@@ -176,7 +182,7 @@ def test_labels_that_are_not_in_the_same_parts_are_refused():
     assert "y must be None where each part is a pair" in failure(pairs, "ill")
     dask = dask_frame()
     assert "got Series" in failure(dask[["age"]], FRAME["ill"])
-    assert "got 1 partitions for 2" in failure(dask[["age"]], dask["ill"].repartition(npartitions=1))
+    assert "got 1 partitions for the 2 of X" in failure(dask[["age"]], dask["ill"].repartition(npartitions=1))
 
 
 def test_an_iterator_that_a_function_returns_again_is_refused_before_the_charge():
@@ -220,11 +226,12 @@ def test_chunks_of_x_and_y_that_one_task_makes_are_made_once():
 def test_other_collections_of_dask_are_refused():
     dask, bag = pytest.importorskip("dask"), pytest.importorskip("dask.bag")
     rows, frame = bag.from_sequence([{"age": 31}], npartitions=1), dask.delayed(FRAME)
-    assert "X must be a data frame, a series or an array of Dask, got Bag" in failure(rows, "ill")
-    assert "got Delayed" in failure(frame, "ill")
+    assert "must be a data frame, a series or an array of Dask, got Bag; bag.to_dat" in failure(rows, "ill")
+    assert "; dask.dataframe.from_delayed([...]) makes a frame" in failure(frame, "ill")
     assert "got a list of Delayed" in failure([frame, frame], "ill")
+    assert "dask.dataframe.concat([...]) makes one frame" in failure([dask_frame()], "ill")
     assert "y must be a data frame, a series or an array of Dask, got Bag" in failure(dask_frame(), rows)
-    with pytest.raises(TypeError, match=r"values must be .* got Bag; make a data frame, such as bag\.to_"):
+    with pytest.raises(TypeError, match=r"values must be .* got Bag; bag\.to_dataframe"):
         column_source_of(rows)
 
 
@@ -239,11 +246,36 @@ def test_a_function_that_returns_no_parts_is_refused():
     assert "got one that returns DataFrame" in failure(lambda: FRAME, "ill")
     assert "got one that returns int" in failure(lambda: 7, "ill")
     assert "got one that returns str" in failure(lambda: "table.csv", "ill")
+    assert "got one that returns function; call the function" in failure(lambda: lambda: CUT, "ill")
+    assert "got one that returns NoneType; the function must return the parts" in failure(lambda: None, "ill")
+
+
+def test_a_function_with_arguments_is_refused():
+    def read(path, *, sep=","):
+        return CUT
+
+    assert "a function without arguments, got one that needs path; give" in failure(read, "ill")
+    assert source_of(partial(read, "table.csv"), "ill") is not None
+
+
+def test_what_has_to_be_read_first_is_refused_with_advice():
+    class Relation:
+        columns = ("age", "ill")
+
+        def to_arrow_reader(self, size):
+            raise AssertionError
+
+    class Dataset:
+        def to_pandas(self):
+            raise AssertionError
+
+    assert "got Relation; lambda: relation.to_arrow_reader(100_000) reads" in failure(Relation(), "ill")
+    assert "got Dataset; its method to_pandas() makes a table" in failure(Dataset(), "ill")
     assert "got int" in failure(lambda: [7], "ill")
 
 
 def test_a_single_part_that_a_function_returns_is_refused_with_advice():
-    for part in (FRAME, FRAME.to_numpy(), {"age": [31]}):
+    for part in (FRAME, FRAME.to_numpy()):
         assert "a single part is given in a list: lambda: [part]" in failure(lambda part=part: part, None)
     with pytest.raises(TypeError, match=r"values must .* returns Series; .* lambda: \[part\]"):
         list(column_source_of(lambda: FRAME["age"]).values(lambda _: lambda values, _: values))
@@ -256,10 +288,17 @@ def test_the_name_of_a_column_is_refused_for_a_table_in_memory():
 
 def test_lists_of_what_has_to_be_read_are_refused_with_advice(tmp_path):
     data = pytest.importorskip("pyarrow.dataset").dataset(arrow_table())
-    for element in (tmp_path, data, pl.from_pandas(FRAME).lazy()):
-        assert "pass a function that reads one part after another" in failure([element], None)
-    assert "got a list of str; pass a function" in failure(["table.parquet"], "ill")
-    assert "got a list of length 0" in failure([], "ill")
+    for element, advice in (
+        (tmp_path, "dataset(paths) reads"),
+        (data, "dataset([first, second]) joins"),
+        (pl.from_pandas(FRAME).lazy(), "lambda: frame.collect_batches(maintain_order=True)"),
+    ):
+        assert advice in failure([element], None)
+        assert advice in failure(lambda element=element: [element], None)
+    assert "got a list of str; pyarrow.dataset.dataset(paths) reads" in failure(["table.parquet"], "ill")
+    assert "got an empty list; give at least one table" in failure([], "ill")
+    assert "got a list of dict; pandas.DataFrame(...) makes a table" in failure([{"age": 31}], "ill")
+    assert "got dict; pandas.DataFrame(...) makes a table" in failure({"age": [31, 42]}, [0, 1])
     assert "a LazyFrame is not supported" in failure(pl.from_pandas(FRAME).lazy(), "ill")
     assert source_of(["a text", "another"], [0, 1]) is None  # documents, in memory
 

@@ -68,7 +68,7 @@ def test_they_are_records_for_every_oracle():
 @pytest.mark.parametrize("lengths", [[5, 6], [5, 7, 1], [4, 8], [12]])
 def test_parts_of_other_lengths_than_at_first_are_refused(lengths):
     records = PartedRecords(InTurn(lambda: cut(lengths)), Examples, [5, 7])
-    with pytest.raises(PartsChangedError, match="lengths have changed"):
+    with pytest.raises(PartsChangedError, match="number or their lengths have changed"):
         records.sums(lambda part: [part.y.sum()])
 
 
