@@ -30,7 +30,10 @@ _PROTECTED = {
         "labels",
     ): "the label of any one record; the other values of the record are taken as public",
     ("add_remove", "examples"): "the presence of any one record in the table, and all its values",
+    ("replace_one", "groups"): "the number and all values of the rows of any one group, such as one person",
+    ("add_remove", "groups"): "the presence of any one group, such as one person, and all values of its rows",
 }
+_PARTS = {"groups": "all records of a group", "examples": "whole records", "labels": "labels"}
 _NEIGHBORS = {"replace_one": "one record replaced", "add_remove": "one record added or removed"}
 _NEIGHBORING = {
     "replace_one": "any two tables with the same number of records that differ in one record",
@@ -49,7 +52,7 @@ def figures(guarantee: Guarantee) -> list[tuple[str, str]]:
     numbers = [(name, decimal(getattr(guarantee, name))) for name in guarantee._numbers]
     terms = [
         ("neighbours", _NEIGHBORS[guarantee.neighbors]),
-        ("protected", {"examples": "whole records", "labels": "labels"}[guarantee.protects]),
+        ("protected", _PARTS[guarantee.protects]),
     ]
     return numbers + terms
 

@@ -25,6 +25,7 @@ from dplearn.estimator.callbacks import TellsProgress
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden, records_needed
+from dplearn.records.groups import GroupedRecords
 from dplearn.records.parts import PartedRecords
 from dplearn.records.reading import (
     COLUMNS,
@@ -209,7 +210,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             n_jobs=self.n_jobs,
             verbose=bool(self.verbose),
             random_state=self.random_state,
-            **self._more_params(),
+            **{"group_rows": 1} | self._more_params(),  # a shard has all rows of its groups
         )
 
     def _more_params(self) -> dict[str, Any]:
@@ -276,14 +277,22 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         """Return a warning if noise dominates the votes."""
         raise NotImplementedError
 
-    def _lessons(self, rows: Examples | PartedRecords, plan: AggregationPlan) -> dict[str, Any]:
+    def _lessons(
+        self, rows: Examples | PartedRecords | GroupedRecords, plan: AggregationPlan
+    ) -> dict[str, Any]:
         """Return the arguments of the teachers' training; the assignment of records to shards is public."""
+        shards: Any = plan.shards
+        more: dict[str, Any] = {}
+        if isinstance(rows, GroupedRecords):  # all rows of a group are in one shard
+            rows, shards = rows.rows, rows.rows_of(shards)
+            more["batched"] = False  # the lengths of shards are private
         return {
             "estimator": plan.public.estimator,
             **({"X": rows, "y": None} if isinstance(rows, PartedRecords) else {"X": rows.X, "y": rows.y}),
-            "shards": plan.shards,
+            "shards": shards,
             "seeds": plan.seeds,
             "n_jobs": plan.params.n_jobs,
+            **more,
         }
 
     @staticmethod

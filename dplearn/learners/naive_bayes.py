@@ -37,6 +37,7 @@ from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.queries import Examples, HistogramQuery, Oracle
 from dplearn.queries.factories import check_reports, cost_of, oracle_for
 from dplearn.queries.share_noise import ShareNoise, central_noise, share_noise
+from dplearn.records.groups import checked_rows
 from dplearn.records.encoded import encoded
 from dplearn.records.reading import (
     TABLE,
@@ -98,6 +99,9 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     classes : sequence, optional
         All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.
+    max_rows_per_group : int, default=10
+        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
+        is repeated. A group counts as one record, whose values are the means over these rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -167,6 +171,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         n_bins: int | str = AUTO,
         smoothing: float = 1.0,
         classes: Sequence[Any] | None = None,
+        max_rows_per_group: int = 10,
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,
     ):
@@ -177,6 +182,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         self.n_bins = n_bins
         self.smoothing = smoothing
         self.classes = classes
+        self.max_rows_per_group = max_rows_per_group
         self.ledger = ledger
         self.random_state = random_state
 
@@ -221,6 +227,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
             n_bins=n_bins,
             smoothing=float(check_number("smoothing", self.smoothing, above=0)),
             classes=classes,
+            group_rows=checked_rows(self.max_rows_per_group, trust_model=self.trust_model),
             random_state=self.random_state,
         )
 
