@@ -10,11 +10,11 @@
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,10 @@ from dplearn._validation import check_choice, check_count, check_number
 from dplearn.core.exact import float_above
 from dplearn.core.search import least
 from dplearn.learners.pure_lower_bound import packing_records
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.base import Guarantee
 
-__all__ = ["TASKS", "multi_label_lower_bound"]
+__all__ = ["TASKS", "Task", "least_of_outputs", "multi_label_lower_bound"]
 
 #: What is to be learned: any two concepts, by labels that concepts decide or by any; thresholds; parities.
 TASKS = ("realizable", "agnostic", "thresholds", "parities")
@@ -33,6 +35,41 @@ _MARGIN = 1e-6  # far above the relative error of the computed bounds
 _MOST_RECORDS = 10**9
 _MOST_POINTS = 1 << 30
 _SHARES = 2.0 ** -np.arange(0, 16, 1 / 8)  # of the records at the points, which are tried
+
+
+class Task(NamedTuple):
+    """What the classifier of one output learns, as plans state it: arguments of `multi_label_lower_bound`."""
+
+    task: str
+    rooted: bool
+    size: int | None = None
+
+
+def least_of_outputs(
+    guarantee: Guarantee, tasks: Sequence[Task | None], *, alpha: float, beta: float
+) -> int | None:
+    """Return the bound for learners of several outputs with a guarantee; None if it has none.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        That of the learner, for all outputs together.
+    tasks : sequence of Task or None
+        That of each output; None for one that has no bound, which is left out.
+    alpha, beta : number
+        Error, and probability of failure of any output, in (0, 1).
+    """
+    known = [task for task in tasks if task is not None]
+    if not known or not isinstance(guarantee, ApproxDP) or guarantee.neighbors != "replace_one":
+        return None
+    if guarantee.protects not in ("examples", "labels"):
+        return None
+    each = known[0]
+    if len(set(known)) > 1:
+        each = Task("realizable", all(task.rooted for task in known))
+    asked = {"alpha": Fraction(repr(float(alpha))), "beta": Fraction(repr(float(beta)))}
+    budget = {"epsilon": guarantee.epsilon, "delta": guarantee.delta}
+    return multi_label_lower_bound(len(known), **each._asdict(), **budget, **asked)
 
 
 def multi_label_lower_bound(

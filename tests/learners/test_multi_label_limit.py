@@ -10,8 +10,26 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import binom
 
-from dplearn.learners.multi_label_limit import _mean_sinh, multi_label_lower_bound
+from dplearn import (
+    ApproxDP,
+    ExponentialMechanismClassifier,
+    LineClassifier,
+    ParityClassifier,
+    PointClassifier,
+    PrivateMultiOutputClassifier,
+    StatisticalQueryNaiveBayes,
+    ThresholdClassifier,
+    ZeroConcentratedDP,
+)
+from dplearn.domains import IntegerRange
+from dplearn.learners.multi_label_limit import (
+    Task,
+    _mean_sinh,
+    least_of_outputs,
+    multi_label_lower_bound,
+)
 from dplearn.learners.pure_lower_bound import _failure, least_failure
+from dplearn.theory import least_sample_size, pure_private_lower_bound
 from tests.learners.private_rules import best_rule, tables_of
 
 ASKED = {"epsilon": 1.0, "alpha": 0.05, "beta": 0.05}
@@ -358,3 +376,83 @@ def test_fractions_and_floats_give_the_same():
 def test_a_wrong_parameter_is_named(changed, message):
     with pytest.raises(ValueError, match=message):
         multi_label_lower_bound(**{"k": 3, "task": "realizable"} | ASKED | changed)
+
+
+# plans
+
+
+def several(estimator, k, *, epsilon=1.0, delta=1e-6, **known):
+    model = PrivateMultiOutputClassifier(estimator, epsilon=epsilon, delta=delta)
+    return model.plan(5000, n_outputs=k, **known)
+
+
+def test_plans_of_several_outputs_have_the_bounds_of_their_class():
+    public = {"epsilon": 1, "alpha": 0.1, "beta": 0.1}
+    stumps = ExponentialMechanismClassifier(domain=IntegerRange(0, 99), classes=[0, 1])
+    known = {"n_features": 1, "alpha": 0.1, "beta": 0.1}
+    for k, delta in ((5, 0), (2000, 1e-6)):
+        plan = several(stumps, k, delta=delta, **known)
+        assert plan.guarantee.delta == Fraction(str(delta))
+        asked = public | {"delta": delta, "rooted": True}
+        assert plan.n_least == multi_label_lower_bound(k, task="realizable", **asked)
+        assert plan.n_least_agnostic == multi_label_lower_bound(k, task="agnostic", **asked)
+        assert least_sample_size(plan) == plan.n_least < k * plan.estimator_plan.n_needed
+    assert plan.n_least_agnostic >= plan.n_least > 100
+    assert f"n_least                      {plan.n_least}  (no learner of all outputs" in str(plan)
+
+
+def test_plans_of_thresholds_points_lines_and_parities_have_the_bounds():
+    public = {"epsilon": 1, "delta": 1e-6, "alpha": 0.1, "beta": 0.05}
+    cuts = several(
+        ThresholdClassifier(domain=IntegerRange(0, 999), alpha=0.1, beta=0.05), 10**3, n_features=1
+    )
+    assert cuts.n_least == multi_label_lower_bound(10**3, task="thresholds", rooted=True, size=1000, **public)
+    assert cuts.n_least_agnostic is None
+    lines = several(LineClassifier(101, alpha=0.1, beta=0.05), 40)
+    points = several(PointClassifier(alpha=0.1, beta=0.05, method="stability"), 40)
+    found = multi_label_lower_bound(40, task="realizable", rooted=True, **public)
+    assert lines.n_least == points.n_least == found
+    uniform = ParityClassifier(delta=1e-6, method="stable").plan(1000, n_features=20, n_outputs=3)
+    asked = public | {"alpha": uniform.alpha, "beta": uniform.beta}
+    assert uniform.n_least == multi_label_lower_bound(3, task="parities", size=uniform.n_unknowns, **asked)
+    any_columns = ParityClassifier(method="elimination").plan(1000, n_features=20)
+    asked["delta"] = 0
+    assert any_columns.n_least == multi_label_lower_bound(1, task="parities", size=20, rooted=True, **asked)
+    assert any_columns.n_least >= pure_private_lower_bound(
+        20, epsilon=1, alpha=any_columns.alpha, beta=any_columns.beta
+    )
+
+
+@pytest.mark.parametrize("method", ["elimination", "agnostic", "stable"])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("d", [1, 4, 12])
+def test_no_parity_learner_needs_fewer(method, epsilon, d):
+    for delta in {0.0, 1e-6} if method != "stable" else {1e-6, 1e-2}:
+        plan = ParityClassifier(epsilon=epsilon, delta=delta, method=method).plan(1000, n_features=d)
+        assert plan.n_least <= plan.n_needed
+
+
+def test_several_points_at_the_price_of_one_need_more_than_the_bound():
+    for k in (1, 10, 1000):
+        plan = PointClassifier(delta=1e-6).plan(1000, n_outputs=k)
+        assert 200 < plan.n_least < plan.n_needed < 460
+
+
+def test_plans_without_an_accuracy_have_no_bound():
+    plan = several(StatisticalQueryNaiveBayes(), 3, n_features=2, n_labels=2)
+    assert plan.n_least is plan.n_least_agnostic is least_sample_size(plan) is None
+
+
+def test_guarantees_of_other_kinds_have_no_bound():
+    task, asked = Task("realizable", rooted=True), {"alpha": 0.1, "beta": 0.1}
+    assert least_of_outputs(ApproxDP(1), [task, None, task], **asked) == multi_label_lower_bound(
+        2, task="realizable", rooted=True, epsilon=1, **asked
+    )
+    assert least_of_outputs(ApproxDP(1, protects="labels"), [task], **asked) == 39
+    for other in (ApproxDP(1, neighbors="add_remove"), ZeroConcentratedDP(1)):
+        assert least_of_outputs(other, [task], **asked) is None
+    assert least_of_outputs(ApproxDP(1), [None], **asked) is None
+    mixed = [task, Task("thresholds", rooted=False, size=1)]
+    assert least_of_outputs(ApproxDP(1), mixed, **asked) == multi_label_lower_bound(
+        2, task="realizable", epsilon=1, **asked
+    )
