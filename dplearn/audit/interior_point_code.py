@@ -96,19 +96,20 @@ class InteriorPointCode:
             Source of chance; the operating system's entropy unless given.
         """
         n, m = check_count("n", n, low=1), check_count("m", m, low=2)
-        bases = tuple(check_count(f"bases[{i}]", base, low=2) for i, base in enumerate(bases))
-        if len(bases) != n - 1:
-            raise ValueError(f"bases must have n - 1 = {n - 1} entries, got {len(bases)}")
+        steps = tuple(check_count(f"bases[{i}]", base, low=2) for i, base in enumerate(bases))
+        if len(steps) != n - 1:
+            raise ValueError(f"bases must have n - 1 = {n - 1} entries, got {len(steps)}")
         dice = SystemDice() if dice is None else dice
-        levels, size = [(int(dice.below(m)),)], m
-        for base in bases:
+        levels: list[tuple[int, ...]] = [(int(dice.below(m)),)]
+        size = m
+        for base in steps:
             if size > _MOST_DIGITS:
                 raise ValueError(
                     f"m and bases must give codewords of at most 2**14 digits, got 2**{math.log2(size):.0f}"
                 )
             levels.append(_longer(levels[-1], size, base, dice))
             size = base**size
-        return cls(levels[-1], m, bases, tuple(levels))
+        return cls(levels[-1], m, steps, tuple(levels))
 
     @property
     def size(self) -> int:
@@ -118,7 +119,7 @@ class InteriorPointCode:
     @property
     def error(self) -> Fraction:
         """The greatest probability that an innocent is accused."""
-        return min(Fraction(1), Fraction(1, self.m) + sum(Fraction(1, base) for base in self.bases))
+        return min(Fraction(1), sum((Fraction(1, base) for base in self.bases), Fraction(1, self.m)))
 
     def accused(self, word: Any) -> NDArray[np.intp]:
         """Return the accused user: an array of one, or of none.
@@ -163,7 +164,7 @@ class InteriorPointCode:
         delta = check_number("delta", delta, low=0, below=1)
         growth = exp_bounds(min(epsilon, Fraction(100)))[1]
         bound = (growth + (self.m - 1) * delta) / (self.m - 1 + growth)
-        return min(1.0, float_above(bound + sum(growth / base + delta for base in self.bases)))
+        return min(1.0, float_above(sum((growth / base + delta for base in self.bases), bound)))
 
     def __repr__(self) -> str:
         return (

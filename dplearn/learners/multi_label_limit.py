@@ -67,9 +67,16 @@ def least_of_outputs(
     each = known[0]
     if len(set(known)) > 1:
         each = Task("realizable", all(task.rooted for task in known))
-    asked = {"alpha": Fraction(repr(float(alpha))), "beta": Fraction(repr(float(beta)))}
-    budget = {"epsilon": guarantee.epsilon, "delta": guarantee.delta}
-    return multi_label_lower_bound(len(known), **each._asdict(), **budget, **asked)
+    return multi_label_lower_bound(
+        len(known),
+        task=each.task,
+        epsilon=guarantee.epsilon,
+        delta=guarantee.delta,
+        alpha=alpha,
+        beta=beta,
+        rooted=each.rooted,
+        size=each.size,
+    )
 
 
 def multi_label_lower_bound(

@@ -78,4 +78,4 @@ def empirical_lower_bound(vc_dimension: int, *, epsilon: Any, delta: Any = 0, al
     few = min(d - 1, math.floor(1 / alpha))
     points = np.where(share >= float(alpha) * (1 + 1 / few), d - 1, few)
     needed = np.where(share > 0, copies / float(alpha) * np.maximum(1 - _MARGIN, points * share), 0)
-    return max(alone, math.ceil(needed.max()))
+    return max(alone, math.ceil(float(needed.max())))

@@ -21,6 +21,7 @@ from dplearn import (
     ThresholdClassifier,
     ZeroConcentratedDP,
 )
+from dplearn.audit import BonehShawCode, TardosCode
 from dplearn.domains import IntegerRange
 from dplearn.learners.multi_label_limit import (
     Task,
@@ -29,7 +30,7 @@ from dplearn.learners.multi_label_limit import (
     multi_label_lower_bound,
 )
 from dplearn.learners.pure_lower_bound import _failure, least_failure
-from dplearn.theory import least_sample_size, pure_private_lower_bound
+from dplearn.theory import least_sample_size, pure_private_lower_bound, stable_point_sample_size
 from tests.learners.private_rules import best_rule, tables_of
 
 ASKED = {"epsilon": 1.0, "alpha": 0.05, "beta": 0.05}
@@ -303,6 +304,30 @@ def test_the_bounds_are_above_those_of_simpler_proofs():
     assert [simple_bound("thresholds", k) for k in (10**4, 10**6)] == [21, 97]
     group = [math.ceil(k * math.log(2) + math.log(19)) for k in (10**4, 10**6)]
     assert group == [6935, 693151]
+
+
+def bound_by_code(length, k, n):
+    """The least number of users whose code, with the error that the proof needs, is longer than k labels."""
+    # Somebody of n is accused with probability at least (.95 - error) / n, and by privacy at most e error.
+    while length(n, 0.95 / (n * math.e + 1)) <= k:
+        n += 1
+    return n
+
+
+def test_published_codes_prove_less():
+    shaw = [
+        bound_by_code(lambda n, e: (n - 1) * BonehShawCode.repetitions(n, e), k, 2) for k in (10**4, 10**6)
+    ]
+    assert [bound_by_code(TardosCode.length, k, 1) for k in (10**4, 10**6)] == [5, 34]
+    assert shaw == [10, 39]
+
+
+def test_two_steps_for_several_points_need_nearly_twice_as_many_records_as_one():
+    one, half = (
+        stable_point_sample_size(epsilon=epsilon, delta=delta, alpha=0.1, beta=0.05, n_outputs=10)
+        for epsilon, delta in ((1, 1e-6), (0.5, 5e-7))
+    )
+    assert (one, half) == (450, 836)
 
 
 @pytest.mark.parametrize("task", ["realizable", "agnostic", "thresholds", "parities"])

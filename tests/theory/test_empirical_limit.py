@@ -91,6 +91,16 @@ def test_it_is_above_the_bound_of_group_privacy_alone():
     assert empirical_lower_bound(101, **ASKED) == 564 > best
 
 
+def test_it_is_above_the_bound_by_exchanged_labels():
+    """Two labels, with m copies each; at most a share 2 / a of the points with one label are wrong."""
+
+    def exchanged(a):
+        wrong = 0.05 + 0.95 * 2 / a
+        return 100 / (a * 0.05) * math.log((1 - wrong) / wrong) / 2
+
+    assert round(max(exchanged(a) for a in np.linspace(5, 20, 2000))) == 116
+
+
 def test_it_is_proportional_to_the_dimension_and_inversely_to_alpha_and_epsilon():
     assert empirical_lower_bound(10_001, **ASKED) == pytest.approx(
         100 * empirical_lower_bound(101, **ASKED), rel=1e-3
