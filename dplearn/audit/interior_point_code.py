@@ -201,6 +201,7 @@ def _agreeing(one: int, other: int, digits: int, base: int) -> int:
     """Return the number of first digits in which two numbers agree."""
 
     def agree_without(left_out: int) -> bool:
-        return one // base**left_out == other // base**left_out
+        power: int = base**left_out
+        return one // power == other // power
 
     return digits - first(agree_without, 0, digits)
