@@ -133,8 +133,34 @@ def _stable_points() -> int:
     return theory.stable_point_sample_size(delta=1e-6, **ASKED)
 
 
+def labels() -> str:
+    """Return the bounds for several labels, without and with a point where the concepts agree."""
+    asked = {"epsilon": 1.0, "alpha": 0.05, "beta": 0.05}
+    rows = [
+        ("labels that concepts decide, delta 0", {"task": "realizable"}),
+        ("the same, delta 1e-6", {"task": "realizable", "delta": 1e-6}),
+        ("agnostic, delta 1e-6", {"task": "agnostic", "delta": 1e-6}),
+        ("thresholds, delta 1e-6", {"task": "thresholds", "delta": 1e-6}),
+        ("parities of 20 bits, delta 0", {"task": "parities", "size": 20}),
+    ]
+    counts = (100, 10_000, 1_000_000)
+    body = [
+        [
+            name,
+            *(
+                f"{theory.multi_label_lower_bound(k, **task, **asked, rooted=rooted):,}"
+                for rooted in (False, True)
+                for k in counts
+            ),
+        ]
+        for name, task in rows
+    ]
+    heads = [f"k = {k:,}{also}" for also in ("", ", agreeing elsewhere") for k in counts]
+    return table(["no private learner with fewer records", *heads], body)
+
+
 TABLES: dict[str, Callable[[], str]] = {
-    each.__name__: each for each in (bounds, dimensions, records, small_classes)
+    each.__name__: each for each in (bounds, dimensions, labels, records, small_classes)
 }
 
 

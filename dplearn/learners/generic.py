@@ -48,6 +48,7 @@ from dplearn.estimator import RuleClassifier
 from dplearn.estimator.fit_parameters import refuse_parameters
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table
+from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
 from dplearn.learners.representation_sizes import (
     growing_sample_size,
@@ -634,14 +635,25 @@ class GenericPlan(Plan):
     _notes: ClassVar[Mapping[str, str]] = {"n_least": LEAST_NOTE}
 
     @property
-    def n_least(self) -> int:
+    def n_least(self) -> int | None:
         """A number such that no pure private learner of this class is as accurate with fewer records.
 
         Accurate: an error of at most alpha with probability at least 1 - beta, on every distribution that
-        some concept labels without error; with this epsilon, for examples. 0: no such number is known.
+        some concept labels without error; with this epsilon, for examples. None: no such number is known.
         """
         dimension = self.concepts.littlestone_lower_bound
         return least_of(self.guarantee, dimension=dimension, alpha=self.alpha, beta=self.beta)
+
+    @property
+    def task(self) -> Task | None:
+        """Two concepts of the class, if such are known; in a tree of two levels, two agree at the root."""
+        dimension = self.concepts.littlestone_lower_bound
+        return Task("realizable", rooted=dimension > 1) if dimension else None
+
+    @property
+    def agnostic_task(self) -> Task | None:
+        """The same two concepts, for the accuracy of `n_needed`."""
+        return None if self.task is None else self.task._replace(task="agnostic")
 
     @property
     def warnings(self) -> tuple[str, ...]:

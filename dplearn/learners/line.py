@@ -36,6 +36,7 @@ from dplearn.learners.line_sizes import (
     pure_line_lower_bound,
     pure_line_sample_size,
 )
+from dplearn.learners.multi_label_limit import Task
 from dplearn.mechanisms import release_if_stable, select_exponential
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
@@ -381,6 +382,11 @@ class LinePlan(Plan):
         if self.alpha >= 1 / 2:
             return None
         return pure_line_lower_bound(self.p, epsilon=self.guarantee.epsilon, alpha=self.alpha, beta=self.beta)
+
+    @property
+    def task(self) -> Task:
+        """Two lines, which agree at a point of both or of none."""
+        return Task("realizable", rooted=True)
 
     @property
     def _budget(self) -> dict[str, Any]:
