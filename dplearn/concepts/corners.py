@@ -290,7 +290,7 @@ class ListedCorners(Corners):
         self.listed = [_bounded(occupied, above) for above in self.directions]
 
     def __repr__(self) -> str:
-        return f"ListedCorners({self.size} of {super().__repr__()})"
+        return f"ListedCorners({self.size} of {super().__repr__().replace('Listed', '', 1)})"
 
     @property
     def size(self) -> int:
@@ -307,7 +307,9 @@ class ListedCorners(Corners):
 
     def check_sums(self) -> None:
         """Raise TypeError: the class has the dichotomies of a table in memory."""
-        raise TypeError("X must be a table in memory if protects='labels', got one in parts with ListedCorners")
+        raise TypeError(
+            "X must be a table in memory if protects='labels', got one in parts with ListedCorners"
+        )
 
     def dichotomies(self, columns: Sequence[NDArray[Any]]) -> "ListedCorners":  # noqa: ARG002 - none are used
         """Raise TypeError: the class has the dichotomies of other records."""
@@ -445,9 +447,10 @@ def _at(starts: NDArray[np.uint64]) -> Cuts:
 
 def _cuts_between(values: NDArray[Any], size: int) -> Cuts:
     """Return the intervals of cuts that divide values alike, from 0 for the cut below the domain."""
-    starts = np.concatenate((np.zeros(1, np.uint64), values.astype(np.uint64) + np.uint64(1)))
+    cuts = values.astype(np.uint64)
+    starts = np.concatenate((np.zeros(1, np.uint64), cuts + np.uint64(1)))
     # There are size + 1 cuts, which may be 2**64: the last length is computed without this number.
-    lengths = np.append(np.diff(starts), np.uint64(size) - values[-1].astype(np.uint64))
+    lengths = np.append(np.diff(starts), np.uint64(size) - cuts[-1])
     return Cuts(starts, lengths, np.zeros((0, starts.size), np.int64))
 
 
