@@ -142,8 +142,8 @@ class ConceptClass(ABC):
         """
         raise TypeError(
             "concept_class must be a class whose members are compared on public records if protects='labels':"
-            f" stumps, thresholds, corners, conjunctions, parities, a FiniteClass, or one with a method dichotomies;"
-            f" got {type(self).__name__}"
+            " stumps, thresholds, corners, conjunctions, parities, a FiniteClass, or one with a method"
+            f" dichotomies; got {type(self).__name__}"
         )
 
     def most_dichotomies(self, n: int) -> int:  # noqa: ARG002 - of use to subclasses

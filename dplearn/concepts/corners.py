@@ -1,4 +1,4 @@
-"""Corners: one label where one or two columns are each up to, or each above, a cut; the other label elsewhere.
+"""Corners: one label where each of one or two columns is up to, or above, a cut, and the other elsewhere.
 
 >>> import numpy as np
 >>> from dplearn.domains import IntegerRange, Product
@@ -203,9 +203,9 @@ class Corners(ConceptClass):
         if cells > _MOST_CELLS:
             names = " and ".join(repr(self.domain.names[feature]) for feature in self.features)
             raise ValueError(
-                f"domain must leave at most 2**{_MOST_CELLS.bit_length() - 1} pairs of cuts between {n:,} records"
-                f" for concept_class 'corners', got up to {cells:,}: declare coarser domains of {names},"
-                " such as Grid(0, 100, 1001)"
+                f"domain must leave at most 2**{_MOST_CELLS.bit_length() - 1} pairs of cuts between {n:,}"
+                f" records for concept_class 'corners', got up to {cells:,}: declare coarser domains of"
+                f" {names}, such as Grid(0, 100, 1001)"
             )
 
     def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> "CornerErrors":
@@ -221,9 +221,9 @@ class Corners(ConceptClass):
         size = 2 * prod(self.sizes)
         if size > _MOST_COUNTS:
             raise ValueError(
-                f"domain must have at most 2**{_MOST_COUNTS.bit_length() - 1} combinations of values and a label in"
-                f" the columns of corners if the table is in parts, got {size}: declare coarser domains, such as"
-                " Grid(0, 100, 1001)"
+                f"domain must have at most 2**{_MOST_COUNTS.bit_length() - 1} combinations of values and a"
+                f" label in the columns of corners if the table is in parts, got {size}: declare coarser"
+                " domains, such as Grid(0, 100, 1001)"
             )
 
     def error_sums(self, columns: Sequence[NDArray[Any]], y: Labels) -> list[NDArray[np.int64]]:
@@ -475,7 +475,7 @@ def _bounded(occupied: NDArray[np.bool_], above: Sequence[bool]) -> NDArray[np.b
     ndarray of bool of shape (m + 1, k + 1), or (m + 1, 1)
         A corner is bounded if, among its records, one has the last value of each column.
     """
-    turned = [axis for axis, side in enumerate(above) if side]
+    turned = tuple(axis for axis, side in enumerate(above) if side)
     from_corner = np.flip(occupied, turned)
     by_first = np.logical_or.accumulate(from_corner, axis=1)
     by_second = np.logical_or.accumulate(from_corner, axis=0)
@@ -496,11 +496,11 @@ def _negated(test: str) -> str:
     return f"{_NEGATIONS[sign]} {value}" if sign in _NEGATIONS else f"not {test}"
 
 
-def _checked_features(domain: Product, features: Sequence[int] | None) -> tuple[int, ...]:
+def _checked_features(domain: Product, features: Any) -> tuple[int, ...]:
     """Return the positions of one or two distinct columns with ordered domains."""
     if features is None:
-        features = range(min(2, len(domain)))
-    if isinstance(features, str) or not isinstance(features, Sequence) or not 1 <= len(features) <= 2:
+        features = tuple(range(min(2, len(domain))))
+    if not isinstance(features, (list, tuple)) or not 1 <= len(features) <= 2:
         raise ValueError(f"features must be the positions of one or two columns, got {brief(features)}")
     places = tuple(check_count("features", each, high=len(domain) - 1) for each in features)
     if len(set(places)) < len(places):
@@ -509,8 +509,8 @@ def _checked_features(domain: Product, features: Sequence[int] | None) -> tuple[
         part = domain.domains[place]
         if not part.ordered or part.size >= 1 << 64:
             raise ValueError(
-                f"domain must be ordered, of fewer than 2**64 values, in the columns of corners, got {brief(part)}"
-                f" in column {domain.names[place]!r}"
+                "domain must be ordered, of fewer than 2**64 values, in the columns of corners, got"
+                f" {brief(part)} in column {domain.names[place]!r}"
             )
     return places
 

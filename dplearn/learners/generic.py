@@ -103,10 +103,11 @@ class ExponentialMechanismClassifier(RuleClassifier):
         mechanism at the same epsilon; the exponential mechanism composes more tightly.
     domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
         The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
-        from a tenth of its budget first; see `Learn`. None: the default of the concept
-        class. For stumps, thresholds and corners this is all finite floats, on a nonuniform grid with 32 bits of
-        precision for magnitudes between 2**-40 and 2**40, so that bounds are not needed; for bits, a number
-        above 0 is a 1. "learn" needs `protects="examples"`.
+        from a tenth of its budget first; see `Learn`. None: the default of the concept class. For stumps,
+        thresholds and corners this is all finite floats, on a nonuniform grid with 32 bits of precision for
+        magnitudes between 2**-40 and 2**40, so that bounds are not needed; for bits, a number above 0 is a 1.
+        Corners over it take at most 4,095 records, and more over coarser domains: 2**24 pairs of cuts between
+        records. "learn" needs `protects="examples"`.
     classes : sequence, optional
         All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.

@@ -86,15 +86,15 @@ def _shown(fitted: Any) -> tuple[str, Any]:
     return repr(fitted.concept_), fitted
 
 
-_UP_TO = {"directions": ("<=", "<="), "inside": 1}  # the class of the paper
-_ABOVE = {"directions": ("<=", ">"), "inside": 0}
+_UP_TO = Corners(_plane((3, 3)), directions=("<=", "<="), inside=1)  # the class of the paper
+_ABOVE = Corners(_plane((2, 2)), directions=("<=", ">"), inside=0)
 
 CASES = (
-    corner_case("corners", Corners(_plane((3, 3)), **_UP_TO), (3, 3), 2, required=Required(163, 0.95)),
+    corner_case("corners", _UP_TO, (3, 3), 2, required=Required(163, 0.95)),
     corner_case("corners_of_all_directions", "corners", (2, 2), 1, required=Required(8, 0.49)),
     corner_case(
         "corners_permute_and_flip",
-        Corners(_plane((2, 2)), **_ABOVE),
+        _ABOVE,
         (2, 2),
         3,
         method="permute_and_flip",
@@ -102,7 +102,7 @@ CASES = (
     ),
     corner_case(
         "small_corners",
-        Corners(_plane((2, 2)), **_ABOVE),
+        _ABOVE,
         (2, 2),
         2,
         staged=False,
