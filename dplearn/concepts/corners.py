@@ -8,9 +8,9 @@
 66
 >>> profile = corners.error_profile([np.array([1, 2, 7]), np.array([4, 0, 3])], np.array([1, 0, 0]))
 >>> profile.groups()
-([0, 1, 2], [14, 49, 3])
->>> profile.member(0, 0).describe(["age", "dose"], ["well", "ill"])
-"'ill' if age <= 1 and dose > -1, else 'well'"
+([0, 1, 2], [28, 35, 3])
+>>> profile.member(0, 1).describe(["age", "dose"], ["well", "ill"])
+"'ill' if age <= 1 and dose > 0, else 'well'"
 """
 
 from collections.abc import Sequence
