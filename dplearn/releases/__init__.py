@@ -30,6 +30,7 @@ from dplearn.releases.quantiles import (
 from dplearn.releases.reductions import (
     interior_point_from_counts,
     interior_point_from_threshold_learner,
+    threshold_from_corner_learner,
     threshold_from_interior_point,
 )
 from dplearn.releases.stable_counts import (
@@ -70,5 +71,6 @@ __all__ = [
     "quantiles_plan",
     "stable_counts",
     "stable_counts_plan",
+    "threshold_from_corner_learner",
     "threshold_from_interior_point",
 ]

@@ -1,4 +1,4 @@
-"""Reductions between private interior points, counts of records at or below a code, and threshold learning.
+"""Reductions between private interior points, counts of records, and learning of thresholds and corners.
 
 Each function takes private codes of an ordered domain, from 0 to size - 1, and a private algorithm as a
 callable. Its docstring bounds the change in the callable's input for one replaced record, and so gives the
@@ -19,10 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
+from dplearn.chance.dice import Dice
 
 __all__ = [
     "interior_point_from_counts",
     "interior_point_from_threshold_learner",
+    "threshold_from_corner_learner",
     "threshold_from_interior_point",
 ]
 
@@ -197,3 +199,65 @@ def interior_point_from_threshold_learner(
     examples += [2 * code + 1 for code in ordered[n // 2 :]] + [2 * size - 1] * half
     found = learn(examples, [1] * (n_padded // 2) + [0] * (n_padded // 2), 2 * size)
     return max(0, found) // 2
+
+
+def threshold_from_corner_learner(
+    codes: Sequence[int],
+    labels: Sequence[int],
+    *,
+    n_columns: int,
+    sample: Callable[[], tuple[Sequence[int], Sequence[int]]],
+    learn: Callable[[list[tuple[int, ...]], list[int]], Sequence[int]],
+    dice: Dice,
+) -> int:
+    """Return a threshold learned by an algorithm for corners, which needs `n_columns` times the records.
+
+    Parameters
+    ----------
+    codes, labels : sequence of int of length n
+        Private. Codes from 0, and label 1 up to some threshold of at least 0, label 0 above it.
+    n_columns : int
+        The number d of columns of the corners.
+    sample : callable
+        Returns n codes and their labels, drawn from the distribution that `codes` and `labels` have.
+    learn : callable
+        Private algorithm: takes d n rows of d codes and their labels, and returns the d thresholds of a
+        corner, whose label is 1 where each code is at most its threshold.
+    dice : Dice
+        Draws the column of the private examples.
+
+    Returns
+    -------
+    int
+        The threshold.
+
+    Notes
+    -----
+    The private examples are placed on a random column, and fresh samples on each other one; all other codes
+    of a row are 0, the code that every threshold gives label 1. So a row has the label that the threshold of
+    its column gives, and some corner has no error.
+
+    **Privacy.** That of `learn`: one replaced record replaces one of its rows.
+
+    **Accuracy.** If `learn` makes at most alpha d n errors with probability 1 - beta, the returned threshold
+    makes more than c alpha n errors with probability at most beta + 1 / c, for every c > 1. Proof: if no
+    threshold is below 0, the corner labels the rows of a column as the column's threshold does. If some
+    threshold is below 0, it labels all rows 0, as the threshold -1 does, which is returned then. So the
+    errors of all columns add up to those of the corner, at most alpha d n, and fewer than d / c columns have
+    more than c alpha n. The columns are distributed alike, so `learn` does not know which one is private.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 6.4, there for conjunctions of d concepts of
+    any class with a point that every concept gives label 1.
+    """
+    d, n = check_count("n_columns", n_columns, low=1), len(codes)
+    own = int(dice.below(d))
+    rows: list[tuple[int, ...]] = []
+    answers: list[int] = []
+    for column in range(d):
+        placed, given = (codes, labels) if column == own else sample()
+        if len(placed) != n:
+            raise ValueError(f"sample must return {n} codes, as many as the private ones, got {len(placed)}")
+        rows += [tuple(code if place == column else 0 for place in range(d)) for code in placed]
+        answers += given
+    found = learn(rows, answers)
+    return -1 if min(found) < 0 else found[own]

@@ -189,6 +189,7 @@ def test_rules_are_what_the_page_says():
         (stump,),
         (needed,),
         (mine,),
+        (corner,),
         *public,
         (both,),
         (noisy, score),
@@ -201,6 +202,8 @@ def test_rules_are_what_the_page_says():
     assert "smoker" in str(stump)
     assert needed < 10_000
     assert str(mine) == "high above 80"
+    assert str(corner).startswith("'high' if age > ")
+    assert " and pressure >= 1" in str(corner)
     assert public == [("labels",), ([6973, 3027],), ("examples",), (3236,)]
     assert "smoker == 'yes'" in str(both)
     assert str(noisy) == "1 if smoker > 0 and over 40 > 0, else 0"
