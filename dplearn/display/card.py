@@ -29,7 +29,7 @@ from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
 from dplearn._version import __version__
 from dplearn.display.evidence import Check, checks_of, evidence_of
-from dplearn.display.guarantee_text import beliefs, figures, in_groups, in_words, warnings_of
+from dplearn.display.guarantee_text import attacks, beliefs, figures, in_groups, in_words, warnings_of
 from dplearn.display.limits import limits_of
 from dplearn.display.settings import settings_of
 from dplearn.display.shape_table import shapes_of
@@ -191,6 +191,7 @@ def privacy_card(
         "figures": figures(guarantee),
         "total": _total(account),
         "protection": in_words(guarantee),
+        "attacks": attacks(guarantee),
         "beliefs": [beliefs(guarantee)],
         "groups": [in_groups(guarantee)],
         "assumptions": guarantee.assumes or ["no assumption is recorded"],

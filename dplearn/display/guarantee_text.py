@@ -12,10 +12,19 @@ from fractions import Fraction
 
 from dplearn.core.exact import exp_bounds
 from dplearn.display.template import Table
-from dplearn.privacy import ApproxDP, Guarantee, ZeroConcentratedDP
+from dplearn.privacy import ApproxDP, Guarantee, ZeroConcentratedDP, attack_risk
 from dplearn.privacy.base import decimal
 
-__all__ = ["beliefs", "figures", "greatest_belief", "greatest_factor", "in_groups", "in_words", "warnings_of"]
+__all__ = [
+    "attacks",
+    "beliefs",
+    "figures",
+    "greatest_belief",
+    "greatest_factor",
+    "in_groups",
+    "in_words",
+    "warnings_of",
+]
 
 _DELTA = Fraction(1, 10**6)  # the delta of the approximate guarantee that explains a zero-concentrated one
 _BELIEFS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
@@ -115,6 +124,18 @@ def beliefs(guarantee: Guarantee) -> Table:
         caption += f", except with probability {decimal(2 * approx.delta)}"
     rows = [(f"{int(100 * prior)} %", greatest_belief(approx, prior)) for prior in _BELIEFS]
     return Table(caption, ("before the release", "after the release, at most"), rows)
+
+
+def attacks(guarantee: Guarantee) -> list[str]:
+    """Return sentences on the rates of an attacker who decides about one record.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee of the release.
+    """
+    advantage, rates, *_ = attack_risk(guarantee).sentences()  # `beliefs` has the rest
+    return [f"{advantage} {rates}"]
 
 
 def in_groups(guarantee: Guarantee) -> Table:

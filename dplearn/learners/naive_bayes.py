@@ -372,6 +372,8 @@ class NaiveBayesPlan(Plan):
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
 
     _computed = ("n_needed",)
+    error_name = "tolerance"
+    _sums_gaussian = True
 
     @property
     def n_needed(self) -> int | None:

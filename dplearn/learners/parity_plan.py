@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from dplearn.privacy import ApproxDP
+from dplearn.privacy import ApproxDP, BoundedRange, Event
 from dplearn.privacy.plan import Plan, hidden
 
 __all__ = ["ParityPlan"]
@@ -44,6 +44,11 @@ class ParityPlan(Plan):
     domain: Any = hidden()
     public: Any = hidden()
     fit_intercept: bool = hidden(False)
+
+    @property
+    def known_event(self) -> Event | None:
+        """Of "agnostic", which is of bounded range."""
+        return BoundedRange(self.guarantee.epsilon) if self.method == "agnostic" else None
 
     @property
     def n_unknowns(self) -> int:
