@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -296,8 +296,8 @@ def _advantages(event: Event) -> Iterator[Fraction]:
     """
     if event.pure is not None:
         yield _pair_advantage(event.pure, event.failure)
-    if _adds_to_pure(event, event.rho):
-        yield _concentrated_advantage(event.rho) + event.failure
+    if (rho := _rho_beyond_pure(event)) is not None:
+        yield _concentrated_advantage(rho) + event.failure
     if event.mu2 is not None and event.pure is None:
         yield _pair_advantage(*_gaussian_pair(event, 0.0))
 
@@ -310,8 +310,8 @@ def _rates(event: Event, rate: Fraction) -> Iterator[Fraction]:
     """
     if event.pure is not None:
         yield _pair_rate(event.pure, event.failure, rate)
-    if _adds_to_pure(event, event.rho) and event.failure < 1:
-        yield _concentrated_rate(event.rho, min(_ONE, rate / (1 - event.failure))) + event.failure
+    if (rho := _rho_beyond_pure(event)) is not None and event.failure < 1:
+        yield _concentrated_rate(rho, min(_ONE, rate / (1 - event.failure))) + event.failure
     if event.mu2 is not None and event.pure is None:
         # Where the densities of the two normal numbers have the ratio exp(loss), the test at this rate is.
         mu, quantile = math.sqrt(event.mu2), float(ndtri(1 - float(rate)))
@@ -319,9 +319,10 @@ def _rates(event: Event, rate: Fraction) -> Iterator[Fraction]:
         yield _pair_rate(*_gaussian_pair(event, loss), rate)
 
 
-def _adds_to_pure(event: Event, rho: Fraction | None) -> TypeGuard[Fraction]:
-    """Return whether a rho is known that is not just implied by an epsilon."""
-    return rho is not None and (event.pure is None or rho < event.pure**2 / 2)
+def _rho_beyond_pure(event: Event) -> Fraction | None:
+    """Return the rho of an event, or None if an epsilon implies it."""
+    rho, pure = event.rho, event.pure
+    return None if rho is None or (pure is not None and rho >= pure**2 / 2) else rho
 
 
 def _pair_advantage(epsilon: Fraction, delta: Fraction) -> Fraction:
@@ -364,7 +365,7 @@ def _concentrated_advantage(rho: Fraction) -> Fraction:
         inside = 0 < middle < 1 and 2 * middle * math.atanh(middle) < rho
         low, high = (middle, high) if inside else (low, middle)
     v, step = Fraction(high), Fraction(1, 1 << 50)
-    while v < min(enough, 1):
+    while v < min(enough, _ONE):
         if v * log_bounds((1 + v) / (1 - v))[0] >= rho:
             return v
         v, step = v * (1 + step), 2 * step

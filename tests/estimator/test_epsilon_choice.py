@@ -11,7 +11,6 @@ from dplearn import (
     ParityClassifier,
     PointClassifier,
     PrivacyLedger,
-    SoftLabelAggregateClassifier,
     StatisticalQueryLogisticRegression,
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
@@ -49,7 +48,6 @@ WISHES = [
         lambda plan, n: plan.n_needed <= n and plan.alpha == 0.2,
     ),
     (SubsampleAggregateClassifier(), {"n_labels": 2}, None, lambda plan, n: plan.n_needed <= n),
-    (SoftLabelAggregateClassifier(), {"n_labels": 2}, None, lambda plan, n: plan.n_needed <= n),
 ]
 N = 5000
 
