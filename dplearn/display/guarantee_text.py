@@ -23,6 +23,8 @@ __all__ = [
     "greatest_factor",
     "in_groups",
     "in_words",
+    "neighboring",
+    "protected",
     "warnings_of",
 ]
 
@@ -63,6 +65,28 @@ def figures(guarantee: Guarantee) -> list[tuple[str, str]]:
     return numbers + terms
 
 
+def protected(guarantee: Guarantee) -> str:
+    """Return the protected values of a record in words.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee of the release.
+    """
+    return _PROTECTED[guarantee.neighbors, guarantee.protects]
+
+
+def neighboring(guarantee: Guarantee) -> str:
+    """Return the pairs of neighbouring tables in words.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee of the release.
+    """
+    return _NEIGHBORING[guarantee.neighbors]
+
+
 def warnings_of(guarantee: Guarantee) -> list[tuple[str, str]]:
     """Return warnings about a weak guarantee or a seed, each with its heading.
 
@@ -98,8 +122,7 @@ def in_words(guarantee: Guarantee) -> list[str]:
     """
     approx = _approximate(guarantee)
     but = ", with a small exception" if approx.delta else ""
-    protected = _PROTECTED[guarantee.neighbors, guarantee.protects]
-    texts = [f"Protected: {protected}. Neighbours: {_NEIGHBORING[guarantee.neighbors]}."]
+    texts = [f"Protected: {protected(guarantee)}. Neighbours: {neighboring(guarantee)}."]
     if isinstance(guarantee, ZeroConcentratedDP):
         texts.append(_of_rho(guarantee, approx))
     texts.append(
