@@ -7,7 +7,7 @@
 >>> round(learner.set_params(epsilon=0.677).plan(10_000, n_features=5, n_labels=2).tolerance, 5)
 0.00999
 >>> chosen_epsilon(learner, 10_000, advantage=0.05, n_features=5, n_labels=2)
-0.519
+0.505
 """
 
 import inspect
