@@ -397,7 +397,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         return chosen
 
     def _event(self, plan: "GenericPlan") -> Event:
-        return BoundedRange(plan.guarantee.epsilon) if plan.method == "exponential" else super()._event(plan)
+        return plan.known_event or super()._event(plan)
 
     def _publish(self, outcome: Concept, plan: "GenericPlan") -> None:
         self.classes_ = plan.public.classes
@@ -650,6 +650,11 @@ class GenericPlan(Plan):
     public: Any = hidden()
     _computed = ("n_least",)
     _notes: ClassVar[Mapping[str, str]] = {"n_least": LEAST_NOTE}
+
+    @property
+    def known_event(self) -> Event | None:
+        """Of "exponential", which is of bounded range."""
+        return BoundedRange(self.guarantee.epsilon) if self.method == "exponential" else None
 
     @property
     def n_least(self) -> int | None:

@@ -241,7 +241,7 @@ class LineClassifier(RuleClassifier):
         return summary.release(plan, dice)
 
     def _event(self, plan: "LinePlan") -> Event:
-        return BoundedRange(plan.guarantee.epsilon) if plan.method == "pure" else super()._event(plan)
+        return plan.known_event or super()._event(plan)
 
     def _publish(self, outcome: "_Outcome", plan: "LinePlan") -> None:
         self.classes_ = plan.public.classes
@@ -354,6 +354,11 @@ class LinePlan(Plan):
     public: Any = hidden()
 
     _computed = ("failure", "n_needed", "n_least")
+
+    @property
+    def known_event(self) -> Event | None:
+        """Of "pure", which is of bounded range."""
+        return BoundedRange(self.guarantee.epsilon) if self.method == "pure" else None
 
     @property
     def failure(self) -> float:

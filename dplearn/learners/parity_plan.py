@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dplearn.learners.multi_label_limit import Task, least_of_outputs
-from dplearn.privacy import ApproxDP
+from dplearn.privacy import ApproxDP, BoundedRange, Event
 from dplearn.privacy.plan import Plan, hidden
 
 __all__ = ["ParityPlan"]
@@ -66,6 +66,11 @@ class ParityPlan(Plan):
         if self.method == "stable":
             return Task("parities", rooted=False, size=self.n_unknowns)
         return Task("parities", rooted=True, size=int(self.public.n_features))
+
+    @property
+    def known_event(self) -> Event | None:
+        """Of "agnostic", which is of bounded range."""
+        return BoundedRange(self.guarantee.epsilon) if self.method == "agnostic" else None
 
     @property
     def n_unknowns(self) -> int:

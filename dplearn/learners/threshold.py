@@ -257,7 +257,7 @@ class ThresholdClassifier(RuleClassifier):
         return by_interior_point(*asked, plan.n_examples, privacy=plan.guarantee, dice=dice)
 
     def _event(self, plan: "ThresholdPlan") -> Event:
-        return BoundedRange(plan.guarantee.epsilon) if plan.method == "exponential" else super()._event(plan)
+        return plan.known_event or super()._event(plan)
 
     def _publish(self, outcome: Stump, plan: "ThresholdPlan") -> None:
         self.classes_ = plan.public.classes
@@ -321,6 +321,11 @@ class ThresholdPlan(Plan):
     public: Any = hidden()
     _computed = ("n_least",)
     _notes: ClassVar[Mapping[str, str]] = {"n_least": LEAST_NOTE}
+
+    @property
+    def known_event(self) -> Event | None:
+        """Of "exponential", which is of bounded range."""
+        return BoundedRange(self.guarantee.epsilon) if self.method == "exponential" else None
 
     @property
     def n_least(self) -> int | None:
