@@ -35,7 +35,9 @@ _ENDS = 10.0  # beyond so many deviations the ratio of both slopes is nearly 1
 _PRECISION = 2.0**-12
 
 
-def gaussian_runs_delta(stopping: RandomStopping, mu2: Fraction, epsilon: Fraction, fits: int = 1) -> Fraction:
+def gaussian_runs_delta(
+    stopping: RandomStopping, mu2: Fraction, epsilon: Fraction, fits: int = 1
+) -> Fraction:
     """Return an upper bound on the delta of the best of a random number of Gaussian-DP runs.
 
     Parameters

@@ -133,13 +133,10 @@ def each_gaussian_fit_has_the_budget_of_one_run(monkeypatch):
     monkeypatch.setattr(
         plan,
         "gaussian_run_budget",
-        lambda stopping, total, fits: gaussian_budget(replace(total, epsilon=stopping.factor * total.epsilon)),
+        lambda stopping, total, fits: gaussian_budget(
+            replace(total, epsilon=stopping.factor * total.epsilon)
+        ),
     )
-
-
-def gaussian_fits_divide_nothing(monkeypatch):
-    honest = plan.gaussian_budget
-    monkeypatch.setattr(plan, "gaussian_budget", lambda search: 2 * honest(search))
 
 
 FIRST, LAST = ((1, 0), (0, 0)), ((0, 1), (0, 0))
@@ -151,13 +148,12 @@ BREACHES = [
     ("search_by_permute_and_flip", records_that_test_train_too, LAST),
     ("search_by_random_stopping", errors_without_noise, LAST),
     ("search_and_refit", each_fit_has_the_whole_budget, FIRST),
-    ("search_over_gaussian_fits", each_gaussian_fit_has_the_budget_of_one_run, FIRST),
-    ("gaussian_search_by_permute_and_flip", gaussian_fits_divide_nothing, FIRST),
 ]
 #: Universes so small hold not the worst data for these: their laws are others than the frozen ones.
 CHANGES = [
     ("search_by_random_stopping", number_of_runs_published, FIRST),
     ("search_and_refit", records_that_test_train_too, LAST),
+    ("search_over_gaussian_fits", each_gaussian_fit_has_the_budget_of_one_run, FIRST),
 ]
 
 

@@ -94,7 +94,10 @@ def test_gaussian_fits_of_one_record_cost_at_most_the_search(method, trains, ref
     else:
         assert gaussian_runs_delta(plan.stopping, trains * fit.mu2, search.epsilon, trains) <= search.delta
     assert plan.scoring.epsilon == search.epsilon / (1 if plan.stopping is None else 3)
-    assert plan.fit.epsilon > gaussian_plan(method=method, trains=trains, refit=refit, gaussian=False).fit.epsilon
+    assert (
+        plan.fit.epsilon
+        > gaussian_plan(method=method, trains=trains, refit=refit, gaussian=False).fit.epsilon
+    )
 
 
 def test_only_records_that_train_or_test_and_a_delta_make_a_gaussian_search():

@@ -502,9 +502,7 @@ def test_gaussian_candidates_are_accounted_for_together_and_the_plan_knows_it():
     generator = np.random.default_rng(0)
     X, y = generator.integers(0, 5, (600, 30)), generator.integers(0, 2, 600)
     model = StatisticalQueryNaiveBayes(domain=IntegerRange(0, 4), classes=[0, 1])
-    search = PrivateSearchCV(
-        model, {"smoothing": [0.1, 1, 2, 4]}, epsilon=2, delta=1e-6, random_state=0
-    )
+    search = PrivateSearchCV(model, {"smoothing": [0.1, 1, 2, 4]}, epsilon=2, delta=1e-6, random_state=0)
     plan, unknown = search.plan(600, n_features=30), search.plan(600)
     assert plan.gaussian
     assert not unknown.gaussian

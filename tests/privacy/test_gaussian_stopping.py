@@ -1,4 +1,4 @@
-"""The cost of the best of a random number of Gaussian-DP runs: bounds, budgets and the worst ratio of slopes."""
+"""The cost of the best of a random number of Gaussian-DP runs: bounds, budgets, worst ratios."""
 
 from fractions import Fraction
 from itertools import combinations
@@ -42,7 +42,8 @@ def test_the_bound_on_the_ratio_is_nearly_reached(most, concentration, mu):
 
 def test_one_run_costs_what_a_release_costs():
     total = ApproxDP(1, "1e-6")
-    assert gaussian_run_budget(RandomStopping(1), total) == gaussian_budget(total)
+    ratio = gaussian_run_budget(RandomStopping(1), total) / gaussian_budget(total)
+    assert abs(ratio - 1) < Fraction(1, 10**9)
 
 
 @settings(max_examples=15)
@@ -54,9 +55,7 @@ def test_coarse_gaussian_runs_keep_the_bound(stopping, mu, low, width, epsilon):
     def best(mean):
         middle, top = NORMAL.cdf(low - mean), 1 - NORMAL.cdf(high - mean)
         ends = [0, 1 - middle - top, 1 - top, 1]
-        f = [
-            sum(w * x**k for k, w in enumerate(stopping.weights, 1)) / sum(stopping.weights) for x in ends
-        ]
+        f = [sum(w * x**k for k, w in enumerate(stopping.weights, 1)) / sum(stopping.weights) for x in ends]
         return np.diff(f)
 
     one, other = best(0), best(mu)
@@ -78,7 +77,9 @@ def test_the_profile_gives_a_run_more_than_its_epsilon_and_delta_alone(most, con
 
 def test_several_fits_in_a_run_and_large_distributions_have_a_budget():
     total = ApproxDP(1, "1e-6")
-    assert 0 < gaussian_run_budget(RandomStopping(9), total, 4) <= gaussian_run_budget(RandomStopping(9), total)
+    assert (
+        0 < gaussian_run_budget(RandomStopping(9), total, 4) <= gaussian_run_budget(RandomStopping(9), total)
+    )
     huge = RandomStopping(2000)
     assert gaussian_run_budget(huge, total) == gaussian_budget(huge.run_of(total))
     assert gaussian_run_budget(RandomStopping(9), ApproxDP(1, "1e-25")) == 0

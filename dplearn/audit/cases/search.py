@@ -32,8 +32,8 @@ _SEARCH = ("PrivateSearchCV",)
 _DELTA = Fraction(1, 20)
 #: Probabilities of a run's three outcomes: each differs by a factor of at most 8 / 5.
 _OF_5000 = {0: (3092, 8, 1900), 1: (1955, 5, 3040)}
-#: Probabilities of three outcomes of a Gaussian-DP run with mu = 1/2, in 100,000ths: a normal number, of mean 0
-#: or 1/2, between -2.6 and .7, below -2.6, and above .7.
+#: Probabilities of three outcomes of a Gaussian-DP run with mu = 1/2, in 100,000ths: a normal number, of mean
+#: 0 or 1/2, between -2.6 and .7, below -2.6, and above .7.
 _OF_100000 = {0: (75337, 466, 24197), 1: (57829, 97, 42074)}
 
 
