@@ -160,4 +160,4 @@ def _growth(stopping: RandomStopping, mu: float) -> float:
             low, high = low[wide], high[wide]
             middle = (low + high) / 2
             low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
-    return max(first, last, kept) * _MARGIN
+    return float(max(first, last, kept)) * _MARGIN

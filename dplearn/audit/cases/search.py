@@ -143,7 +143,7 @@ class GaussianAnswer(OneAnswer):
         # The sign of a normal number of mean mu / 2 or - mu / 2, rounded towards 1/2.
         mu = math.sqrt(2 * gaussian_budget(plan.guarantee))
         wrong = Fraction(math.ceil(math.erfc(mu / math.sqrt(8)) * 500), 1000)
-        return int(summary[plan.place]) ^ dice.bernoulli(wrong)
+        return int(summary[plan.place]) ^ int(dice.bernoulli(wrong))
 
     def _event(self, plan: Any) -> Event:
         return GaussianSums(gaussian_budget(plan.guarantee))
