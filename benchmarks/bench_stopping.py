@@ -8,8 +8,8 @@ the number of runs: epsilon = eps_run(delta / mean) + ln R. "missed" is the prob
 candidates is never tried.
 
 Part "pure": for runs with a pure epsilon the same bound has R over u <= e^epsilon u' and 1 - u' <= e^epsilon
-(1 - u); "factor" is the total epsilon over that of a run. "best factor" is the least for any distribution on 1
-to 4 N with at most the same mean and at most the same "missed", by a linear program.
+(1 - u); "factor" is the total epsilon over that of a run. "best factor" is the least for any distribution on
+1 to 4 N with at most the same mean and at most the same "missed", by a linear program.
 """
 
 import math
