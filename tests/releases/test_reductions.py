@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 from dplearn.chance import SeededDice
+from dplearn.domains import IntegerRange
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.privacy import ApproxDP
+from dplearn.releases import cdf, cdf_plan
 from dplearn.releases.reductions import (
     interior_point_from_counts,
     interior_point_from_threshold_learner,
+    learner_from_release,
     threshold_from_interior_point,
 )
 
@@ -139,3 +142,97 @@ def test_odd_numbers_are_refused():
         interior_point_from_counts([1, 2], 5, n_padded=3, release=counting(0))
     with pytest.raises(ValueError, match="even"):
         interior_point_from_threshold_learner([1], 5, n_padded=3, learn=lambda *_: 0)
+
+
+def errors(threshold, values, labels):
+    """The errors of a threshold on a table."""
+    return int(((np.asarray(values) <= threshold) != np.asarray(labels)).sum())
+
+
+def test_two_releases_make_a_learner_with_an_excess_of_at_most_four_errors_of_an_answer():
+    rng, error, worst = np.random.default_rng(0), 1.0, 0.0
+    for _ in range(2000):
+        values, labels = rng.integers(0, 4, 8), rng.integers(0, 2, 8)
+
+        def release(values):
+            off = rng.choice([-error, error], 5)
+            return lambda threshold: sum(value <= threshold for value in values) + off[threshold]
+
+        found = learner_from_release(values.tolist(), labels, range(-1, 4), absent=4, release=release)
+        best = min(errors(threshold, values, labels) for threshold in range(-1, 4))
+        worst = max(worst, (errors(found, values, labels) - best) / error)
+    assert 3 <= worst <= 4
+
+
+def test_the_excess_of_four_is_attained():
+    off = {-1: 1, 0: -1}
+    calls = []
+
+    def release(values):
+        sign = 1 if calls else -1  # estimates of ones are too low at the best threshold, those of zeros too high
+        calls.append(values)
+        return lambda threshold: sum(value <= threshold for value in values) + sign * off[threshold]
+
+    values, labels = [0, 0, 0, 0], [0, 0, 0, 0]
+    assert learner_from_release(values, labels, [-1, 0], absent=1, release=release) == -1  # 0 errors, estimate 2
+    calls.clear()
+    assert learner_from_release(values, labels, [0, -1], absent=1, release=release) == 0  # 4 errors, estimate 2
+    assert calls == [[1] * 4, [0] * 4]
+
+
+def test_one_example_replaces_one_value_of_each_list():
+    records, seen = list(product(range(3), (0, 1))), []
+
+    def note(values):
+        seen.append(Counter(values))
+        return lambda threshold: 0
+
+    def given(rows):
+        seen.clear()
+        learner_from_release(*zip(*rows, strict=True), range(-1, 3), absent=3, release=note)
+        return list(seen)
+
+    both = 0
+    for rows, record in product(product(records, repeat=2), records):
+        moved = [
+            (mine - theirs).total()
+            for mine, theirs in zip(given(rows), given((record, rows[1])), strict=True)
+        ]
+        assert max(moved) <= 1
+        assert sum(moved) <= 1 or record[1] != rows[0][1]
+        both += sum(moved) == 2
+    assert both
+
+
+@pytest.mark.parametrize(
+    ("delta", "n"), [(0, 20_000), pytest.param(0, 60_000, marks=pytest.mark.nightly), (1e-6, 20_000)]
+)
+def test_released_distributions_make_a_threshold_within_four_times_their_error(delta, n):
+    size, beta, epsilon, runs, failed, excess = 64, 0.1, 1.0, 20, 0, []
+    domain, how = IntegerRange(0, size), {"epsilon": epsilon, "delta": delta}
+    bound = 4 * cdf_plan(n, domain=domain, beta=beta / 2, **how).error
+    rng = np.random.default_rng(1)
+    for seed in range(runs):
+        values = rng.integers(0, size, n)
+        labels = (values <= 20) ^ (rng.random(n) < 0.2)
+        seeds = iter(range(2 * seed, 2 * seed + 2))
+
+        def release(values):
+            released = cdf(values, domain=domain, random_state=next(seeds), **how)
+            at_most = released.cdf(np.arange(-1, size))
+            return lambda threshold: n * at_most[threshold + 1]
+
+        found = learner_from_release(values.tolist(), labels, range(-1, size), absent=size, release=release)
+        best = min(errors(threshold, values, labels) for threshold in range(-1, size))
+        excess.append((errors(found, values, labels) - best) / n)
+        failed += excess[-1] > bound
+    assert failed <= 2  # more than 2 of 20 have probability below .33 at beta; excesses are far below the bound
+    assert np.mean(excess) < bound / 4
+
+
+def test_a_learner_needs_concepts_and_a_label_for_each_value():
+    how = {"absent": 9, "release": lambda values: len}
+    with pytest.raises(ValueError, match="concepts must not be empty"):
+        learner_from_release([1], [1], [], **how)
+    with pytest.raises(ValueError, match="2 labels and 1 values"):
+        learner_from_release([1], [1, 0], [0], **how)
