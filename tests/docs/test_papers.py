@@ -99,7 +99,7 @@ def test_a_row_says_what_the_statement_says_and_where_it_runs_or_why_not(paper):
 
 def points_at_a_row(paper, cell):
     """Whether a cell refers to other rows of its table, as a restatement does."""
-    named = re.findall(r"(?:%s) [A-Z]?\.?[\d.]*\d" % "|".join(KINDS.values()), cell)
+    named = re.findall(rf"(?:{'|'.join(KINDS.values())}) [A-Z]?\.?[\d.]*\d", cell)
     return bool(named) and set(named) <= {row[0] for row in tables()[paper]}
 
 

@@ -16,7 +16,11 @@ def laplace_tail(n, mean):
         return math.exp(-mean)
     width = 10 * math.sqrt(n)
     half, _ = quad(
-        lambda x: gamma.pdf(x, n) * gamma.sf(x + n * mean, n), max(0, n - width), n + width, epsabs=0, limit=500
+        lambda x: gamma.pdf(x, n) * gamma.sf(x + n * mean, n),
+        max(0, n - width),
+        n + width,
+        epsabs=0,
+        limit=500,
     )
     return 2 * half
 

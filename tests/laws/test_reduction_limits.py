@@ -24,8 +24,8 @@ N, EPSILON, LEVELS, TAIL = 6, Fraction(2), 20, 10
 def reached(rows, dice, levels=LEVELS):
     """Return a power of two that is likely to be at least some record: pure, and for integers of any size.
 
-    It asks for the number of records up to 1, 2, 4, ..., until a noisy test says that it is half of all. It is
-    private for any number of levels.
+    It asks for the number of records up to 1, 2, 4, ..., until a noisy test says that it is half of all. It
+    is private for any number of levels.
     """
     tests = AboveThreshold(len(rows) // 2, privacy=ApproxDP(EPSILON), dice=dice)
     for level in range(levels):
@@ -58,8 +58,8 @@ def interior_point_from_undominated(undominated, points):
     """Turn a mechanism for undominated points into one for interior points of codes.
 
     Code i becomes points[i]; the answer is rounded down to a point, and its code returned. One replaced code
-    replaces one record. If points[i + 1] exceeds F(points[i]), then answers that are undominated and at most F
-    of the greatest record are interior points.
+    replaces one record. If points[i + 1] exceeds F(points[i]), then answers that are undominated and at most
+    F of the greatest record are interior points.
     """
 
     def interior(codes, dice):
@@ -102,7 +102,9 @@ def test_data_made_from_its_own_law_defeat_a_mechanism(points):
 
 def test_the_reduction_gives_interior_points_until_then_and_not_longer(points):
     interior = interior_point_from_undominated(reached, points)
-    assert {interior([code] * N, SystemDice()) for code in range(2) for _ in range(20)} <= {*range(len(points))}
+    assert {interior([code] * N, SystemDice()) for code in range(2) for _ in range(20)} <= {
+        *range(len(points))
+    }
 
     def found(code):
         law = exact_distribution(lambda dice: interior([code] * N, dice), TAIL)
@@ -123,13 +125,11 @@ def test_on_records_beyond_its_last_level_it_mostly_stops_by_chance():
 
 def accurate(hypotheses, one, zero, error=Fraction(1, 4)):
     """The hypotheses of an error of at most `error` where `one` and `zero` are equally likely."""
-    return {
-        place for place, h in enumerate(hypotheses) if Fraction((not h[one]) + h[zero], 2) <= error
-    }
+    return {place for place, h in enumerate(hypotheses) if Fraction((not h[one]) + h[zero], 2) <= error}
 
 
 def distributions_apart(hypotheses, n_keys):
-    """Claim 7.4: pairs of a key labelled 1 and a key labelled 0, with disjoint sets of accurate hypotheses."""
+    """Claim 7.4: pairs of a key labelled 1 and one labelled 0, with disjoint sets of accurate hypotheses."""
     pairs, avoided = [], set()
     for one, zero in product(range(n_keys), repeat=2):
         if one != zero and all(hypotheses[place][zero] >= hypotheses[place][one] for place in avoided):
@@ -157,9 +157,7 @@ def test_claim_7_4_finds_distributions_with_disjoint_sets_of_accurate_hypotheses
 
 
 def test_two_keys_that_a_hash_puts_together_defeat_it():
-    learner = PointClassifier(
-        method="hashing", n_buckets=1024, epsilon=20, classes=[0, 1], random_state=0
-    )
+    learner = PointClassifier(method="hashing", n_buckets=1024, epsilon=20, classes=[0, 1], random_state=0)
     keys = np.arange(40_000).reshape(-1, 1)
     first = learner.fit(np.zeros((400, 1), dtype=int), np.ones(400, dtype=int))
     other = next(key for key in np.flatnonzero(first.predict(keys)) if key)

@@ -16,10 +16,14 @@ def excess(name="learner_from_release"):
     return math.inf if found is None else math.log(found) / float(case.claim.epsilon)
 
 
-@pytest.mark.parametrize(("name", "least"), [("learner_from_release", 0.999), ("learner_from_small_database", 0.69)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("learner_from_release", 0.999), ("learner_from_small_database", 0.69)]
+)
 def test_the_unchanged_learner_costs_both_releases_and_no_more(name, least):
     assert least < excess(name) <= 1
-    assert not at_most_exp(CASES[name].run().exp_epsilon, reductions.EACH.epsilon)  # one release is not enough
+    assert not at_most_exp(
+        CASES[name].run().exp_epsilon, reductions.EACH.epsilon
+    )  # one release is not enough
 
 
 def test_absent_records_that_are_left_out_are_counted(monkeypatch):
