@@ -32,6 +32,7 @@ RUN_HERE = (
     "index",
     "large_tables",
     "rules",
+    "theory/reductions",
 )
 
 
@@ -212,6 +213,10 @@ def test_rules_are_what_the_page_says():
     assert few == 310
     assert str(point) == "'sick' if ward == 'east', else 'healthy'"
     assert (points, more) == (["east", "west", "east"], 415)
+
+
+def test_two_releases_find_the_threshold_of_the_page_on_reductions():
+    assert run("theory/reductions")[0] == [(True,)]
 
 
 def test_hierarchies_show_what_the_page_says():
