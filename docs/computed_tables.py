@@ -195,8 +195,7 @@ def labels() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    each.__name__: each
-    for each in (bounds, dimensions, labels, many_labels, records, small_classes)
+    each.__name__: each for each in (bounds, dimensions, labels, many_labels, records, small_classes)
 }
 
 

@@ -268,6 +268,8 @@ def threshold_from_corner_learner(
         answers += given
     found = learn(rows, answers)
     return -1 if min(found) < 0 else found[own]
+
+
 def learner_from_release(
     values: Sequence[Value],
     labels: Sequence[int] | NDArray[Any],

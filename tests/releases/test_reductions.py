@@ -257,6 +257,8 @@ def test_a_sample_of_another_size_is_refused():
             learn=lambda *_: [0] * 9,
             dice=SeededDice(0),
         )
+
+
 def errors(threshold, values, labels):
     """The errors of a threshold on a table."""
     return int(((np.asarray(values) <= threshold) != np.asarray(labels)).sum())
