@@ -6,7 +6,8 @@ Labels can be drawn so that the outputs of a fit show whose labels it saw: the w
 The first figure compares codes: how long must they be until somebody is traced? The second turns tracing into
 an audit of one fit. Noise that suffices for one output does not suffice for many, and one fit shows it;
 noise that is shared by all outputs stays below its claim. This is also why private agnostic learners, and
-private learners of thresholds, need more records for more labels.
+private learners of thresholds, need more records for more labels. The third figure plays the game with one
+number instead of many labels.
 """
 
 # %%
@@ -20,9 +21,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from dplearn import ApproxDP
-from dplearn.audit import BonehShawCode, TardosCode, ThresholdCode, UniformCode, trace_outputs
+from dplearn.audit import (
+    BonehShawCode,
+    InteriorPointCode,
+    TardosCode,
+    ThresholdCode,
+    UniformCode,
+    trace_outputs,
+)
 from dplearn.chance import SeededDice
 from dplearn.core.exact import decay_ratio
+from dplearn.mechanisms import interior_point_code
 
 USERS, MEMBERS, RUNS = 12, 10, 20
 dice = SeededDice(0)
@@ -128,3 +137,42 @@ plt.show()
 forgetful = counts(SHARES["epsilon for each"])
 report = trace_outputs(forgetful, N, 3000, code="fair", claim=CLAIM, n_guesses=N, dice=dice)
 print(report)
+
+# %%
+# One number can show who was in the data, too. Each user holds a number, and a coalition answers with any
+# number from the least to the greatest of its own: an interior point. ``InteriorPointCode`` accuses somebody
+# for each such answer, here of two users with 30^40 possible numbers.
+code = InteriorPointCode.drawn(2, 40, [30], dice=dice)
+answers = {"the first": code.words[0], "the second": code.words[1], "the mean": sum(code.words) // 2}
+for name, answer in answers.items():
+    print(f"{name}: user {code.accused(answer)[0]} is accused")
+
+# %%
+# So a private method cannot often find interior points of such data: it would be traced. The bound holds for
+# every method, and the exponential mechanism stays far below it. It has to choose among 30^40 numbers, most
+# of which are outside. More users need a tower of powers: with bases 8 and 64, three users have 2^24576.
+EPSILONS = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256]
+
+
+def inside(epsilon, runs=200):
+    """Return the share of codes for which the exponential mechanism returns an interior point."""
+    found = 0
+    for _ in range(runs):
+        words = InteriorPointCode.drawn(2, 40, [30], dice=dice).words
+        point = interior_point_code(words, code.size, privacy=ApproxDP(epsilon), dice=dice)
+        found += min(words) <= point <= max(words)
+    return found / runs
+
+
+figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+axes.plot(EPSILONS, [inside(epsilon) for epsilon in EPSILONS], "o-", label="exponential mechanism")
+axes.plot(
+    EPSILONS,
+    [code.success_bound(epsilon=epsilon) for epsilon in EPSILONS],
+    "k:",
+    label="every private method, at most",
+)
+axes.set(xscale="log", xlabel="epsilon", ylabel="share of codes with an interior point")
+axes.grid(alpha=0.3)
+axes.legend()
+plt.show()

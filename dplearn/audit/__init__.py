@@ -5,6 +5,7 @@ from dplearn.audit.distributions import OutputDistribution, exact_distribution, 
 from dplearn.audit.enumeration import PrivacyReport, enumerate_privacy
 from dplearn.audit.faults import FaultyDice
 from dplearn.audit.guesses import epsilon_from_guesses, guesses_p_value
+from dplearn.audit.interior_point_code import InteriorPointCode
 from dplearn.audit.mutants import Mutant, how_caught
 from dplearn.audit.outcomes import freeze
 from dplearn.audit.replay import ReplayReport, replay_privacy, replay_violations
@@ -17,6 +18,7 @@ __all__ = [
     "BonehShawCode",
     "Evidence",
     "FaultyDice",
+    "InteriorPointCode",
     "Mutant",
     "OutputDistribution",
     "PrivacyReport",

@@ -2,6 +2,7 @@
 
 from dplearn.concepts.base import Concept, ConceptClass, CountedClass, CountedErrors, ErrorProfile
 from dplearn.concepts.conjunctions import Conjunctions
+from dplearn.concepts.corners import Corner, Corners
 from dplearn.concepts.finite import FiniteClass
 from dplearn.concepts.lines import Line, LinePoint, Lines
 from dplearn.concepts.parities import Parities, Parity
@@ -12,6 +13,8 @@ __all__ = [
     "Concept",
     "ConceptClass",
     "Conjunctions",
+    "Corner",
+    "Corners",
     "CountedClass",
     "CountedErrors",
     "DecisionStumps",
@@ -28,6 +31,7 @@ __all__ = [
 #: Classes that a learner can build from a domain and a number of labels, by their public names.
 CONCEPT_CLASSES: dict[str, type[ConceptClass]] = {
     "conjunctions": Conjunctions,
+    "corners": Corners,
     "parities": Parities,
     "stumps": DecisionStumps,
     "thresholds": Thresholds,

@@ -107,6 +107,9 @@ class ConceptClass(ABC):
     def size(self) -> int:
         """The number of members, an exact Python integer."""
 
+    def check_records(self, n: int) -> None:  # noqa: B027 - most classes count the errors of any number
+        """Raise an error if the errors of the class cannot be counted on n records, whatever they are."""
+
     @abstractmethod
     def error_profile(self, columns: Any, y: Labels) -> ErrorProfile:
         """Count the errors of all members.
@@ -139,13 +142,21 @@ class ConceptClass(ABC):
         """
         raise TypeError(
             "concept_class must be a class whose members are compared on public records if protects='labels':"
-            f" stumps, thresholds, conjunctions, parities, a FiniteClass, or one with a method dichotomies;"
-            f" got {type(self).__name__}"
+            " stumps, thresholds, corners, conjunctions, parities, a FiniteClass, or one with a method"
+            f" dichotomies; got {type(self).__name__}"
         )
 
     def most_dichotomies(self, n: int) -> int:  # noqa: ARG002 - of use to subclasses
         """Return an upper bound of the number of behaviours on any n records."""
         return self.size
+
+    @property
+    def records_of_dichotomy(self) -> int:
+        """The greatest number of records whose features determine a member of `dichotomies`.
+
+        Used for a class with `most_dichotomies` below its size.
+        """
+        return 1
 
     def value_sums(self, columns: Any) -> list[NDArray[np.int64]]:  # noqa: ARG002 - of use to subclasses
         """Return arrays that add up over parts of public records, and determine the class's dichotomies."""

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count
 from dplearn.concepts.base import Concept, ConceptClass, Labels
 from dplearn.core.cuts import Cuts, ErrorHistogram, cut_column, cuts_of, label_histogram, split_by_value
+from dplearn.core.grouping import distinct_values
 from dplearn.domains import Domain, Floats, Product
 from dplearn.domains.base import smallest_uint
 
@@ -138,7 +139,7 @@ class DecisionStumps(ConceptClass):
         columns : list of ndarray of shape (n,)
             Public. As returned by `domain.encode`.
         """
-        return ListedStumps(self, [_distinct(columns[feature]) for feature in self.features])
+        return ListedStumps(self, [distinct_values(columns[feature]) for feature in self.features])
 
     def dichotomies(self, columns: Sequence[NDArray[Any]]) -> "ListedStumps":
         """Return one stump for each behaviour of a column on public records; parameters as in `ConceptClass`.
@@ -146,7 +147,7 @@ class DecisionStumps(ConceptClass):
         A cut between two adjacent values is at the lower one. So a cut depends on one record, and accuracy on
         the distribution of the records follows. Behaviours of several columns may be equal.
         """
-        return self._dividing([_distinct(columns[feature]) for feature in self.features])
+        return self._dividing([distinct_values(columns[feature]) for feature in self.features])
 
     def most_dichotomies(self, n: int) -> int:
         """Return an upper bound of the number of behaviours on any n records."""
@@ -425,13 +426,6 @@ class CutErrors:
                     return self._stumps.member(feature, cuts.nth(chosen, index), pair)
                 index -= here
         raise IndexError("fewer stumps make so many errors than the index asks for")
-
-
-def _distinct(codes: NDArray[Any]) -> NDArray[Any]:
-    """Return the distinct codes, increasing; `np.unique` of numpy 2.3 takes ten times as long."""
-    ordered = np.sort(codes)
-    distinct: NDArray[Any] = ordered[np.append(True, ordered[1:] != ordered[:-1])]
-    return distinct
 
 
 def levels_of_cuts(sizes: Sequence[int]) -> int:

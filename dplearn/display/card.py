@@ -29,7 +29,7 @@ from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
 from dplearn._version import __version__
 from dplearn.display.evidence import Check, checks_of, evidence_of
-from dplearn.display.guarantee_text import beliefs, figures, in_groups, in_words, warnings_of
+from dplearn.display.guarantee_text import attacks, beliefs, figures, in_groups, in_words, warnings_of
 from dplearn.display.limits import limits_of
 from dplearn.display.settings import settings_of
 from dplearn.display.shape_table import shapes_of
@@ -166,9 +166,9 @@ def privacy_card(
         raise TypeError(f"title must be None or a string, got {type(title).__name__}")
     if ledger is not None and not isinstance(ledger, PrivacyLedger):
         raise TypeError(f"ledger must be None or a PrivacyLedger, got {type(ledger).__name__}")
-    guarantee, refusal = _guaranteed(estimator, stateless)
-    parts = _parts_of(estimator)
-    account = _account(parts) if ledger is None else ledger
+    guarantee, refusal = guaranteed(estimator, stateless)
+    parts = parts_of(estimator)
+    account = account_of(parts) if ledger is None else ledger
     effects = shapes_of([part for _, part in parts]) if shapes else []
     if shapes and not effects:
         raise ValueError(f"shapes must be False for {type(estimator).__name__}, which is no additive model")
@@ -191,6 +191,7 @@ def privacy_card(
         "figures": figures(guarantee),
         "total": _total(account),
         "protection": in_words(guarantee),
+        "attacks": attacks(guarantee),
         "beliefs": [beliefs(guarantee)],
         "groups": [in_groups(guarantee)],
         "assumptions": guarantee.assumes or ["no assumption is recorded"],
@@ -207,7 +208,7 @@ def _checked_notes(notes: Iterable[str]) -> list[str]:
     return entries
 
 
-def _guaranteed(estimator: Any, stateless: Collection[str]) -> tuple[Guarantee | None, str]:
+def guaranteed(estimator: Any, stateless: Collection[str]) -> tuple[Guarantee | None, str]:
     """Return the guarantee, or None and the reason why there is none."""
     if isinstance(estimator, Plan):
         raise TypeError(
@@ -238,17 +239,17 @@ def _guaranteed(estimator: Any, stateless: Collection[str]) -> tuple[Guarantee |
     )
 
 
-def _parts_of(estimator: Any, prefix: str = "") -> list[tuple[str, Any]]:
+def parts_of(estimator: Any, prefix: str = "") -> list[tuple[str, Any]]:
     """Return the estimator and all steps within it, each with its name."""
     found = [(prefix, estimator)]
     kept = next((getattr(estimator, name) for name in PARTS if hasattr(estimator, name)), ())
     for name, step, *_ in kept:
         if step is not None and not isinstance(step, str):
-            found += _parts_of(step, f"{prefix}.{name}" if prefix else name)
+            found += parts_of(step, f"{prefix}.{name}" if prefix else name)
     return found
 
 
-def _account(parts: list[tuple[str, Any]]) -> PrivacyLedger | None:
+def account_of(parts: list[tuple[str, Any]]) -> PrivacyLedger | None:
     """Return the ledger to which the parts are charged."""
     ledgers = {id(each): each for _, part in parts if (each := getattr(part, "ledger", None)) is not None}
     # Two objects with the same file are one ledger.
@@ -324,7 +325,7 @@ def _with_bases(parts: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     for place, part in parts:
         yield place, part
         if (base := getattr(part, "estimator", None)) is not None:
-            yield from _with_bases(_parts_of(base, f"{place}.estimator" if place else "estimator"))
+            yield from _with_bases(parts_of(base, f"{place}.estimator" if place else "estimator"))
 
 
 def _verification(parts: list[tuple[str, Any]]) -> dict[str, Any]:

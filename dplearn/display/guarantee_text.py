@@ -12,10 +12,21 @@ from fractions import Fraction
 
 from dplearn.core.exact import exp_bounds
 from dplearn.display.template import Table
-from dplearn.privacy import ApproxDP, Guarantee, ZeroConcentratedDP
+from dplearn.privacy import ApproxDP, Guarantee, ZeroConcentratedDP, attack_risk
 from dplearn.privacy.base import decimal
 
-__all__ = ["beliefs", "figures", "greatest_belief", "greatest_factor", "in_groups", "in_words", "warnings_of"]
+__all__ = [
+    "attacks",
+    "beliefs",
+    "figures",
+    "greatest_belief",
+    "greatest_factor",
+    "in_groups",
+    "in_words",
+    "neighboring",
+    "protected",
+    "warnings_of",
+]
 
 _DELTA = Fraction(1, 10**6)  # the delta of the approximate guarantee that explains a zero-concentrated one
 _BELIEFS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
@@ -57,6 +68,28 @@ def figures(guarantee: Guarantee) -> list[tuple[str, str]]:
     return numbers + terms
 
 
+def protected(guarantee: Guarantee) -> str:
+    """Return the protected values of a record in words.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee of the release.
+    """
+    return _PROTECTED[guarantee.neighbors, guarantee.protects]
+
+
+def neighboring(guarantee: Guarantee) -> str:
+    """Return the pairs of neighbouring tables in words.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee of the release.
+    """
+    return _NEIGHBORING[guarantee.neighbors]
+
+
 def warnings_of(guarantee: Guarantee) -> list[tuple[str, str]]:
     """Return warnings about a weak guarantee or a seed, each with its heading.
 
@@ -92,8 +125,7 @@ def in_words(guarantee: Guarantee) -> list[str]:
     """
     approx = _approximate(guarantee)
     but = ", with a small exception" if approx.delta else ""
-    protected = _PROTECTED[guarantee.neighbors, guarantee.protects]
-    texts = [f"Protected: {protected}. Neighbours: {_NEIGHBORING[guarantee.neighbors]}."]
+    texts = [f"Protected: {protected(guarantee)}. Neighbours: {neighboring(guarantee)}."]
     if isinstance(guarantee, ZeroConcentratedDP):
         texts.append(_of_rho(guarantee, approx))
     texts.append(
@@ -118,6 +150,18 @@ def beliefs(guarantee: Guarantee) -> Table:
         caption += f", except with probability {decimal(2 * approx.delta)}"
     rows = [(f"{int(100 * prior)} %", greatest_belief(approx, prior)) for prior in _BELIEFS]
     return Table(caption, ("before the release", "after the release, at most"), rows)
+
+
+def attacks(guarantee: Guarantee) -> list[str]:
+    """Return sentences on the rates of an attacker who decides about one record.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee of the release.
+    """
+    advantage, rates, *_ = attack_risk(guarantee).sentences()  # `beliefs` has the rest
+    return [f"{advantage} {rates}"]
 
 
 def in_groups(guarantee: Guarantee) -> Table:

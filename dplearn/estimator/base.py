@@ -27,6 +27,7 @@ from dplearn._writing import in_full, shortened
 from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import IgnoresFloatErrors, float_errors_ignored
+from dplearn.estimator.epsilon_choice import chosen_epsilon
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
 from dplearn.estimator.part_reading import read_parts, summary_of
 from dplearn.estimator.part_transforming import TransformsParts
@@ -92,6 +93,41 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         vars(shown).update((name, shortened(value)) for name, value in self.get_params(deep=False).items())
         text: str = shown.__repr__(N_CHAR_MAX)
         return text
+
+    def epsilon_for(
+        self, n_samples: int, *, alpha: Any = None, advantage: Any = None, **public: Any
+    ) -> float:
+        """Return an epsilon for a wanted accuracy, or for the risk of an attack. No data is read.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records of the planned fit.
+        alpha : number, optional
+            The wanted accuracy, in (0, 1): the least epsilon is returned for which the plan's `n_needed` for
+            this alpha is at most `n_samples`; for a plan without an alpha, the least one for which its
+            `tolerance`, `deviation` or `error` is at most alpha. None: that for which `n_needed` as stated is
+            at most `n_samples`.
+        advantage : number, optional
+            The wanted bound on the true minus the false positive rate of an attacker on one record, in
+            (0, 1): the greatest epsilon is returned for which that of the plan is at most this.
+        **public : object
+            Further arguments of `plan`, such as `n_features`.
+
+        Returns
+        -------
+        float
+            A decimal of three digits from .001 to 100; the plan at this epsilon has been computed, and has
+            the wanted property.
+
+        Raises
+        ------
+        ValueError
+            If both bounds are given, no such epsilon has the property, or the plan states no such accuracy.
+        TypeError
+            If the class has no plan.
+        """
+        return chosen_epsilon(self, n_samples, alpha=alpha, advantage=advantage, **public)
 
     @property
     def _repr_html_(self) -> Callable[[], str]:

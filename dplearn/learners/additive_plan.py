@@ -198,6 +198,8 @@ class AdditivePlan(Plan):
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
 
     _computed = ("n_needed",)
+    error_name = "deviation"
+    _sums_gaussian = True
 
     @property
     def n_needed(self) -> int | None:

@@ -48,6 +48,7 @@ from dplearn.estimator import RuleClassifier
 from dplearn.estimator.fit_parameters import refuse_parameters
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table
+from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
 from dplearn.learners.representation_sizes import (
     growing_sample_size,
@@ -88,7 +89,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
     Parameters
     ----------
     concept_class : str or ConceptClass, default="stumps"
-        "stumps" (any column, any cut, any label on each side), "thresholds" (the first column),
+        "stumps" (any column, any cut, any label on each side), "thresholds" (the first column), "corners"
+        (one label where the first two columns are each up to, or each above, a cut; two labels),
         "conjunctions" (at most three literals over bits, two labels), "parities" (sums of bits modulo 2, at
         most 26 columns, two labels), or an instance of a concept class, which then includes the domain. A
         drawn class (see `ConceptClass.draw`) is drawn before the data are read.
@@ -102,10 +104,11 @@ class ExponentialMechanismClassifier(RuleClassifier):
         mechanism at the same epsilon; the exponential mechanism composes more tightly.
     domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
         The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
-        from a tenth of its budget first; see `Learn`. None: the default of the concept
-        class. For stumps and thresholds this is all finite floats, on a nonuniform grid with 32 bits of
-        precision for magnitudes between 2**-40 and 2**40, so that bounds are not needed; for bits, a number
-        above 0 is a 1. "learn" needs `protects="examples"`.
+        from a tenth of its budget first; see `Learn`. None: the default of the concept class. For stumps,
+        thresholds and corners this is all finite floats, on a nonuniform grid with 32 bits of precision for
+        magnitudes between 2**-40 and 2**40, so that bounds are not needed; for bits, a number above 0 is a 1.
+        Corners over it take at most 4,095 records, and more over coarser domains: 2**24 pairs of cuts between
+        records. "learn" needs `protects="examples"`.
     classes : sequence, optional
         All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.
@@ -399,7 +402,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         return chosen
 
     def _event(self, plan: "GenericPlan") -> Event:
-        return BoundedRange(plan.guarantee.epsilon) if plan.method == "exponential" else super()._event(plan)
+        return plan.known_event or super()._event(plan)
 
     def _publish(self, outcome: Concept, plan: "GenericPlan") -> None:
         self.classes_ = plan.public.classes
@@ -456,7 +459,19 @@ def _error_sums(part: _ErrorCounts) -> Sequence[Any]:
 
 
 def _concepts(params: Params, public: Public) -> ConceptClass:
-    """Return the given concept class, or the class of the given name over the domain."""
+    """Return the given concept class, or the class of the given name over the domain.
+
+    Raises
+    ------
+    ValueError
+        If the parameters are wrong, or the errors of the class cannot be counted on so many records.
+    """
+    concepts = _class_of(params, public)
+    concepts.check_records(public.n_samples)
+    return concepts
+
+
+def _class_of(params: Params, public: Public) -> ConceptClass:
     concept_class, domain, n_labels = params.concept_class, params.domain, public.n_labels
     if isinstance(concept_class, ConceptClass):
         if domain is not None:
@@ -523,7 +538,10 @@ def _sample_size(
     fixed = representation_sample_size(target.size, agnostic=agnostic, **goal)
     if not labels_only:
         return fixed
-    return min(fixed, growing_sample_size(target.most_dichotomies, agnostic=agnostic, **goal))
+    growing = growing_sample_size(
+        target.most_dichotomies, n_determining=target.records_of_dichotomy, agnostic=agnostic, **goal
+    )
+    return min(fixed, growing)
 
 
 def _domains(concepts: ConceptClass) -> list[Any]:
@@ -639,14 +657,30 @@ class GenericPlan(Plan):
     _notes: ClassVar[Mapping[str, str]] = {"n_least": LEAST_NOTE}
 
     @property
-    def n_least(self) -> int:
+    def known_event(self) -> Event | None:
+        """Of "exponential", which is of bounded range."""
+        return BoundedRange(self.guarantee.epsilon) if self.method == "exponential" else None
+
+    @property
+    def n_least(self) -> int | None:
         """A number such that no pure private learner of this class is as accurate with fewer records.
 
         Accurate: an error of at most alpha with probability at least 1 - beta, on every distribution that
-        some concept labels without error; with this epsilon, for examples. 0: no such number is known.
+        some concept labels without error; with this epsilon, for examples. None: no such number is known.
         """
         dimension = self.concepts.littlestone_lower_bound
         return least_of(self.guarantee, dimension=dimension, alpha=self.alpha, beta=self.beta)
+
+    @property
+    def task(self) -> Task | None:
+        """Two concepts of the class, if such are known; in a tree of two levels, two agree at the root."""
+        dimension = self.concepts.littlestone_lower_bound
+        return Task("realizable", rooted=dimension > 1) if dimension else None
+
+    @property
+    def agnostic_task(self) -> Task | None:
+        """The same two concepts, for the accuracy of `n_needed`."""
+        return None if self.task is None else self.task._replace(task="agnostic")
 
     @property
     def warnings(self) -> tuple[str, ...]:

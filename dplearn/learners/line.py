@@ -36,6 +36,7 @@ from dplearn.learners.line_sizes import (
     pure_line_lower_bound,
     pure_line_sample_size,
 )
+from dplearn.learners.multi_label_limit import Task
 from dplearn.mechanisms import release_if_stable, select_exponential
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
@@ -240,7 +241,7 @@ class LineClassifier(RuleClassifier):
         return summary.release(plan, dice)
 
     def _event(self, plan: "LinePlan") -> Event:
-        return BoundedRange(plan.guarantee.epsilon) if plan.method == "pure" else super()._event(plan)
+        return plan.known_event or super()._event(plan)
 
     def _publish(self, outcome: "_Outcome", plan: "LinePlan") -> None:
         self.classes_ = plan.public.classes
@@ -355,6 +356,11 @@ class LinePlan(Plan):
     _computed = ("failure", "n_needed", "n_least")
 
     @property
+    def known_event(self) -> Event | None:
+        """Of "pure", which is of bounded range."""
+        return BoundedRange(self.guarantee.epsilon) if self.method == "pure" else None
+
+    @property
     def failure(self) -> float:
         """A bound on the probability that the error exceeds alpha, for records that a line labels.
 
@@ -381,6 +387,11 @@ class LinePlan(Plan):
         if self.alpha >= 1 / 2:
             return None
         return pure_line_lower_bound(self.p, epsilon=self.guarantee.epsilon, alpha=self.alpha, beta=self.beta)
+
+    @property
+    def task(self) -> Task:
+        """Two lines, which agree at a point of both or of none."""
+        return Task("realizable", rooted=True)
 
     @property
     def _budget(self) -> dict[str, Any]:

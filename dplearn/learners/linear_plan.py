@@ -63,6 +63,8 @@ class LinearPlan(Plan):
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
 
     _computed = ("n_needed",)
+    error_name = "tolerance"
+    _sums_gaussian = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_moments", self.n_numbers * (self.n_numbers + 1) // 2)

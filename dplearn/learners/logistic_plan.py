@@ -83,6 +83,8 @@ class LogisticPlan(Plan):
     narrowed: Any = hidden()  # from a number of kept columns to the plan of the queries about them
 
     _computed = ("n_needed",)
+    error_name = "tolerance"
+    _sums_gaussian = True
 
     def __post_init__(self) -> None:
         selection = self.n_kept is not None

@@ -16,7 +16,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from dplearn.estimator.base import PrivateClassifier, PrivateEstimator
 from dplearn.estimator.part_reading import summary_of
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.estimator.stages import Params, Public, Table
+from dplearn.learners.multi_label_limit import least_of_outputs
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.privacy import ApproxDP, Composition, Event, PrivacyLedger
 from dplearn.privacy.held import held_by
@@ -344,6 +345,37 @@ class MultiOutputPlan(Plan):
     estimator_plan: Any
     fits: Any = hidden(())
     public: Any = hidden()
+    _computed = ("n_least", "n_least_agnostic")
+    _notes: ClassVar[Mapping[str, str]] = {
+        "n_least": "no learner of all outputs with this guarantee with fewer",
+        "n_least_agnostic": "the same, for labels that nothing decides",
+    }
+
+    @property
+    def n_least(self) -> int | None:
+        """A number such that no learner with this guarantee is accurate with fewer records.
+
+        Accurate: with probability at least 1 - beta, the errors of all outputs are at most alpha, where some
+        concept decides the labels of each output; alpha and beta are those of `estimator_plan`, whose own
+        `n_needed` is for each output by itself. See `theory.multi_label_lower_bound`. None: the plan has no
+        alpha, or no such number is known for the class.
+        """
+        return self._least("task")
+
+    @property
+    def n_least_agnostic(self) -> int | None:
+        """The same where nothing decides the labels, and errors exceed those of best concepts by alpha.
+
+        None also for classifiers that are not accurate for any labels.
+        """
+        return self._least("agnostic_task")
+
+    def _least(self, name: str) -> int | None:
+        tasks = [getattr(fit.plan, name, None) for fit in self.fits]
+        if not any(tasks):
+            return None
+        plan = self.estimator_plan
+        return least_of_outputs(self.guarantee, tasks, alpha=plan.alpha, beta=plan.beta)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ True
 (Fraction(3, 1), 'laplace', 4)
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,12 +20,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number
+from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.core.simplex import nearest_shares
 from dplearn.domains import Floats
@@ -62,6 +64,7 @@ _BINS = {"central": (32, 16, 8, 4), "local": (32, 16, 8, 4, 2)}  # the choices o
 _CLEAR = 5  # the average count of a bin, at least, in standard deviations of the noise
 _SHARED = 8  # "local": a column of categories or floats has at most _SHARED * n_bins bins
 _BLOCK = 1 << 14  # records that are counted at once, few enough for the cache
+_SUM_ERROR = 1e-8  # of priors; scikit-learn allows as much
 _CAUTION = 4  # pseudo-count, in standard deviations of the noise: the best on synthetic tables, wine and iris
 
 Floats64 = NDArray[np.float64]
@@ -96,6 +99,10 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     smoothing : float, default=1.0
         Number of pseudo-records added to each count, in addition to four standard deviations of the noise;
         positive.
+    priors : array-like of shape (n_classes,), optional
+        Public. The shares of the classes for predictions, in the order of `classes_`; nonnegative, with sum
+        1, as of scikit-learn's GaussianNB. For a rare class: the share in the population, where records were
+        selected by label, or equal shares. None: the noisy shares among the records.
     classes : sequence, optional
         All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.
@@ -111,7 +118,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     Attributes
     ----------
     log_prior_ : ndarray of float64 of shape (n_classes,)
-        Released. The logarithm of the share of each class.
+        Released. The logarithm of the share of each class. With `priors`: public, their logarithm.
     log_ratios_ : list of ndarray of float64 of shape (n_classes, bins)
         Released. For each column, the logarithm of P(bin | class) / P(bin), shrunk towards 0 where it is
         noise-dominated.
@@ -170,6 +177,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         domain: Any = None,
         n_bins: int | str = AUTO,
         smoothing: float = 1.0,
+        priors: ArrayLike | None = None,
         classes: Sequence[Any] | None = None,
         max_rows_per_group: int = 10,
         ledger: PrivacyLedger | None = None,
@@ -181,6 +189,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         self.domain = domain
         self.n_bins = n_bins
         self.smoothing = smoothing
+        self.priors = priors
         self.classes = classes
         self.max_rows_per_group = max_rows_per_group
         self.ledger = ledger
@@ -226,6 +235,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
             declared=declared_columns(self.domain, _UNDECLARED),
             n_bins=n_bins,
             smoothing=float(check_number("smoothing", self.smoothing, above=0)),
+            priors=_checked_priors(self.priors),
             classes=classes,
             group_rows=checked_rows(self.max_rows_per_group, trust_model=self.trust_model),
             random_state=self.random_state,
@@ -244,6 +254,10 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         failure = check_number("beta", beta, above=0, below=1)
         domain = as_product(params.declared, public.n_features, public.names)
         n, k, d = public.n_samples, public.n_labels, len(domain)
+        if params.priors is not None and len(params.priors) != k:
+            raise ValueError(
+                f"priors must be one for each of the {k} classes, in sorted order, got {len(params.priors)}"
+            )
         check_reports(params.trust_model, n, d, "queries")
         kind = "local"
         if params.trust_model == "central":
@@ -274,6 +288,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
             deviations=tuple(each.deviation for each in of_columns),
             class_deviation=noises[1].deviation,
             smoothing=params.smoothing,
+            priors=params.priors,
             has_delta=bool(params.cost.delta),
         )
 
@@ -374,11 +389,14 @@ class NaiveBayesPlan(Plan):
     bins: tuple[Bins, ...] = hidden()  # of each column
     deviations: tuple[float, ...] = hidden()  # standard deviation of the noise in each column's shares
     class_deviation: float = hidden()  # the same for the class shares, if they are queried
+    priors: tuple[float, ...] | None = hidden()  # in place of the released shares of the classes
     smoothing: float = hidden()  # pseudo-records added to each count, besides _CAUTION deviations
     has_delta: bool = hidden()
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
 
     _computed = ("n_needed",)
+    error_name = "tolerance"
+    _sums_gaussian = True
 
     @property
     def n_needed(self) -> int | None:
@@ -427,7 +445,7 @@ class NaiveBayesTables:
     Attributes
     ----------
     log_prior : ndarray of float64 of shape (k,)
-        The logarithm of the share of each class.
+        The logarithm of the share of each class; or public, that of the given priors.
     log_ratios : tuple of ndarray of float64 of shape (k, bins)
         For each column, the logarithm of P(bin | class) / P(bin).
     """
@@ -500,12 +518,26 @@ def learn_naive_bayes(oracle: Oracle, plan: NaiveBayesPlan) -> NaiveBayesTables:
     shares = [answer.means[: k * size].reshape(k, size) for answer, size in zip(answers, sizes, strict=True)]
     classes, deviation = _class_shares(shares, deviations)
     pseudo = plan.smoothing / plan.public.n_samples
-    prior = classes + pseudo + deviation
+    prior = classes + pseudo + deviation if plan.priors is None else np.array(plan.priors)
     ratios = [
         _log_ratios(share, classes, pseudo + _CAUTION * noise)
         for share, noise in zip(shares[: len(plan.bins)], plan.deviations, strict=True)
     ]
-    return NaiveBayesTables(np.log(prior / prior.sum()), tuple(ratios))
+    with np.errstate(divide="ignore"):  # a prior of 0: the class is never predicted
+        return NaiveBayesTables(np.log(prior / prior.sum()), tuple(ratios))
+
+
+def _checked_priors(priors: Any) -> tuple[float, ...] | None:
+    """Return public priors as floats; raise an error unless they are nonnegative, with sum 1."""
+    if priors is None:
+        return None
+    listed = priors.tolist() if isinstance(priors, np.ndarray) else priors
+    if isinstance(listed, str) or not isinstance(listed, Sequence):
+        raise TypeError(f"priors must be None or a sequence of numbers, got {brief(priors)}")
+    shares = tuple(float(check_number("priors", share, low=0, high=1)) for share in listed)
+    if abs(math.fsum(shares) - 1) > _SUM_ERROR:
+        raise ValueError(f"priors must have the sum 1, got {math.fsum(shares):g}")
+    return shares
 
 
 def _joint(column: int, size: int, n_classes: int) -> HistogramQuery:

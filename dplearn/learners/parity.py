@@ -37,7 +37,7 @@ from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.estimator.stages import Params, Public, PublicOutputs, Table
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations, chosen_plan
 from dplearn.learners.parity_plan import ParityPlan
-from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
+from dplearn.privacy import ApproxDP, Event, PrivacyLedger
 from dplearn.records.bit_rows import packed_rows
 from dplearn.records.outputs import (
     declared_sets,
@@ -247,7 +247,7 @@ class ParityClassifier(SeveralOutputsClassifier):
         return PARITY_METHODS[plan.method].release(summary, plan, dice)
 
     def _event(self, plan: ParityPlan) -> Event:
-        return BoundedRange(plan.guarantee.epsilon) if plan.method == "agnostic" else super()._event(plan)
+        return plan.known_event or super()._event(plan)
 
     def _publish(self, outcome: NDArray[np.uint8] | None, plan: ParityPlan) -> None:
         # An abstention is represented by the parity of no columns, which predicts the first label.

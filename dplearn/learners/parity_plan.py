@@ -1,9 +1,11 @@
 """The plan of a fit of the parity learner."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from dplearn.privacy import ApproxDP
+from dplearn.learners.multi_label_limit import Task, least_of_outputs
+from dplearn.privacy import ApproxDP, BoundedRange, Event
 from dplearn.privacy.plan import Plan, hidden
 
 __all__ = ["ParityPlan"]
@@ -44,6 +46,31 @@ class ParityPlan(Plan):
     domain: Any = hidden()
     public: Any = hidden()
     fit_intercept: bool = hidden(False)
+    _computed = ("n_least",)
+    _notes: ClassVar[Mapping[str, str]] = {"n_least": "no private learner with fewer"}
+
+    @property
+    def n_least(self) -> int | None:
+        """A number such that no learner with this guarantee is as accurate with fewer records.
+
+        Accurate: with probability at least 1 - beta, the errors of all outputs are at most alpha if parities
+        decide the labels; with "stable", if also the columns are independent fair coins. See
+        `theory.multi_label_lower_bound`.
+        """
+        outputs = self.public.n_outputs
+        return least_of_outputs(self.guarantee, [self.task] * outputs, alpha=self.alpha, beta=self.beta)
+
+    @property
+    def task(self) -> Task:
+        """Parities. Without an intercept all agree at 0."""
+        if self.method == "stable":
+            return Task("parities", rooted=False, size=self.n_unknowns)
+        return Task("parities", rooted=True, size=int(self.public.n_features))
+
+    @property
+    def known_event(self) -> Event | None:
+        """Of "agnostic", which is of bounded range."""
+        return BoundedRange(self.guarantee.epsilon) if self.method == "agnostic" else None
 
     @property
     def n_unknowns(self) -> int:

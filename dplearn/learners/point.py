@@ -50,6 +50,7 @@ from dplearn.domains.cells import frame_column, holds_times, is_frame, object_ar
 from dplearn.domains.keys import KEYS_ASSUMED, read_keys, spelled
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.estimator.stages import Params, Public, PublicOutputs, Table
+from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.point_rules import ChosenKeys, ChosenPoint, ChosenPrefix, prefix_buckets
 from dplearn.learners.point_sizes import (
     LARGEST_BITS,
@@ -57,10 +58,11 @@ from dplearn.learners.point_sizes import (
     hashed_class_size,
     hashed_point_failure,
     hashed_point_sizes,
+    proper_point_lower_bound,
     stable_point_failure,
     stable_point_sample_size,
 )
-from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
+from dplearn.learners.pure_lower_bound import least_of
 from dplearn.mechanisms import (
     permute_and_flip,
     release_if_stable,
@@ -83,6 +85,7 @@ __all__ = ["ChosenPoint", "PointClassifier", "PointPlan"]
 _METHODS = ("stability", "hashing")
 _UNKEYED = b""  # the code of a record without a second label
 _ANY_CELLS = Hashed()  # makes `read_features` leave cells unencoded
+_KEYS = 1 << 64  # possible keys, for a lower bound; there are at least as many texts
 _MOST_KEYS = 100  # with more, the counts of sets would take minutes
 _NEGLIGIBLE = 64  # sets that are not told apart by errors have together a weight of at most 2**-64
 
@@ -437,17 +440,28 @@ class PointPlan(Plan):
     hashed: Any = hidden()
     public: Any = hidden()
     _computed = ("n_least",)
-    _notes: ClassVar[Mapping[str, str]] = {"n_least": LEAST_NOTE}
+    _notes: ClassVar[Mapping[str, str]] = {"n_least": "no such learner with fewer"}
 
     @property
-    def n_least(self) -> int:
-        """A number such that no pure private learner of this class is as accurate with fewer records.
+    def n_least(self) -> int | None:
+        """A number such that no learner of this kind is as accurate with fewer records.
 
         Accurate: an error of at most alpha with probability at least 1 - beta, on every distribution that
-        some concept labels without error; with this epsilon, for examples. 0 where delta is positive.
+        some point function labels. With "hashing": pure learners with this epsilon, whatever they release
+        (`theory.pure_private_lower_bound`). With "stability": learners with this epsilon and delta that
+        release keys (`theory.proper_point_lower_bound`); if there are fewer than 2**64 possible keys, that
+        function may give a smaller number.
         """
+        if self.method == "stability":
+            public = {"epsilon": self.guarantee.epsilon, "delta": self.guarantee.delta}
+            return proper_point_lower_bound(_KEYS, **public, alpha=self.alpha, beta=self.beta)
         # Two point functions of three keys agree at the third.
         return least_of(self.guarantee, dimension=1, rooted=1, alpha=self.alpha, beta=self.beta)
+
+    @property
+    def task(self) -> Task:
+        """Two point functions, which agree at a third key."""
+        return Task("realizable", rooted=True)
 
 
 def _sizes(epsilon: Fraction, alpha: Any, beta: Any, n_keys: int, n_columns: int | None) -> HashedPointSizes:

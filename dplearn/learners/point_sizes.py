@@ -17,6 +17,13 @@ Several keys may have label 1, or all records that agree in the first columns:
 HashedPointSizes(n_samples=4778, n_buckets=32768)
 >>> hashed_point_sizes(epsilon=1.0, alpha=0.1, beta=0.1, n_columns=16)
 HashedPointSizes(n_samples=383, n_buckets=4096)
+
+A learner that names the key needs more, the more keys there are; with delta, up to a limit:
+
+>>> [proper_point_lower_bound(2**bits, epsilon=1, alpha=0.1, beta=0.05) for bits in (8, 64, 1024)]
+[125, 569, 7529]
+>>> [proper_point_lower_bound(2**bits, epsilon=1, delta=1e-6, alpha=0.1, beta=0.05) for bits in (8, 64, 1024)]
+[125, 209, 209]
 """
 
 import math
@@ -30,9 +37,10 @@ from scipy.stats import binom
 
 from dplearn._validation import check_count, check_number
 from dplearn.core.bucket_sets import n_sets
-from dplearn.core.exact import decay_ratio, selection_ratio
+from dplearn.core.exact import decay_ratio, float_above, selection_ratio
 from dplearn.core.points import distance_of_lead
 from dplearn.core.search import least
+from dplearn.learners.pure_lower_bound import packing_records
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
 from dplearn.privacy import ApproxDP
@@ -43,6 +51,7 @@ __all__ = [
     "hashed_class_size",
     "hashed_point_failure",
     "hashed_point_sizes",
+    "proper_point_lower_bound",
     "stable_point_failure",
     "stable_point_sample_size",
 ]
@@ -120,6 +129,57 @@ def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any,
         return found <= failure
 
     return least(suffices, 0)
+
+
+def proper_point_lower_bound(domain_size: int, *, epsilon: Any, delta: Any = 0, alpha: Any, beta: Any) -> int:
+    """Return a number of records such that no private learner that names the key is accurate with fewer.
+
+    Parameters
+    ----------
+    domain_size : int
+        The number of keys, of any size, at least 1.
+    epsilon : number
+        Privacy parameter, positive.
+    delta : number, default=0
+        Privacy parameter, at least 0 and below 1.
+    alpha, beta : number
+        Error and probability of failure, in (0, 1).
+
+    Returns
+    -------
+    int
+        At most 10**9.
+
+    Notes
+    -----
+    The learner is (epsilon, delta)-private for one replaced record, and proper: it releases one key, or none.
+    With probability at least 1 - beta, the point function of that key has an error of at most alpha, for
+    every distribution that a point function labels.
+
+    Let one key be set apart. For each other key x, D_x has probability just above alpha at x, with label 1,
+    and the rest at the key that is set apart, with label 0. Only x is accurate for D_x. So no release is
+    accurate for two of the `domain_size` - 1 distributions, and the samples of two, drawn together, differ in
+    the Binomial(n, alpha) records that are not at the key set apart. `packing_records` has the rest of the
+    proof. For two keys, all records are at x.
+
+    For delta = 0 the bound is about ln(domain_size) / (epsilon alpha), where an improper learner
+    (`hashed_point_sizes`) needs a number that does not depend on `domain_size`. For delta > 0 it grows no
+    further than to about ln(1 / delta) / (epsilon alpha), and "stability" needs about twice that.
+
+    **Source.** Beimel, Kasiviswanathan and Nissim (2010), for the separation of proper and improper learners;
+    Bun, Nissim, Stemmer and Vadhan (2015), Section 7. The constants are ours.
+    """
+    size = check_count("domain_size", domain_size, low=1)
+    share = float_above(check_number("alpha", alpha, above=0, below=1))
+    packings = [(1.0, math.log(size - 1), -math.inf)] if size > 1 else []
+    if size > 2:
+        packings.append((share, math.log(size - 2), -math.inf))
+    return packing_records(
+        packings,
+        check_number("epsilon", epsilon, above=0),
+        check_number("beta", beta, above=0, below=1),
+        check_number("delta", delta, low=0, below=1),
+    )
 
 
 def hashed_class_size(n_buckets: int, *, n_keys: int = 1, n_columns: int | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Numbers of records below which no pure private learner of a class is accurate.
+"""Numbers of records below which no private learner of a class is accurate, by packing.
 
 >>> from fractions import Fraction
 >>> tenth = Fraction(1, 10)
@@ -12,17 +12,18 @@ import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, gammaln
 
-from dplearn.core.exact import float_above
+from dplearn.core.exact import exp_bounds, float_above
 from dplearn.core.search import first
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.base import Guarantee
 
-__all__ = ["LEAST_NOTE", "least_of", "packing_records", "pure_records"]
+__all__ = ["LEAST_NOTE", "least_failure", "least_of", "packing_records", "pure_records"]
 
 LEAST_NOTE = "no pure private learner with fewer"  #: The note of a plan's `n_least`.
 
@@ -31,29 +32,30 @@ _MOST_RECORDS = 10**9
 _STEPS = 1 << 12  # the most numbers of differing records that are told apart
 _ALL = 24  # levels and mistakes up to here are all tried, from there on geometrically
 _LARGEST = 1e6  # epsilon; with a greater one, the bound is that of this one
+_LARGEST_EXPONENT = 10_000  # of exp, where delta is divided by it
 _MARGIN = 1e-6  # far above the relative error of the computed probabilities
 
 
 def least_of(
     guarantee: Guarantee, *, dimension: int, rooted: int | None = None, alpha: float, beta: float
-) -> int:
-    """Return the bound for learners with a guarantee, or 0 if the guarantee is not pure or not of examples.
+) -> int | None:
+    """Return the bound for learners with a guarantee; None if it is not pure, or not of examples.
 
     Parameters
     ----------
     guarantee : Guarantee
         That of the learner.
     dimension : int
-        A lower bound on the Littlestone dimension of the class.
+        A lower bound on the Littlestone dimension of the class; None is returned if it is 0.
     rooted : int, optional
         The levels of a mistake tree of concepts that all agree at a further point; dimension - 1 by default.
     alpha, beta : number
         Error and probability of failure, in (0, 1).
     """
-    if not isinstance(guarantee, ApproxDP) or guarantee.delta:
-        return 0
+    if not isinstance(guarantee, ApproxDP) or guarantee.delta or not dimension:
+        return None
     if (guarantee.protects, guarantee.neighbors) != ("examples", "replace_one"):
-        return 0
+        return None
     asked = guarantee.epsilon, Fraction(repr(float(alpha))), Fraction(repr(float(beta)))
     return pure_records(max(0, dimension - 1) if rooted is None else rooted, dimension, *asked)
 
@@ -108,8 +110,13 @@ def pure_records(rooted: int, depth: int, epsilon: Fraction, alpha: Fraction, be
     return packing_records(_tried(rooted, depth, alpha, beta), epsilon, beta)
 
 
-def packing_records(choices: Iterable[tuple[float, float, float]], epsilon: Fraction, beta: Fraction) -> int:
-    """Return a number of records below which no pure private learner succeeds against any of some packings.
+def packing_records(
+    choices: Iterable[tuple[float, float, float]],
+    epsilon: Fraction,
+    beta: Fraction,
+    delta: Fraction = Fraction(0),
+) -> int:
+    """Return a number of records below which no private learner succeeds against any of some packings.
 
     Parameters
     ----------
@@ -117,17 +124,67 @@ def packing_records(choices: Iterable[tuple[float, float, float]], epsilon: Frac
         For each packing: the probability that a record tells concepts apart, rounded up; ln(N - 1) of its N
         concepts; and ln(V - 1), where a hypothesis is accurate for at most V of them, rounded up.
     epsilon, beta : Fraction
-        As for `pure_records`, whose Notes have the proof.
+        As for `pure_records`, whose Notes have the proof for delta = 0.
+    delta : Fraction
+        At least 0 and below 1.
+
+    Notes
+    -----
+    With delta, T(p) = max(exp(-epsilon) (p - delta), 1 - delta - exp(epsilon) (1 - p)). Let D = delta /
+    (exp(epsilon) - 1). Each step of the first kind maps p + D to exp(-epsilon) (p + D), and each of the
+    second maps 1 - p + D to exp(epsilon) (1 - p + D). So T^K(s) >= exp(-epsilon (K - j)) (1 + 2 D -
+    exp(epsilon j) (1 - s + D)) - D, and with V >= s + (N - 1) T^K(s)
+
+        u_j(K) = (1 + a (1 + 2 D - D exp(epsilon j)) - V - (N - 1) D) / (1 + a exp(epsilon j)).
     """
     records, exponent = 0, float(epsilon) if epsilon < _LARGEST else _LARGEST
+    excess = float_above(delta / (exp_bounds(min(epsilon, Fraction(_LARGEST_EXPONENT)))[0] - 1))
     for packing in choices:
-        suffices = partial(_suffices, *packing, exponent, float(beta))
+        suffices = partial(_suffices, *packing, exponent, excess, float(beta))
         if records < _MOST_RECORDS and not suffices(records):
             high = max(1, records)
             while high < _MOST_RECORDS and not suffices(high):
                 high = min(2 * high, _MOST_RECORDS)
             records = first(suffices, records, high)
     return records
+
+
+def least_failure(
+    counts: NDArray[Any], rivals: float, others: float, epsilon: float, excess: float = 0.0
+) -> NDArray[np.float64]:
+    """Return a lower bound on the probability of failure where samples differ in K records, for each K.
+
+    It is max(0, u_j(K)) of `packing_records` for the best j: the unconstrained optimum rounded down and up.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n,)
+        K, at least 0.
+    rivals, others : float
+        ln(N - 1) and ln(V - 1), the latter rounded up.
+    epsilon : float
+        Positive.
+    excess : float
+        D = delta / (exp(epsilon) - 1), rounded up.
+
+    Notes
+    -----
+    With t = exp(epsilon j) and b = (N - 1) exp(-epsilon K), u_j is (1 - (V - 1) / (b t) - D (exp(epsilon j) +
+    exp(epsilon (K - j)) - 2)) / (1 / (b t) + t). For c = V - 1 + (N - 1) D it is greatest where b t**2 - 2 t
+    (c - D) / (1 + 2 D) - 1 = 0; c stands for the quotient there, since every j gives a bound.
+    """
+    log_c = np.logaddexp(others, rivals + math.log(excess)) if excess else others
+    with np.errstate(all="ignore"):
+        log_b = rivals - epsilon * counts
+        log_t = np.logaddexp(log_c - log_b, np.logaddexp(2 * (log_c - log_b), -log_b) / 2)
+        best = np.zeros(len(counts))
+        for j in (np.floor(log_t / epsilon), np.ceil(log_t / epsilon)):
+            ahead = np.clip(j, 0, counts)
+            step, back = epsilon * ahead, epsilon * (counts - ahead)
+            gain = log_b + step  # ln(b t)
+            lost = np.exp(others - gain) + excess * (np.expm1(step) + np.expm1(back) if excess else 0)
+            best = np.fmax(best, (1 - lost) / (np.exp(-gain) + np.exp(step)))
+    return best
 
 
 def _tried(rooted: int, depth: int, alpha: Fraction, beta: Fraction) -> Iterator[tuple[float, float, float]]:
@@ -167,35 +224,22 @@ def _log_others(levels: int) -> NDArray[np.float64]:
     return np.append(-np.inf, np.logaddexp.accumulate(combinations) + 1e-8)
 
 
-def _suffices(share: float, rivals: float, others: float, epsilon: float, beta: float, n: int) -> bool:
+def _suffices(
+    share: float, rivals: float, others: float, epsilon: float, excess: float, beta: float, n: int
+) -> bool:
     """Return whether n records are not excluded: the bound on the probability of failure is at most beta."""
-    return not _failure(share, rivals, others, epsilon, n) > beta * (1 + _MARGIN)  # true also of NaN
+    failure = _failure(share, rivals, others, epsilon, n, excess)
+    return not failure > beta * (1 + _MARGIN)  # true also of NaN
 
 
-def _failure(share: float, rivals: float, others: float, epsilon: float, n: int) -> float:
+def _failure(
+    share: float, rivals: float, others: float, epsilon: float, n: int, excess: float = 0.0
+) -> float:
     """Return a lower bound on the probability of failure with n records."""
     most = min(n, math.ceil(n * share + 10 * math.sqrt(n * share) + 40))
     counts = np.unique(np.linspace(0, most, min(most, _STEPS) + 1).astype(np.int64))
+    bounds = least_failure(counts, rivals, others, epsilon, excess)
     with np.errstate(all="ignore"):
-        bounds = _least_failure(counts, rivals, others, epsilon)
         # The bounds decrease: the mean is the sum of their decreases times the distribution function.
         below = np.where(counts < n, betainc(np.maximum(n - counts, 1), counts + 1, 1 - min(share, 1)), 1)
         return float((bounds - np.append(bounds[1:], 0)) @ below)
-
-
-def _least_failure(
-    counts: NDArray[np.int64], rivals: float, others: float, epsilon: float
-) -> NDArray[np.float64]:
-    """Return max(0, u_j(K)) for each K and its best j: the unconstrained optimum rounded down and up.
-
-    With t = exp(epsilon j), b = (N - 1) exp(-epsilon K) and v = V - 1, u_j = (b t - v) / (1 + b t**2), which
-    is greatest where b t**2 - 2 v t - 1 = 0.
-    """
-    log_b = rivals - epsilon * counts
-    log_t = np.logaddexp(others - log_b, np.logaddexp(2 * (others - log_b), -log_b) / 2)
-    best = np.zeros(len(counts))
-    for j in (np.floor(log_t / epsilon), np.ceil(log_t / epsilon)):
-        step = epsilon * np.clip(j, 0, counts)
-        gain = log_b + step  # ln(b t)
-        best = np.fmax(best, (1 - np.exp(others - gain)) / (np.exp(-gain) + np.exp(step)))
-    return best

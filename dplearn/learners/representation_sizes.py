@@ -151,36 +151,44 @@ def dichotomy_sample_size(
 
 
 def growing_sample_size(
-    size_of: Callable[[int], int], *, epsilon: Any, alpha: Any, beta: Any, agnostic: bool = False
+    size_of: Callable[[int], int],
+    *,
+    epsilon: Any,
+    alpha: Any,
+    beta: Any,
+    agnostic: bool = False,
+    n_determining: int = 1,
 ) -> int:
     """Return the number of records from which on a selection among concepts that they determine is accurate.
 
     Parameters
     ----------
     size_of : callable
-        Maps the number of records to the number of concepts, a concave function.
+        Maps the number of records to the number of concepts, a function with a concave logarithm.
     epsilon, alpha, beta, agnostic
         As for `representation_sample_size`.
+    n_determining : int, default=1
+        The greatest number k of records that determine a concept together.
 
     Notes
     -----
-    **Assumes.** The features of one record determine a concept, or no record does. For any concept c of a
-    class, the selection is among concepts of which one agrees with c on all records.
+    **Assumes.** The features of at most k records determine a concept. For any concept c of a class, the
+    selection is among concepts of which one agrees with c on all records.
 
-    Proof. The proof for a fixed list compares the errors of a concept h with those of c. If record i
-    determines h, the other n - 1 records are independent of it, and record i contributes a factor of at most
-    1, or of 1/s if c may be wrong on it. So the probability of failure is at most K(n) (1 - d)**(n - 1), or
-    1/s times that. Its logarithm is concave in n and above ln(beta) for one record, so once it is at most
+    Proof. The proof for a fixed list compares the errors of a concept h with those of c. If k records
+    determine h, the other n - k records are independent of it, and each of the k contributes a factor of at
+    most 1, or of 1/s if c may be wrong on it. So the probability of failure is at most K(n) (1 - d)**(n - k),
+    or s**-k times that. Its logarithm is concave in n and above ln(beta) for k records, so once it is at most
     ln(beta) it stays there.
     """
     failure = _share("beta", beta)
     rate, s = _rate(_ratio(epsilon), _share("alpha", alpha), 0.0, agnostic=agnostic)
-    lost = -math.log(s) if agnostic else 0.0
+    lost = -n_determining * math.log(s) if agnostic else 0.0
 
     def suffices(n: int) -> bool:
-        return math.log(size_of(n)) + lost - (n - 1) * rate <= math.log(failure)
+        return math.log(size_of(n)) + lost - (n - n_determining) * rate <= math.log(failure)
 
-    return least(suffices, 1)
+    return least(suffices, n_determining)
 
 
 def public_cut_sample_size(

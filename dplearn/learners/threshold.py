@@ -33,6 +33,7 @@ from dplearn.core.nonuniform_floats import NONUNIFORM_SIZE, last_code, nonunifor
 from dplearn.domains import Domain, Floats, IntegerRange, NumberDomain, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.stages import Params, Public, Table
+from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
 from dplearn.learners.threshold_sizes import (
     COLUMN_SHARE,
@@ -256,7 +257,7 @@ class ThresholdClassifier(RuleClassifier):
         return by_interior_point(*asked, plan.n_examples, privacy=plan.guarantee, dice=dice)
 
     def _event(self, plan: "ThresholdPlan") -> Event:
-        return BoundedRange(plan.guarantee.epsilon) if plan.method == "exponential" else super()._event(plan)
+        return plan.known_event or super()._event(plan)
 
     def _publish(self, outcome: Stump, plan: "ThresholdPlan") -> None:
         self.classes_ = plan.public.classes
@@ -322,14 +323,25 @@ class ThresholdPlan(Plan):
     _notes: ClassVar[Mapping[str, str]] = {"n_least": LEAST_NOTE}
 
     @property
-    def n_least(self) -> int:
+    def known_event(self) -> Event | None:
+        """Of "exponential", which is of bounded range."""
+        return BoundedRange(self.guarantee.epsilon) if self.method == "exponential" else None
+
+    @property
+    def n_least(self) -> int | None:
         """A number such that no pure private learner of this class is as accurate with fewer records.
 
         Accurate: an error of at most alpha with probability at least 1 - beta, on every distribution that
-        some concept labels without error; with this epsilon, for examples. 0: no such number is known.
+        some concept labels without error; with this epsilon, for examples. None: no such number is known.
         """
         dimension = levels_of_cuts([column.size for column in self.columns])
         return least_of(self.guarantee, dimension=dimension, alpha=self.alpha, beta=self.beta)
+
+    @property
+    def task(self) -> Task:
+        """Thresholds of the column with the most values."""
+        size = max(column.size for column in self.columns)
+        return Task("thresholds", rooted=size > 1, size=size)
 
     @property
     def warnings(self) -> tuple[str, ...]:

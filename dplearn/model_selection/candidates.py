@@ -24,13 +24,16 @@ from dplearn.domains import DomainError
 from dplearn.ensembles.base_estimators import quiet
 from dplearn.estimator.base import PrivateClassifier, PrivateEstimator, PrivateRegressor
 from dplearn.model_selection.held import answers_from_a_budget
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import ApproxDP, Event, GaussianSums, PrivacyLedger
+from dplearn.privacy.gaussian_dp import FAILURE
 from dplearn.privacy.held import held_by
 from dplearn.privacy.pipelines import check_steps_leak_nothing, may_learn
+from dplearn.privacy.shares import gaussian_budget
 
 __all__ = [
     "check_candidate",
     "fit_candidate",
+    "is_gaussian",
     "last_step",
     "named",
     "no_warnings",
@@ -195,8 +198,31 @@ def with_budget(estimator: Any, budget: ApproxDP, seed: int | None) -> Any:
     return copy
 
 
+def is_gaussian(event: Event, budget: ApproxDP) -> bool:
+    """Return whether a release is Gaussian-DP with the mu^2 that a budget implies, except for its failure.
+
+    Parameters
+    ----------
+    event : Event
+        The event of a release whose guarantee is at most `budget`.
+    budget : ApproxDP
+        Epsilon positive. With delta 0 nothing is Gaussian-DP.
+    """
+    if not budget.delta or event.mu2 is None:
+        return False
+    most = GaussianSums(gaussian_budget(budget)).mu2
+    return not event.failure and event.mu2_failure <= FAILURE and event.mu2 <= most
+
+
 def fit_candidate(
-    candidate: Any, rows: Any, labels: Any, dice: Dice, *, reproducible: bool, budget: ApproxDP
+    candidate: Any,
+    rows: Any,
+    labels: Any,
+    dice: Dice,
+    *,
+    reproducible: bool,
+    budget: ApproxDP,
+    gaussian: bool = False,
 ) -> list[ApproxDP]:
     """Fit a candidate in place, step by step, and return the guarantees of its private steps.
 
@@ -212,6 +238,8 @@ def fit_candidate(
         Whether the dice are seeded.
     budget : ApproxDP
         Budget of all steps together.
+    gaussian : bool, default=False
+        Whether the only private step must be Gaussian-DP, as for `is_gaussian`.
 
     Returns
     -------
@@ -222,12 +250,12 @@ def fit_candidate(
     ValueError
         If the steps cost more than the budget.
     """
-    left = _Budget(budget)
+    left = _Budget(budget, gaussian=gaussian)
     for step in _acting(candidate):
         if isinstance(step, PrivateEstimator):
             given = labels if step is last_step(candidate) else None
             table, plan = step._begin(rows, given, step._params(reproducible))
-            left.charge(plan.guarantee)
+            left.charge(plan.guarantee, step._event(plan))
             step._finish(table, plan, dice)
             rows = rows if step is last_step(candidate) else step.transform(rows)
         else:
@@ -237,7 +265,7 @@ def fit_candidate(
 
 def read_by_candidate(
     candidate: Any, rows: Any, labels: Any, *, reproducible: bool, budget: ApproxDP
-) -> tuple[list[ApproxDP], list[str]]:
+) -> tuple[list[ApproxDP], list[str], bool]:
     """Validate records for a candidate without a draw, and return its guarantees and warnings.
 
     In a pipeline only the first private step reads the records; later steps receive released values or the
@@ -252,6 +280,8 @@ def read_by_candidate(
     -------
     guarantees : list of ApproxDP
     warnings : list of str
+    gaussian : bool
+        Whether the only private step is Gaussian-DP, as for `is_gaussian`.
     """
     left, notes = _Budget(budget), []
     for step in _acting(candidate):
@@ -260,7 +290,7 @@ def read_by_candidate(
             reader = clone(step)
             with no_warnings():
                 _, plan = reader._begin(rows, given, reader._params(reproducible))
-            left.charge(plan.guarantee)
+            left.charge(plan.guarantee, reader._event(plan))
             notes += plan.warnings
             break
         rows = _transformed(
@@ -268,7 +298,7 @@ def read_by_candidate(
         )  # a step with copy=False would change the rows of other candidates
     for step in private_steps(candidate)[1:]:
         step._params(reproducible)
-    return left.guarantees, notes
+    return left.guarantees, notes, len(private_steps(candidate)) == 1 and is_gaussian(left.events[0], budget)
 
 
 def _transformed(step: Any, rows: Any) -> Any:
@@ -284,17 +314,22 @@ def _transformed(step: Any, rows: Any) -> Any:
 class _Budget:
     """The remaining budget of the steps of a candidate, and their guarantees so far."""
 
-    def __init__(self, budget: ApproxDP):
+    def __init__(self, budget: ApproxDP, *, gaussian: bool = False):
         self._left = [budget.epsilon, budget.delta]
+        self._gaussian = budget if gaussian else None
         self.guarantees: list[ApproxDP] = []
+        self.events: list[Event] = []
 
-    def charge(self, guarantee: Any) -> None:
+    def charge(self, guarantee: Any, event: Event) -> None:
         """Subtract the cost of a step; raise if it exceeds the remaining budget."""
+        if self._gaussian is not None and (self.events or not is_gaussian(event, self._gaussian)):
+            raise ValueError("estimator must be fitted with Gaussian noise only, as planned")
         self._left[0] -= _exactly(guarantee, "epsilon")
         self._left[1] -= _exactly(guarantee, "delta")
         if min(self._left) < 0 or guarantee.neighbors != "replace_one":
             raise ValueError("estimator must cost at most its parameters epsilon and delta")
         self.guarantees.append(guarantee)
+        self.events.append(event)
 
 
 def _exactly(guarantee: Any, name: str) -> Fraction:

@@ -23,8 +23,11 @@ from dplearn.core.exact import decay_ratio
 from dplearn.estimator.stages import Params, Public
 from dplearn.model_selection.splits import Exposure, Split
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.gaussian_dp import FAILURE
+from dplearn.privacy.gaussian_stopping import gaussian_run_budget
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.random_stopping import RandomStopping
+from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.records.reading import labels_assumed
 
 __all__ = ["METHODS", "SearchPlan", "SearchTable"]
@@ -33,6 +36,9 @@ METHODS = ("auto", "permute_and_flip", "random_stopping")
 _ON_THE_REFIT = Fraction(1, 2)
 _ON_SCORES = Fraction(1, 5)  # share of error counts if some record both trains and tests; they need little
 _RUNS_PER_CANDIDATE = 4
+_LEAST_DELTA = Fraction(1, 1 << 50)  # of searches of Gaussian fits: some thousand runs and fits may fail
+_MORE = Fraction(11, 10)  # for less of a gain in epsilon, no candidate is left untried
+_BELOW = 1 - Fraction(1, 1 << 60)  # events round mu^2 up
 _UNOBSERVED = "how many candidates were tried, and how long it took, is not observed"
 
 
@@ -50,6 +56,9 @@ class SearchTable(Public):
         Guarantees of the candidates' fits; empty in a plan without data.
     notes : tuple of str
         Warnings of the candidates; empty in a plan without data.
+    gaussian : bool
+        Whether each candidate's fit, with the budget that a plan gives it if this is True, releases sums with
+        Gaussian noise only.
     seed : int or None
         Seed of the candidates' public choices.
     """
@@ -58,6 +67,7 @@ class SearchTable(Public):
     exposure: Any = None
     guarantees: tuple[ApproxDP, ...] = ()
     notes: tuple[str, ...] = ()
+    gaussian: bool = False
     seed: int | None = None
 
 
@@ -76,6 +86,9 @@ class SearchPlan(Plan):
     fit, scoring : ApproxDP
         Budget of each fit of a candidate on one split, and of the error counts; with random stopping, those
         of one run.
+    gaussian : bool
+        Whether all candidates are fitted with Gaussian noise and accounted for as Gaussian-DP. Then `fit` is
+        the cost of a single fit, and mu^2 adds up over the fits of a run, not epsilon.
     refit : ApproxDP or None
         Budget of the last fit, on all records; None without it.
     mean_fits : float
@@ -96,6 +109,10 @@ class SearchPlan(Plan):
     that only trains changes no error count, given the models: so if no record does both, the cost is the
     larger of the two and not the sum. For random stopping this is the cost of one run, and `RandomStopping`
     proves the total.
+
+    If all fits are Gaussian-DP and no record does both, the two kinds of records are accounted for
+    separately. The mu^2 of the fits in which a record trains add up, and `gaussian_budget` or, for random
+    stopping, `gaussian_runs_delta` gives the total. For a record that only tests, the total is as above.
     """
 
     guarantee: ApproxDP
@@ -104,6 +121,7 @@ class SearchPlan(Plan):
     n_samples: int
     fit: ApproxDP
     scoring: ApproxDP
+    gaussian: bool
     refit: ApproxDP | None
     mean_fits: float
     missed: float
@@ -138,8 +156,9 @@ class SearchPlan(Plan):
         """
         beta = check_number("beta", beta, above=0, below=1)
         splits, n_candidates = public.splits, len(params.candidates)
-        method, stopping = _method(params)
-        fit, scoring, refit = _parts(params, stopping, public.exposure)
+        gaussian = public.gaussian and public.exposure.apart and _search_part(params).delta >= _LEAST_DELTA
+        method, stopping = _method(params, public.exposure, gaussian=gaussian)
+        fit, scoring, refit = _parts(params, stopping, public.exposure, gaussian=gaussian)
         runs = Fraction(n_candidates) if stopping is None else stopping.mean
         epsilon = scoring.epsilon if stopping else scoring.epsilon / 2
         ratio = decay_ratio(epsilon / public.exposure.tests)
@@ -151,6 +170,7 @@ class SearchPlan(Plan):
             n_samples=public.n_samples,
             fit=fit,
             scoring=scoring,
+            gaussian=gaussian,
             refit=refit,
             mean_fits=float(runs * len(splits) + (refit is not None)),
             missed=float(stopping.missed(Fraction(1, n_candidates))) if stopping else 0.0,
@@ -162,21 +182,45 @@ class SearchPlan(Plan):
         )
 
 
-def _method(params: Params) -> tuple[str, RandomStopping | None]:
+def _method(params: Params, exposure: Exposure, *, gaussian: bool) -> tuple[str, RandomStopping | None]:
     """Return the method ("auto": the one with the larger budget for each fit) and its random stopping."""
     candidates = len(params.candidates)
     most = _RUNS_PER_CANDIDATE * candidates if params.n_iter is None else params.n_iter
     stopping = RandomStopping(most, params.concentration)
-    flips = candidates <= stopping.factor if params.method == "auto" else params.method == "permute_and_flip"
+    flips = params.method == "permute_and_flip"
+    if params.method == "auto":
+        flips = candidates <= stopping.factor
+        if gaussian:
+            each = [_gaussian_fit(params, kind, exposure).epsilon for kind in (None, stopping)]
+            flips = each[1] <= _MORE * each[0]
     return ("permute_and_flip", None) if flips else ("random_stopping", stopping)
 
 
+def _search_part(params: Params) -> ApproxDP:
+    """Return the budget of the search without the last fit."""
+    return _part(params.cost, 1 - _ON_THE_REFIT) if params.refit else params.cost
+
+
+def _gaussian_fit(params: Params, stopping: RandomStopping | None, exposure: Exposure) -> ApproxDP:
+    """Return the budget of each fit of a candidate, if all are Gaussian-DP."""
+    search, fits = _search_part(params), exposure.trains
+    if stopping is None:
+        fits *= len(params.candidates)
+        whole = gaussian_budget(replace(search, delta=search.delta - fits * FAILURE))
+    else:
+        whole = gaussian_run_budget(stopping, search, fits)
+    return replace(search, epsilon=GAUSSIAN.epsilon_within(whole * _BELOW / fits, search.delta))
+
+
 def _parts(
-    params: Params, stopping: RandomStopping | None, exposure: Exposure
+    params: Params, stopping: RandomStopping | None, exposure: Exposure, *, gaussian: bool
 ) -> tuple[ApproxDP, ApproxDP, ApproxDP | None]:
     """Return the budgets of each fit of a candidate, of the error counts, and of the last fit."""
     last = _part(params.cost, _ON_THE_REFIT) if params.refit else None
-    search = _part(params.cost, 1 - _ON_THE_REFIT) if params.refit else params.cost
+    search = _search_part(params)
+    if gaussian:
+        one = search if stopping is None else stopping.run_of(search)
+        return _gaussian_fit(params, stopping, exposure), replace(one, delta=Fraction(0)), last
     if stopping is None:
         fits, scoring = _shared(search, exposure)
         return _part(fits, Fraction(1, len(params.candidates) * exposure.trains)), scoring, last

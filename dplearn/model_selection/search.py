@@ -40,7 +40,7 @@ from dplearn.model_selection.candidates import (
 )
 from dplearn.model_selection.plan import METHODS, SearchPlan, SearchTable
 from dplearn.model_selection.splits import Exposure, splits_by_position
-from dplearn.model_selection.trial import Choice, Trial
+from dplearn.model_selection.trial import Choice, Trial, all_planned_gaussian
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import fitted_together
 from dplearn.records.reading import (
@@ -195,13 +195,24 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def plan(self, n_samples: int, *, beta: float = 0.05) -> "SearchPlan":
+    def plan(
+        self,
+        n_samples: int,
+        *,
+        n_features: int | None = None,
+        n_labels: int | None = None,
+        beta: float = 0.05,
+    ) -> "SearchPlan":
         """Return the plan of the search: its guarantee and the division of its budget, without data.
 
         Parameters
         ----------
         n_samples : int
             Number of records.
+        n_features, n_labels : int, optional
+            Numbers of columns and of labels, as for the `plan` of `estimator`, from which it is known whether
+            all candidates are fitted with Gaussian noise. If that is not known, the plan assumes that they
+            are not; `fit` may then find that each fit of a candidate can have a larger budget.
         beta : float, default=0.05
             A bound on the probability that the noise changes a score by `score_error` or more.
 
@@ -211,7 +222,12 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         """
         n = check_count("n_samples", n_samples, low=2)
         params = self._params(self.random_state is not None)
-        return self._plan(params, self._table(params, n), beta=beta)
+        table = self._table(params, n)
+        plan = self._plan(params, replace(table, gaussian=True), beta=beta)
+        sizes = {"n_features": n_features, "n_labels": n_labels}
+        if isinstance(plan, SearchPlan) and plan.gaussian and all_planned_gaussian(plan, sizes):
+            return plan
+        return self._plan(params, table, beta=beta)
 
     def _params(self, reproducible: bool) -> Params:
         candidates = self._candidates()
@@ -244,8 +260,14 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         seed = public_seed(params.random_state, type(self).__name__) if params.cost.reproducible else None
         public = replace(table, n_features=rows.shape[1], classes=classes, seed=seed)
         records = Examples(rows, classes[codes])
-        guarantees, notes = Trial(records, self._plan(params, public)).read_all()
-        return Table(replace(public, guarantees=guarantees, notes=notes), records)
+        for gaussian in (True, False):
+            public = replace(public, gaussian=gaussian)
+            plan = self._plan(params, public)
+            found = Trial(records, plan).read_all() if plan.gaussian == gaussian else None
+            if found is not None:
+                break
+        assert found is not None  # it is only with gaussian=True
+        return Table(replace(public, guarantees=found[0], notes=found[1]), records)
 
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> SearchPlan:
         assert isinstance(public, SearchTable)

@@ -4,8 +4,10 @@
 1
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -15,13 +17,20 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
 from dplearn.mechanisms import laplace_counts, permute_and_flip
 from dplearn.mechanisms.random_stopping import best_of_runs
-from dplearn.model_selection.candidates import fit_candidate, no_warnings, read_by_candidate, with_budget
+from dplearn.model_selection.candidates import (
+    fit_candidate,
+    is_gaussian,
+    no_warnings,
+    private_steps,
+    read_by_candidate,
+    with_budget,
+)
 from dplearn.model_selection.plan import SearchPlan
 from dplearn.privacy import ApproxDP
 from dplearn.records.rows import Examples
 from dplearn.records.tables import rows_of
 
-__all__ = ["Choice", "Trial", "count_errors", "errors_of"]
+__all__ = ["Choice", "Trial", "all_planned_gaussian", "count_errors", "errors_of"]
 
 
 @dataclass(frozen=True)
@@ -63,10 +72,11 @@ class Trial:
         """Number of test predictions for each candidate, over all splits."""
         return sum(len(test) for _, test in self.plan.public.splits)
 
-    def read_all(self) -> tuple[tuple[ApproxDP, ...], tuple[str, ...]]:
+    def read_all(self) -> tuple[tuple[ApproxDP, ...], tuple[str, ...]] | None:
         """Validate the records for each candidate, and return all guarantees and distinct warnings.
 
-        Each candidate reads all records, and one training set of each size.
+        Each candidate reads all records, and one training set of each size. Return None if some fit is not
+        Gaussian-DP, as the plan requires; other candidates are then not read.
         """
         sizes = {
             len(train): (train, self.plan.fit) for train, _ in self.plan.public.splits
@@ -81,6 +91,8 @@ class Trial:
                 read = read_by_candidate(
                     copy, rows, labels, reproducible=self.plan.guarantee.reproducible, budget=budget
                 )
+                if self.plan.gaussian and budget is self.plan.fit and not read[2]:
+                    return None
                 guarantees += read[0]
                 notes += read[1]
         return tuple(guarantees), tuple(dict.fromkeys(notes))
@@ -96,7 +108,7 @@ class Trial:
     def refit(self, index: int, budget: ApproxDP, dice: Dice) -> Any:
         """Return a candidate fitted on all records."""
         with no_warnings():
-            return self._fitted(index, np.arange(len(self.records)), budget, dice)
+            return self._fitted(index, np.arange(len(self.records)), budget, dice, gaussian=False)
 
     def _by_permute_and_flip(self, dice: Dice) -> Choice:
         found = [self._errors(index, dice) for index in range(len(self.plan.params.candidates))]
@@ -133,18 +145,50 @@ class Trial:
         """Return a candidate's number of errors over all splits, and its fit if there is one split."""
         errors, fitted = 0, None
         for train, test in self.plan.public.splits:
-            fitted = self._fitted(index, train, self.plan.fit, dice)
+            fitted = self._fitted(index, train, self.plan.fit, dice, gaussian=self.plan.gaussian)
             errors += errors_of(fitted, *self._at(test))
         assert 0 <= errors <= self.tested  # the sensitivity of the noise assumes this
         return errors, fitted if len(self.plan.public.splits) == 1 else None
 
-    def _fitted(self, index: int, places: NDArray[np.int64], budget: ApproxDP, dice: Dice) -> Any:
+    def _fitted(
+        self, index: int, places: NDArray[np.int64], budget: ApproxDP, dice: Dice, *, gaussian: bool
+    ) -> Any:
         candidate = with_budget(self.plan.params.candidates[index], budget, self.plan.public.seed)
         rows, labels = self._at(places)
         fit_candidate(
-            candidate, rows, labels, dice, reproducible=self.plan.guarantee.reproducible, budget=budget
+            candidate,
+            rows,
+            labels,
+            dice,
+            reproducible=self.plan.guarantee.reproducible,
+            budget=budget,
+            gaussian=gaussian,
         )
         return candidate
+
+
+def all_planned_gaussian(plan: SearchPlan, sizes: Mapping[str, int | None]) -> bool:
+    """Return whether all fits of candidates are known to be Gaussian-DP, without data.
+
+    Parameters
+    ----------
+    plan : SearchPlan
+        A plan with `gaussian`.
+    sizes : mapping of str to int or None
+        `n_features` and `n_labels` of the candidates' plans. For candidates in a pipeline they are unknown.
+    """
+    for candidate in plan.params.candidates:
+        fitted = with_budget(candidate, plan.fit, None)
+        if private_steps(fitted) != [fitted]:
+            return False
+        known = signature(fitted.plan).parameters.keys() & sizes.keys()
+        for n_train in {len(train) for train, _ in plan.public.splits}:
+            planned = None
+            with suppress(TypeError, ValueError):  # a number that its plan needs is not given
+                planned = fitted.plan(n_train, **{name: sizes[name] for name in known})
+            if planned is None or not is_gaussian(fitted._event(planned), plan.fit):
+                return False
+    return True
 
 
 def errors_of(estimator: Any, rows: Any, labels: NDArray[Any]) -> int:

@@ -1,5 +1,6 @@
 """Privacy guarantees, accounting of their composition, calibration of noise, and the privacy ledger."""
 
+from dplearn.privacy.attack_risk import AttackRisk, attack_risk, epsilon_for_risk
 from dplearn.privacy.calibration import calibrate, gaussian_sigma2
 from dplearn.privacy.composition import Composition, compose
 from dplearn.privacy.derived import Parallel, SampledWithReplacement
@@ -34,6 +35,7 @@ __all__ = [
     "EVENTS",
     "ApproxDP",
     "Approximate",
+    "AttackRisk",
     "BoundedRange",
     "BudgetExceededError",
     "Composition",
@@ -53,8 +55,10 @@ __all__ = [
     "SampledWithReplacement",
     "ZeroConcentrated",
     "ZeroConcentratedDP",
+    "attack_risk",
     "calibrate",
     "compose",
+    "epsilon_for_risk",
     "event_of",
     "gaussian_sigma2",
     "open_account",

@@ -13,6 +13,7 @@ computes it without data.
 >>> print(CoinPlan(ApproxDP(0.5), 1200, 1 / 3))
 CoinPlan
   guarantee  epsilon 0.5, delta 0
+  advantage  0.244919  (of an attacker on one record, at most: see `risk`)
   n_needed   1200  (for a failure of .05)
   failure    0.333333  (of so many records)
 """
@@ -22,11 +23,16 @@ from dataclasses import field, fields
 from html import escape
 from typing import Any, ClassVar
 
+from dplearn.core.exact import float_above
+from dplearn.privacy.attack_risk import AttackRisk, attack_risk
 from dplearn.privacy.base import Guarantee, in_words
+from dplearn.privacy.events import Event
+from dplearn.privacy.shares import GAUSSIAN
 
 __all__ = ["ALPHA", "Plan", "hidden", "noted", "records_needed"]
 
 _NOTE = "note"
+_ADVANTAGE = "of an attacker on one record, at most: see `risk`"
 _MOST_RECORDS = 10**10
 #: The error for which `n_needed` is stated by plans that take no `alpha`.
 ALPHA = 0.05
@@ -99,6 +105,26 @@ class Plan:
     _computed: ClassVar[tuple[str, ...]] = ()
     #: Notes of some of these properties, as of `noted`.
     _notes: ClassVar[Mapping[str, str]] = {}
+    #: The name of a number that falls with epsilon and with records, and bounds an error; None: there is no
+    #: such number, or the plan takes an `alpha`, for which it states `n_needed`.
+    error_name: ClassVar[str | None] = None
+    #: Whether all noise of a fit with `noise` "gaussian" is that of `dplearn.privacy.gaussian_dp.sums_sigma2`
+    #: with the whole budget of the guarantee.
+    _sums_gaussian: ClassVar[bool] = False
+
+    guarantee: Any
+
+    @property
+    def risk(self) -> AttackRisk:
+        """What the guarantee means for one person: bounds on an attacker's success; see `attack_risk`."""
+        return attack_risk(self.guarantee, self.known_event)
+
+    @property
+    def known_event(self) -> Event | None:
+        """The privacy event of the release, if more is known of it than the guarantee states."""
+        if self._sums_gaussian and getattr(self, "noise", None) == "gaussian":
+            return GAUSSIAN.event(GAUSSIAN.budget(self.guarantee))
+        return None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -121,6 +147,8 @@ def _rows(plan: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
     for name, note in [*shown, *((name, plan._notes.get(name)) for name in plan._computed)]:
         for row, value in _row(prefix + name, getattr(plan, name)):
             yield row, f"{value}  ({note})" if note else value
+        if name == "guarantee" and not prefix:
+            yield "advantage", f"{float_above(plan.risk.advantage):.6g}  ({_ADVANTAGE})"
 
 
 def _row(name: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -30,6 +30,8 @@ from dplearn.releases.quantiles import (
 from dplearn.releases.reductions import (
     interior_point_from_counts,
     interior_point_from_threshold_learner,
+    learner_from_release,
+    threshold_from_corner_learner,
     threshold_from_interior_point,
 )
 from dplearn.releases.stable_counts import (
@@ -64,11 +66,13 @@ __all__ = [
     "learned_distribution",
     "learned_schema",
     "learned_schema_plan",
+    "learner_from_release",
     "median",
     "median_plan",
     "quantiles",
     "quantiles_plan",
     "stable_counts",
     "stable_counts_plan",
+    "threshold_from_corner_learner",
     "threshold_from_interior_point",
 ]

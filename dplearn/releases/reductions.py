@@ -1,8 +1,7 @@
-"""Reductions between private interior points, counts of records at or below a code, and threshold learning.
+"""Reductions between private interior points, counts of records, and learning of thresholds and corners.
 
-Each function takes private codes of an ordered domain, from 0 to size - 1, and a private algorithm as a
-callable. Its docstring bounds the change in the callable's input for one replaced record, and so gives the
-guarantee.
+Each function takes private records and a private algorithm as a callable. Its docstring bounds the change in
+the callable's input for one replaced record, and so gives the guarantee.
 
 >>> interior_point_from_counts([40, 50, 60], 100, n_padded=5, release=lambda codes: (
 ...     lambda code: sum(value <= code for value in codes)
@@ -10,21 +9,31 @@ guarantee.
 50
 >>> threshold_from_interior_point([3, 8, 12], [1, 1, 0], 20, m=2, interior_point=lambda codes, size: 10)
 9
+>>> learner_from_release([3, 8, 12], [1, 1, 0], range(-1, 20), absent=20, release=lambda values: (
+...     lambda threshold: sum(value <= threshold for value in values)
+... ))
+8
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
+from dplearn.chance.dice import Dice
 
 __all__ = [
     "interior_point_from_counts",
     "interior_point_from_threshold_learner",
+    "learner_from_release",
+    "threshold_from_corner_learner",
     "threshold_from_interior_point",
 ]
+
+Value = TypeVar("Value")
+Concept = TypeVar("Concept")
 
 
 def interior_point_from_counts(
@@ -197,3 +206,129 @@ def interior_point_from_threshold_learner(
     examples += [2 * code + 1 for code in ordered[n // 2 :]] + [2 * size - 1] * half
     found = learn(examples, [1] * (n_padded // 2) + [0] * (n_padded // 2), 2 * size)
     return max(0, found) // 2
+
+
+def threshold_from_corner_learner(
+    codes: Sequence[int],
+    labels: Sequence[int],
+    *,
+    n_columns: int,
+    sample: Callable[[], tuple[Sequence[int], Sequence[int]]],
+    learn: Callable[[list[tuple[int, ...]], list[int]], Sequence[int]],
+    dice: Dice,
+) -> int:
+    """Return a threshold learned by an algorithm for corners, which needs `n_columns` times the records.
+
+    Parameters
+    ----------
+    codes, labels : sequence of int of length n
+        Private. Codes from 0, and label 1 up to some threshold of at least 0, label 0 above it.
+    n_columns : int
+        The number d of columns of the corners.
+    sample : callable
+        Returns n codes and their labels, drawn from the distribution that `codes` and `labels` have.
+    learn : callable
+        Private algorithm: takes d n rows of d codes and their labels, and returns the d thresholds of a
+        corner, whose label is 1 where each code is at most its threshold.
+    dice : Dice
+        Draws the column of the private examples.
+
+    Returns
+    -------
+    int
+        The threshold.
+
+    Notes
+    -----
+    The private examples are placed on a random column, and fresh samples on each other one; all other codes
+    of a row are 0, the code that every threshold gives label 1. So a row has the label that the threshold of
+    its column gives, and some corner has no error.
+
+    **Privacy.** That of `learn`: one replaced record replaces one of its rows.
+
+    **Accuracy.** If `learn` makes at most alpha d n errors with probability 1 - beta, the returned threshold
+    makes more than c alpha n errors with probability at most beta + 1 / c, for every c > 1. Proof: if no
+    threshold is below 0, the corner labels the rows of a column as the column's threshold does. If some
+    threshold is below 0, it labels all rows 0, as the threshold -1 does, which is returned then. So the
+    errors of all columns add up to those of the corner, at most alpha d n, and fewer than d / c columns have
+    more than c alpha n. The columns are distributed alike, so `learn` does not know which one is private.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 6.4, there for conjunctions of d concepts of
+    any class with a point that every concept gives label 1.
+    """
+    d, n = check_count("n_columns", n_columns, low=1), len(codes)
+    own = int(dice.below(d))
+    rows: list[tuple[int, ...]] = []
+    answers: list[int] = []
+    for column in range(d):
+        placed, given = (codes, labels) if column == own else sample()
+        if len(placed) != n:
+            raise ValueError(f"sample must return {n} codes, as many as the private ones, got {len(placed)}")
+        rows += [tuple(code if place == column else 0 for place in range(d)) for code in placed]
+        answers += given
+    found = learn(rows, answers)
+    return -1 if min(found) < 0 else found[own]
+
+
+def learner_from_release(
+    values: Sequence[Value],
+    labels: Sequence[int] | NDArray[Any],
+    concepts: Sequence[Concept],
+    *,
+    absent: Value,
+    release: Callable[[list[Value]], Callable[[Concept], float]],
+) -> Concept:
+    """Return a concept with few errors, learned from two releases of counts for a class.
+
+    Parameters
+    ----------
+    values : sequence of length n
+        Private. Values of any type that `release` takes.
+    labels : sequence of int, or ndarray of int or bool, of length n
+        Private. Labels 0 and 1.
+    concepts : sequence
+        Public. The concepts, at least one; a threshold may stand for itself.
+    absent : value
+        Public. A value at which every concept is 0.
+    release : callable
+        Private algorithm: takes a list of n values, and returns a function from a concept to an estimate of
+        the number of these at which the concept is 1. It is called twice, and must draw anew each time.
+
+    Returns
+    -------
+    concept
+        The first concept with the least estimated number of errors.
+
+    Raises
+    ------
+    ValueError
+        If there are no concepts, or as many labels as values are not given.
+
+    Notes
+    -----
+    The first list holds the values with label 1, and `absent` in the places of all others; the second list
+    holds those with label 0. The errors of a concept are the number of ones, less those ones at which it is
+    1, plus the zeros at which it is 1; the number of ones is the same for all concepts.
+
+    **Privacy.** That of two releases: epsilons and deltas add, `2 * epsilon` and `2 * delta` if both are
+    alike. Proof: both lists have n values, and a replaced record replaces one value of each at most. (It
+    leaves one list as it is if its label does not change; if the label changes, both lists change.)
+
+    **Accuracy.** If every estimate has an error of at most a, the returned concept has at most 4 a errors
+    more than the best: the estimated difference of the errors of two concepts has four estimates in it. This
+    is attained. So with estimates within alpha n, which two releases have with probability 1 - 2 beta, the
+    excess is at most 4 alpha n.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 6.8, after Gupta, Hardt, Roth and Ullman (2011)
+    and Beimel, Nissim and Stemmer (2013). The constants are ours. If the concepts are in the class, the
+    learner is proper.
+    """
+    if not len(concepts) or len(values) != len(labels):
+        raise ValueError(
+            "concepts must not be empty, and labels must be as many as values, got"
+            f" {len(concepts)} concepts, {len(labels)} labels and {len(values)} values"
+        )
+    is_one = np.asarray(labels, dtype=bool).tolist()
+    ones = release([value if one else absent for value, one in zip(values, is_one, strict=True)])
+    zeros = release([absent if one else value for value, one in zip(values, is_one, strict=True)])
+    return min(concepts, key=lambda concept: zeros(concept) - ones(concept))

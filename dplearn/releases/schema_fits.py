@@ -99,6 +99,12 @@ class SchemaFitPlan(Plan):
         return getattr(self.inner, name)
 
     @property
+    def error_name(self) -> str | None:  # type: ignore[override]
+        """That of the inner fit."""
+        name: str | None = getattr(self.inner, "error_name", None)
+        return name
+
+    @property
     def division(self) -> str:
         """The division of the budget between the schema and the inner fit, as a sentence."""
         share = f"{float(self.share):.3g}"

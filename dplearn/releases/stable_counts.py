@@ -9,6 +9,7 @@
 >>> print(stable_counts_plan(742, delta=1e-6))
 StableCountsPlan
   guarantee  epsilon 1, delta 1e-06
+  advantage  0.462118  (of an attacker on one record, at most: see `risk`)
   n_samples  742
   threshold  28
   error      6  (of a count)

@@ -15,6 +15,7 @@ from dplearn.learners.line_sizes import (
     pure_line_sample_size,
 )
 from dplearn.learners.masked_parity_sizes import masked_parity_sample_size
+from dplearn.learners.multi_label_limit import multi_label_lower_bound
 from dplearn.learners.parity_sizes import (
     EliminationSizes,
     agnostic_failure,
@@ -29,6 +30,7 @@ from dplearn.learners.point_sizes import (
     hashed_class_size,
     hashed_point_failure,
     hashed_point_sizes,
+    proper_point_lower_bound,
     stable_point_failure,
     stable_point_sample_size,
 )
@@ -78,6 +80,7 @@ from dplearn.theory.aggregation import (
     teachers_needed,
     teachers_table,
 )
+from dplearn.theory.empirical_limit import empirical_lower_bound
 from dplearn.theory.generalisation import generalisation_failure, generalisation_sample_size
 from dplearn.theory.interior_point_limit import interior_point_lower_bound
 from dplearn.theory.littlestone import (
@@ -172,6 +175,7 @@ __all__ = [
     "elimination_failure",
     "elimination_sizes",
     "elimination_split",
+    "empirical_lower_bound",
     "estimated_frequencies",
     "example_order",
     "frequent_keys_threshold",
@@ -200,11 +204,13 @@ __all__ = [
     "masked_parity_sample_size",
     "measure_stability",
     "mistake_tree",
+    "multi_label_lower_bound",
     "noisy_counts_sample_size",
     "nonprivate_parity_sample_size",
     "one_way_error",
     "parity_probabilities",
     "parity_sample_size",
+    "proper_point_lower_bound",
     "public_cut_sample_size",
     "published_decaying_bound",
     "published_line_sample_size",

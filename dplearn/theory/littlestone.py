@@ -172,8 +172,8 @@ def pure_private_lower_bound(concepts: Any, *, epsilon: Any, alpha: Any, beta: A
     return pure_records(dimension - (not _has_root(spaces, dimension)), dimension, *asked)
 
 
-def least_sample_size(plan: Any) -> int:
-    """Return the number of records below which no pure private learner is as accurate as a plan asks.
+def least_sample_size(plan: Any) -> int | None:
+    """Return the number of records below which no private learner is as accurate as a plan asks.
 
     Parameters
     ----------
@@ -182,11 +182,15 @@ def least_sample_size(plan: Any) -> int:
 
     Returns
     -------
-    int
-        The plan's `n_least`. 0 if none is known: the guarantee is not pure, or protects labels only, or the
-        class is not known before the fit.
+    int or None
+        The plan's `n_least`; its documentation says which learners are meant. Of one output, these are pure
+        learners, or learners that release keys (`proper_point_lower_bound`); of several outputs, all learners
+        with the same epsilon and delta (`multi_label_lower_bound`). None if no such number is known: the plan
+        has no alpha and beta, the guarantee is not of the kind for which there is a bound, or the class is
+        not known before the fit.
     """
-    return int(getattr(plan, "n_least", 0))
+    found = getattr(plan, "n_least", None)
+    return None if found is None else int(found)
 
 
 def concept_table(concepts: Any) -> NDArray[np.uint8]:

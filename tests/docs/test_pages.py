@@ -32,6 +32,7 @@ RUN_HERE = (
     "index",
     "large_tables",
     "rules",
+    "theory/reductions",
 )
 
 
@@ -189,6 +190,7 @@ def test_rules_are_what_the_page_says():
         (stump,),
         (needed,),
         (mine,),
+        (corner,),
         *public,
         (both,),
         (noisy, score),
@@ -201,6 +203,8 @@ def test_rules_are_what_the_page_says():
     assert "smoker" in str(stump)
     assert needed < 10_000
     assert str(mine) == "high above 80"
+    assert str(corner).startswith("'high' if age > ")
+    assert " and pressure >= 1" in str(corner)
     assert public == [("labels",), ([6973, 3027],), ("examples",), (3236,)]
     assert "smoker == 'yes'" in str(both)
     assert str(noisy) == "1 if smoker > 0 and over 40 > 0, else 0"
@@ -209,6 +213,10 @@ def test_rules_are_what_the_page_says():
     assert few == 310
     assert str(point) == "'sick' if ward == 'east', else 'healthy'"
     assert (points, more) == (["east", "west", "east"], 415)
+
+
+def test_two_releases_find_the_threshold_of_the_page_on_reductions():
+    assert run("theory/reductions")[0] == [(True,)]
 
 
 def test_hierarchies_show_what_the_page_says():

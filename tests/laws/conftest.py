@@ -182,6 +182,7 @@ CLASSIFIERS = (
     ExponentialMechanismClassifier(method="permute_and_flip"),
     ExponentialMechanismClassifier("thresholds", epsilon=0.1),
     ExponentialMechanismClassifier("conjunctions"),
+    ExponentialMechanismClassifier("corners"),
     ExponentialMechanismClassifier(protects="labels"),
     ParityClassifier(),
     ParityClassifier(method="elimination", fit_intercept=True),

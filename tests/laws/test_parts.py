@@ -140,7 +140,7 @@ def with_coarse_domain(classifier):
     model = clone(classifier)
     if isinstance(model, ExponentialMechanismClassifier) and model.domain is None:
         concepts = model.concept_class
-        model.set_params(domain=Grid(0, 10, 101) if concepts in {"stumps", "thresholds"} else None)
+        model.set_params(domain=Grid(0, 10, 101) if concepts in {"stumps", "thresholds", "corners"} else None)
     return model
 
 
@@ -196,6 +196,7 @@ def test_a_transformer_of_parts_learns_what_it_learns_of_the_table(transformer):
 CONCEPTS = (
     "stumps",
     "thresholds",
+    "corners",
     "conjunctions",
     "parities",
     Parities(4, binarize=3, fit_intercept=True),
@@ -207,7 +208,7 @@ CONCEPTS = (
 @pytest.mark.parametrize("concepts", CONCEPTS, ids=range(len(CONCEPTS)))
 def test_every_concept_class_counts_the_errors_of_parts(concepts):
     X, y = IRIS
-    domain = {"stumps": Grid(0, 10, 101), "thresholds": [Grid(0, 10, 101)] * 4}.get(str(concepts))
+    domain = Grid(0, 10, 101) if concepts in ("stumps", "thresholds", "corners") else None
     make = ExponentialMechanismClassifier
     for seed in range(3):
         whole, parted = (make(concepts, domain=domain, epsilon=0.05, random_state=seed) for _ in range(2))

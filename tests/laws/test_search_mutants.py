@@ -1,6 +1,7 @@
 """Deliberate mistakes in private search: each breaks a claim that the original keeps."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,6 +10,10 @@ from dplearn.audit.cases import search as search_cases
 from dplearn.audit.cases.search import CASES as SEARCH_CASES
 from dplearn.mechanisms import random_stopping
 from dplearn.model_selection import plan, score, search, trial
+from dplearn.privacy import gaussian_stopping
+from dplearn.privacy.gaussian_stopping import gaussian_runs_delta
+from dplearn.privacy.random_stopping import RandomStopping
+from dplearn.privacy.shares import gaussian_budget
 from tests.laws.conftest import OnePair
 
 CASES = {case.name: case for case in SEARCH_CASES}
@@ -44,6 +49,24 @@ def number_of_runs_shown(monkeypatch):
         return score, (outcome, len(runs))
 
     return best
+
+
+def growth_of_the_slope_forgotten(monkeypatch):
+    monkeypatch.setattr(gaussian_stopping, "_growth", lambda stopping, mu: 1.0)
+
+
+def number_of_runs_forgotten(monkeypatch):
+    monkeypatch.setattr(random_stopping.RandomStopping, "mean", 1)
+
+
+@pytest.mark.parametrize("mistake", [growth_of_the_slope_forgotten, number_of_runs_forgotten])
+def test_a_mistake_in_the_cost_of_gaussian_runs_claims_less_than_enumeration_finds(monkeypatch, mistake):
+    case = CASES["best_of_gaussian_runs"]
+    found, half = Fraction(case.frozen()["epsilon"]), Fraction(1, 4)
+    claimed = lambda: gaussian_runs_delta(RandomStopping(7), half, found)  # noqa: E731
+    assert claimed() > case.claim.delta
+    mistake(monkeypatch)
+    assert claimed() < case.claim.delta
 
 
 @pytest.mark.first_by_day
@@ -106,6 +129,16 @@ def number_of_runs_published(monkeypatch):
     monkeypatch.setattr(search.PrivateSearchCV, "_publish", published)
 
 
+def each_gaussian_fit_has_the_budget_of_one_run(monkeypatch):
+    monkeypatch.setattr(
+        plan,
+        "gaussian_run_budget",
+        lambda stopping, total, fits: gaussian_budget(
+            replace(total, epsilon=stopping.factor * total.epsilon)
+        ),
+    )
+
+
 FIRST, LAST = ((1, 0), (0, 0)), ((0, 1), (0, 0))
 #: What each mistake is made in, and neighbours that it shows on.
 BREACHES = [
@@ -120,6 +153,7 @@ BREACHES = [
 CHANGES = [
     ("search_by_random_stopping", number_of_runs_published, FIRST),
     ("search_and_refit", records_that_test_train_too, LAST),
+    ("search_over_gaussian_fits", each_gaussian_fit_has_the_budget_of_one_run, FIRST),
 ]
 
 

@@ -1,5 +1,6 @@
 """Private naive Bayes as its users meet it."""
 
+import math
 import pickle
 from dataclasses import replace
 from fractions import Fraction
@@ -20,7 +21,7 @@ from dplearn import BudgetExceededError, PrivacyLedger
 from dplearn.core.simplex import nearest_shares
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, Hashed, IntegerRange, Product, Schema
 from dplearn.learners import naive_bayes
-from dplearn.learners.bins import binned
+from dplearn.learners.bins import binned, stacked
 from dplearn.learners.naive_bayes import (
     StatisticalQueryNaiveBayes,
     asks_classes,
@@ -28,6 +29,7 @@ from dplearn.learners.naive_bayes import (
 )
 from dplearn.queries import Examples, population
 from dplearn.queries.share_noise import share_noise
+from dplearn.records.encoded import encoded
 
 MODELS = ["central", "local"]
 PEOPLE = Schema(
@@ -388,3 +390,67 @@ def test_counts_by_blocks_are_those_of_the_categories(n, monkeypatch):
     counts = np.zeros(15, dtype=np.int64)
     np.add.at(counts, query.inputs(records), 1)
     assert query.total(records).tolist() == counts.tolist()
+
+
+RARE = np.r_[np.repeat([0], 1900), np.repeat([1], 100)]
+
+
+def rare_table(seed=0):
+    rng = np.random.default_rng(seed)
+    return np.clip(rng.normal(4 + 2 * RARE, 1.5), 0, 9.9)[:, None], RARE
+
+
+def test_priors_replace_the_shares_of_the_classes_and_nothing_else():
+    X, y = rare_table()
+    kinds = {"epsilon": 5, "domain": Grid(0, 10), "classes": [0, 1], "n_bins": 8}
+    learned = StatisticalQueryNaiveBayes(**kinds, random_state=0)
+    given = clone(learned).set_params(priors=[0.5, 0.5])
+    plans = [learner.plan(2000, n_features=1) for learner in (learned, given)]
+    assert replace(plans[0], replan=None) == replace(plans[1], replan=None)  # the same queries and noise
+    models = []
+    for plan in plans:  # the same answers
+        oracle = population(Examples(stacked(plan.bins, encoded(X, plan.domain)), y))
+        models.append(learn_naive_bayes(oracle, plan))
+    assert np.array_equal(models[0].log_ratios[0], models[1].log_ratios[0])
+    assert np.exp(models[0].log_prior) == pytest.approx([0.95, 0.05], abs=0.01)
+    assert np.exp(models[1].log_prior) == pytest.approx([0.5, 0.5])
+
+
+def test_equal_priors_find_more_records_of_a_rare_class():
+    X, y = rare_table()
+    kinds = {"epsilon": 5, "domain": Grid(0, 10), "classes": [0, 1]}
+    learned = StatisticalQueryNaiveBayes(**kinds).fit(X, y)
+    equal = StatisticalQueryNaiveBayes(**kinds, priors=np.array([0.5, 0.5])).fit(X, y)
+    recall = [model.predict(X)[y == 1].mean() for model in (learned, equal)]
+    assert recall[0] < 0.3
+    assert recall[1] > 0.6
+    assert equal.predict_proba(X)[:, 1].mean() > learned.predict_proba(X)[:, 1].mean()
+
+
+def test_a_class_with_a_prior_of_zero_is_never_predicted_and_raises_no_warning():
+    X, y = rare_table()
+    with np.errstate(all="raise"):
+        model = StatisticalQueryNaiveBayes(epsilon=5, domain=Grid(0, 10), classes=[0, 1], priors=[0, 1])
+        found = model.fit(X, y).predict_proba(X)
+    assert found.tolist() == [[0.0, 1.0]] * len(y)
+
+
+@pytest.mark.parametrize(
+    ("priors", "error", "message"),
+    [
+        ([0.5, 0.4], ValueError, "priors must have the sum 1, got 0.9"),
+        ([1.5, -0.5], ValueError, "priors must be a finite number at least 0 and at most 1, got 1.5"),
+        ([0.2, 0.3, 0.5], ValueError, "priors must be one for each of the 2 classes, in sorted order, got 3"),
+        ("equal", TypeError, "priors must be None or a sequence of numbers, got 'equal'"),
+        (0.5, TypeError, "priors must be None or a sequence of numbers, got 0.5"),
+        ([[0.5, 0.5]], TypeError, "priors must be a finite number"),
+        ([math.nan, 1], ValueError, "priors must be a finite number"),
+    ],
+)
+def test_bad_priors_are_refused_before_anything_is_charged(priors, error, message):
+    ledger = PrivacyLedger(epsilon=2)
+    X, y = rare_table()
+    model = StatisticalQueryNaiveBayes(delta=0, priors=priors, ledger=ledger)
+    with pytest.raises(error, match=message):
+        model.fit(X, y)
+    assert ledger.spent().epsilon == 0

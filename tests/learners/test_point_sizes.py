@@ -1,5 +1,6 @@
 """Sample sizes of point functions: exact for stability, and against simulated fits for both methods."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -8,14 +9,17 @@ from scipy.stats import binom
 
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
+from dplearn.core.search import first
 from dplearn.learners.point import PointClassifier
 from dplearn.learners.point_sizes import (
     hashed_class_size,
     hashed_point_failure,
     hashed_point_sizes,
+    proper_point_lower_bound,
     stable_point_failure,
     stable_point_sample_size,
 )
+from dplearn.learners.pure_lower_bound import _failure
 from dplearn.privacy import ApproxDP
 from dplearn.theory import (
     choosing_threshold,
@@ -23,6 +27,7 @@ from dplearn.theory import (
     representation_failure,
     stable_histogram_threshold,
 )
+from tests.learners.private_rules import best_rule, tables_of
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 60])
@@ -214,3 +219,52 @@ def test_parameters_are_checked_by_name(name):
 def test_too_many_buckets_are_refused():
     with pytest.raises(ValueError, match="2\\*\\*24 buckets"):
         hashed_point_sizes(epsilon=1, alpha=1e-5, beta=1e-5)
+
+
+# learners that name the key
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.03])
+@pytest.mark.parametrize(("keys", "n", "share"), [(3, 2, 0.4), (4, 2, 0.7), (4, 3, 0.3), (5, 2, 0.5)])
+def test_no_private_rule_names_a_key_more_often(keys, n, share, delta):
+    epsilon, others = 1.2, keys - 1
+    payoffs = [
+        [((0,) * (n - m) + (key,) * m, key - 1, binom.pmf(m, n, share)) for m in range(n + 1)]
+        for key in range(1, keys)
+    ]
+    best = best_rule(tables_of(keys, n), keys, others, payoffs, epsilon, delta)
+    excess = delta / math.expm1(epsilon)
+    assert best <= 1 - _failure(share, math.log(others - 1), -math.inf, epsilon, n, excess) + 1e-7
+
+
+def test_naming_the_key_needs_more_the_more_keys_there_are():
+    asked = {"epsilon": 1, "alpha": 0.1, "beta": 0.05}
+    pure = [proper_point_lower_bound(2**bits, **asked) for bits in (0, 1, 2, 8, 64, 1024)]
+    assert pure == [0, 5, 66, 125, 569, 7529]
+    # By group privacy from the table without labels 1: |X| exp(-t) (1 - beta - P[K > t]) > 1 for some t.
+    for bits, found in ((64, 507), (1024, 7462)):
+        t = np.arange(1, 2 * bits)
+        excess = bits * math.log(2) - t
+
+        def excluded(n, t=t, excess=excess):
+            kept = 0.95 - binom.sf(t, n, 0.1)
+            return bool(np.any((kept > 0) & (np.log(np.maximum(kept, 1e-300)) + excess > 0)))
+
+        assert first(lambda n: not excluded(n), 0, 10**5) == found
+    approximate = [proper_point_lower_bound(2**bits, delta=1e-6, **asked) for bits in (8, 64, 1024, 2**20)]
+    assert approximate == [125, 209, 209, 209]
+
+
+def test_no_learner_that_names_the_key_needs_fewer():
+    for epsilon, delta, alpha, beta in ((1, 1e-6, 0.1, 0.05), (0.1, 1e-9, 0.3, 0.2), (3, 0.01, 0.05, 0.01)):
+        asked = {"epsilon": epsilon, "delta": delta, "alpha": alpha, "beta": beta}
+        assert proper_point_lower_bound(2**4096, **asked) < stable_point_sample_size(**asked)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"alpha": 0}, {"beta": 1}, {"epsilon": 0}, {"delta": 1}, {"domain_size": 0}]
+)
+def test_a_wrong_parameter_of_the_bound_is_named(wrong):
+    given = {"domain_size": 9, "epsilon": 1, "alpha": 0.1, "beta": 0.1} | wrong
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
+        proper_point_lower_bound(**given)

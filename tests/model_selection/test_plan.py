@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from dplearn.estimator.stages import Params
 from dplearn.model_selection.plan import SearchPlan, SearchTable
 from dplearn.model_selection.splits import Exposure
-from dplearn.privacy import ApproxDP
+from dplearn.privacy import ApproxDP, Composition, GaussianSums
+from dplearn.privacy.gaussian_stopping import gaussian_runs_delta
+from dplearn.privacy.shares import gaussian_budget
+from dplearn.privacy.theorems import least_epsilon
 
 BUDGET = ApproxDP(1, "1e-6")
 exposures = st.builds(Exposure, st.integers(1, 9), st.integers(1, 3), st.booleans())
@@ -64,3 +67,46 @@ def test_auto_leaves_more_for_each_fit_than_the_other_method(candidates):
     best = max(plans["permute_and_flip"].fit.epsilon, plans["random_stopping"].fit.epsilon)
     assert plans["auto"].fit.epsilon == best
     assert (plans["auto"].method == "permute_and_flip") == (candidates <= 3)
+
+
+def gaussian_plan(*, candidates=10, trains=1, cost=BUDGET, gaussian=True, apart=True, **wanted):
+    table = SearchTable(
+        10,
+        splits=[(np.arange(8), np.arange(8, 10))],
+        exposure=Exposure(trains, 1, apart),
+        gaussian=gaussian,
+    )
+    wanted = {"n_iter": None, "concentration": 1, "refit": True, "method": "auto"} | wanted
+    return SearchPlan.of(Params(cost, candidates=range(candidates), **wanted), table)
+
+
+@pytest.mark.parametrize("method", ["permute_and_flip", "random_stopping"])
+@pytest.mark.parametrize("trains", [1, 3])
+@pytest.mark.parametrize("refit", [True, False])
+def test_gaussian_fits_of_one_record_cost_at_most_the_search(method, trains, refit):
+    plan = gaussian_plan(method=method, trains=trains, refit=refit)
+    search = ApproxDP(BUDGET.epsilon / (1 + refit), BUDGET.delta / (1 + refit))
+    fit = GaussianSums(gaussian_budget(plan.fit))
+    assert plan.gaussian
+    if plan.stopping is None:
+        whole = Composition({fit: 10 * trains})
+        assert least_epsilon(whole, search.delta) <= search.epsilon
+    else:
+        assert gaussian_runs_delta(plan.stopping, trains * fit.mu2, search.epsilon, trains) <= search.delta
+    assert plan.scoring.epsilon == search.epsilon / (1 if plan.stopping is None else 3)
+    assert (
+        plan.fit.epsilon
+        > gaussian_plan(method=method, trains=trains, refit=refit, gaussian=False).fit.epsilon
+    )
+
+
+def test_only_records_that_train_or_test_and_a_delta_make_a_gaussian_search():
+    assert not gaussian_plan(apart=False).gaussian
+    assert not gaussian_plan(cost=ApproxDP(1)).gaussian
+    assert not gaussian_plan(cost=ApproxDP(1, Fraction(1, 1 << 60))).gaussian
+    assert not gaussian_plan(gaussian=False).gaussian
+
+
+def test_with_gaussian_fits_auto_flips_for_two_candidates_only():
+    methods = [gaussian_plan(candidates=k).method for k in (1, 2, 3, 8)]
+    assert methods == ["permute_and_flip"] * 2 + ["random_stopping"] * 2

@@ -496,3 +496,30 @@ def test_a_regressor_is_refused_with_advice():
         TypeError, match="the search counts wrong predictions, got AdditiveRegressor, a regressor"
     ):
         search.fit([[1.0]] * 4, [0.0] * 4)
+
+
+def test_gaussian_candidates_are_accounted_for_together_and_the_plan_knows_it():
+    generator = np.random.default_rng(0)
+    X, y = generator.integers(0, 5, (600, 30)), generator.integers(0, 2, 600)
+    model = StatisticalQueryNaiveBayes(domain=IntegerRange(0, 4), classes=[0, 1])
+    search = PrivateSearchCV(model, {"smoothing": [0.1, 1, 2, 4]}, epsilon=2, delta=1e-6, random_state=0)
+    plan, unknown = search.plan(600, n_features=30), search.plan(600)
+    assert plan.gaussian
+    assert not unknown.gaussian
+    assert plan.fit.epsilon > Fraction(3, 2) * unknown.fit.epsilon
+    search.fit(X, y)
+    assert search.budgets_["fit"] == plan.fit
+    assert search.guarantee_.epsilon == 2
+    assert search.best_estimator_.noise_ == "gaussian"
+
+
+@pytest.mark.parametrize("grid", [{"trust_model": ["central", "local"]}, {"domain": ["learn"]}])
+def test_candidates_of_which_one_is_not_gaussian_have_budgets_of_any_noise(grid):
+    generator = np.random.default_rng(0)
+    X, y = generator.integers(0, 5, (900, 30)), generator.integers(0, 2, 900)
+    model = StatisticalQueryNaiveBayes(domain=IntegerRange(0, 4), classes=[0, 1])
+    search = PrivateSearchCV(model, grid, epsilon=2, delta=1e-6, n_iter=4, method="random_stopping")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search.fit(X, y)
+    assert search.budgets_["fit"].epsilon == Fraction(1, 3)

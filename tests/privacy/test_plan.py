@@ -62,6 +62,7 @@ def test_each_number_has_its_line(plan):
     for field in fields(plan):
         shown = [name for name in names if name.split("[")[0].split(".")[0] == field.name]
         assert bool(shown) == field.repr, field.name
+    assert names[names.index("guarantee") + 1] == "advantage"
     assert "epsilon" in lines[[name.split(".")[-1] for name in names].index("guarantee")]
 
 

@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 
 from dplearn import (
     ExponentialMechanismClassifier,
+    LineClassifier,
     PointClassifier,
     StatisticalQueryNaiveBayes,
     ThresholdClassifier,
@@ -192,8 +193,11 @@ def test_plans_have_the_bound_where_the_guarantee_is_pure():
     hashed = PointClassifier(alpha=0.1, beta=0.1).plan(100)
     assert hashed.n_least == 39 < hashed.n_needed == 308
     stable = PointClassifier(alpha=0.1, beta=0.1, delta=1e-6).plan(100)
-    assert stable.n_least == least_sample_size(stable) == 0
-    assert least_sample_size(StatisticalQueryNaiveBayes().plan(100, n_features=1, n_labels=2)) == 0
+    assert stable.n_least == least_sample_size(stable) == 191 < stable.n_needed == 345  # for keys by name
+    assert least_sample_size(StatisticalQueryNaiveBayes().plan(100, n_features=1, n_labels=2)) is None
+    labels = ExponentialMechanismClassifier(domain=ages, classes=[0, 1], protects="labels")
+    assert least_sample_size(labels.plan(1000, n_features=1)) is None
+    assert least_sample_size(LineClassifier(2**61 - 1, alpha=0.6).plan(10)) is None
 
 
 def test_a_plan_of_any_parameters_has_the_bound():

@@ -3,6 +3,8 @@
 The learner makes as few draws as possible, so that all paths of a search with several fits can be enumerated.
 """
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,19 +21,30 @@ from dplearn.mechanisms import randomized_response
 from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.score import _release
 from dplearn.model_selection.search import PrivateSearchCV
-from dplearn.privacy import ApproxDP
+from dplearn.privacy import ApproxDP, Event, GaussianSums
 from dplearn.privacy.plan import Plan
 from dplearn.privacy.random_stopping import RandomStopping
+from dplearn.privacy.shares import gaussian_budget
 
-__all__ = ["CASES", "OneAnswer", "best_of_runs_case", "search_case"]
+__all__ = ["CASES", "GaussianAnswer", "OneAnswer", "best_of_runs_case", "search_case"]
 
 _SEARCH = ("PrivateSearchCV",)
 _DELTA = Fraction(1, 20)
 #: Probabilities of a run's three outcomes: each differs by a factor of at most 8 / 5.
 _OF_5000 = {0: (3092, 8, 1900), 1: (1955, 5, 3040)}
+#: Probabilities of three outcomes of a Gaussian-DP run with mu = 1/2, in 100,000ths: a normal number, of mean
+#: 0 or 1/2, between -2.6 and .7, below -2.6, and above .7.
+_OF_100000 = {0: (75337, 466, 24197), 1: (57829, 97, 42074)}
 
 
-def best_of_runs_case(name: str, stopping: RandomStopping, claim: ApproxDP, **options: Any) -> AuditCase:
+def best_of_runs_case(
+    name: str,
+    stopping: RandomStopping,
+    claim: ApproxDP,
+    *,
+    weights: Mapping[int, tuple[int, ...]] = _OF_5000,
+    **options: Any,
+) -> AuditCase:
     """Return a case in which each run releases a rank; the cost of keeping the best shows at the middle one.
 
     Parameters
@@ -41,14 +54,16 @@ def best_of_runs_case(name: str, stopping: RandomStopping, claim: ApproxDP, **op
     stopping : RandomStopping
         How many runs there are.
     claim : ApproxDP
-        The guarantee to verify; each run spends ln(8 / 5), less than 1/2.
+        The guarantee to verify.
+    weights : mapping of int to tuple of int
+        Weights of the ranks on both tables. By default each run spends ln(8 / 5), less than 1/2.
     **options
         Further fields of the case.
     """
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         def run(dice: Dice) -> tuple[int, None]:
-            return dice.power_weighted(Fraction(1, 2), (0, 0, 0), _OF_5000[rows[0]]), None
+            return dice.power_weighted(Fraction(1, 2), (0, 0, 0), weights[rows[0]]), None
 
         found = best_of_runs(run, stopping=stopping, dice=dice)
         return str(found), found
@@ -121,8 +136,28 @@ class OneAnswer(PrivateClassifier):
         return self.classes_[[self.concept_] * len(X)]
 
 
+class GaussianAnswer(OneAnswer):
+    """Predict one constant label: whether the label of a record, with Gaussian noise, is positive."""
+
+    def _release(self, summary: Any, plan: "OneAnswerPlan", dice: Dice) -> int:
+        # The sign of a normal number of mean mu / 2 or - mu / 2, rounded towards 1/2.
+        mu = math.sqrt(2 * gaussian_budget(plan.guarantee))
+        wrong = Fraction(math.ceil(math.erfc(mu / math.sqrt(8)) * 500), 1000)
+        return int(summary[plan.place]) ^ int(dice.bernoulli(wrong))
+
+    def _event(self, plan: Any) -> Event:
+        return GaussianSums(gaussian_budget(plan.guarantee))
+
+
 def search_case(
-    name: str, claim: ApproxDP, *, required: Required, n: int = 2, refit: bool = False, **parameters: Any
+    name: str,
+    claim: ApproxDP,
+    *,
+    required: Required,
+    n: int = 2,
+    refit: bool = False,
+    learner: type[OneAnswer] = OneAnswer,
+    **parameters: Any,
 ) -> AuditCase:
     """Return a case of a whole search, for which of the first two training records is asked.
 
@@ -136,6 +171,8 @@ def search_case(
         Required evidence of the case.
     n : int, default=2
         Number of records; their labels are private.
+    learner : type
+        The learner that is searched.
     refit : bool, default=False
         As for the search.
     **parameters
@@ -144,7 +181,7 @@ def search_case(
 
     def make() -> PrivateSearchCV:
         return PrivateSearchCV(
-            OneAnswer(classes=[0, 1]),
+            learner(classes=[0, 1]),
             {"place": [0, -1]},
             refit=refit,
             random_state=0,
@@ -180,6 +217,13 @@ CASES = (
     best_of_runs_case(
         "best_of_concentrated_runs", RandomStopping(7, 2), ApproxDP(2), required=Required(2, 0.79)
     ),
+    best_of_runs_case(
+        "best_of_gaussian_runs",
+        RandomStopping(7),
+        ApproxDP("2.297", "0.001"),
+        weights=_OF_100000,
+        required=Required(2, 0.91),
+    ),
     best_of_runs_case("best_of_two_runs", RandomStopping(2), ApproxDP(1), required=Required(2, 0.69)),
     search_case(
         "search_by_permute_and_flip", ApproxDP(2), method="permute_and_flip", required=Required(4, 0.79)
@@ -200,6 +244,21 @@ CASES = (
         method="random_stopping",
         n_iter=2,
         required=Required(4, 0.54),
+    ),
+    search_case(
+        "search_over_gaussian_fits",
+        ApproxDP(2, _DELTA),
+        method="random_stopping",
+        n_iter=2,
+        learner=GaussianAnswer,
+        required=Required(4, 0.5),
+    ),
+    search_case(
+        "gaussian_search_by_permute_and_flip",
+        ApproxDP(2, _DELTA),
+        method="permute_and_flip",
+        learner=GaussianAnswer,
+        required=Required(4, 0.5),
     ),
     search_case(
         "search_over_folds", ApproxDP(2), method="permute_and_flip", cv=KFold(2), required=Required(2, 0.07)

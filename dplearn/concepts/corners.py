@@ -1,0 +1,526 @@
+"""Corners: one label where each of one or two columns is up to, or above, a cut, and the other elsewhere.
+
+>>> import numpy as np
+>>> from dplearn.domains import IntegerRange, Product
+>>> ages = Product([IntegerRange(0, 9), IntegerRange(0, 4)], ["age", "dose"])
+>>> corners = Corners(ages, directions=("<=", ">"), inside=1)
+>>> corners.size  # eleven cuts of the one column, six of the other, with those outside the domain
+66
+>>> profile = corners.error_profile([np.array([1, 2, 7]), np.array([4, 0, 3])], np.array([1, 0, 0]))
+>>> profile.groups()
+([0, 1, 2], [28, 35, 3])
+>>> profile.member(0, 1).describe(["age", "dose"], ["well", "ill"])
+"'ill' if age <= 1 and dose > 0, else 'well'"
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn._validation import check_count
+from dplearn._writing import brief
+from dplearn.concepts.base import Concept, ConceptClass, Labels
+from dplearn.core.corners import net_counts, nets_inside, prefix_nets, row_totals
+from dplearn.core.cuts import Cuts, label_histogram
+from dplearn.core.grouping import distinct_values, group_counts
+from dplearn.domains import Domain, Floats, Product
+
+__all__ = ["Corner", "Corners", "ListedCorners"]
+
+_MOST_CELLS = 1 << 24
+_BLOCK = 1 << 20  # cells that are searched for a member together
+_MOST_COUNTS = 1 << 22  # numbers that a task on a part returns: 32 MiB
+_SIDES = ("<=", ">")
+_NEGATIONS = {"<=": ">", "<": ">=", "==": "!="}
+
+
+@dataclass(frozen=True)
+class Corner:
+    """A rule with one label where one or two columns are each on one side of a cut, and another elsewhere.
+
+    Attributes
+    ----------
+    features : tuple of int
+        The positions of the columns.
+    domains : tuple of Domain
+        The domains of these columns.
+    codes : tuple of int
+        The cut of each column; -1 is below the domain.
+    above : tuple of bool
+        For each column whether the corner has the codes above the cut, rather than up to it.
+    inner : int
+        The label code inside the corner, 0 or 1.
+    """
+
+    features: tuple[int, ...]
+    domains: tuple[Domain, ...]
+    codes: tuple[int, ...]
+    above: tuple[bool, ...]
+    inner: int
+
+    def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
+        """Return the label code of each record.
+
+        Parameters
+        ----------
+        columns : list of ndarray of shape (n,)
+            As returned by the class's `domain.encode`.
+
+        Returns
+        -------
+        ndarray of intp of shape (n,)
+        """
+        inside = np.ones(len(columns[self.features[0]]), dtype=bool)
+        for feature, code, above in zip(self.features, self.codes, self.above, strict=True):
+            inside &= (columns[feature] <= code) != above
+        return np.where(inside, self.inner, 1 - self.inner).astype(np.intp)
+
+    def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
+        """Return the rule in words, without tests that always hold."""
+        inner, outer = labels[self.inner], labels[1 - self.inner]
+        tests = []
+        for feature, domain, code, above in zip(
+            self.features, self.domains, self.codes, self.above, strict=True
+        ):
+            if code == (domain.size - 1 if above else -1):
+                return f"always {outer!r}"
+            if code != (-1 if above else domain.size - 1):
+                test = domain.describe_test(code)
+                tests.append(f"{features[feature]} {_negated(test) if above else test}")
+        return f"{inner!r} if {' and '.join(tests)}, else {outer!r}" if tests else f"always {inner!r}"
+
+
+class Corners(ConceptClass):
+    """All corners of one or two ordered columns: one label inside, the other outside.
+
+    Parameters
+    ----------
+    domain : Product
+        The domains of all columns.
+    n_labels : int, default=2
+        Must be 2.
+    features : sequence of int, optional
+        The positions of the columns, one or two. None: the first two, or the only one.
+    directions : sequence of {"<=", ">"}, optional
+        For each of these columns, whether a corner has the values up to its cut or those above it. None: the
+        members have all directions.
+    inside : {0, 1}, optional
+        The label code inside a corner. None: the members have both.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described, or a domain of one of the columns has no order, or 2**64 values.
+
+    Notes
+    -----
+    The cuts of a column of N codes are one step below the domain, and at each code: N + 1. A corner may be
+    empty, or have all records, so that the constant labels belong to the class. With one column, these are
+    the thresholds; the other direction with the other label is the same rule, and is not repeated unless
+    `inside` is given. A missing value, if the domain has them, has code 0, and is below all numbers.
+
+    Members are ordered by direction, then by the label inside, then by the cut of the first column, then by
+    that of the second. All records are in at most (n + 1)**2 cells between adjacent values, whose errors
+    follow from one table of prefix sums.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 6, for "<=" and label code 1 inside.
+    """
+
+    default_domain = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40)
+    binary_only = True
+    domain: Product
+
+    def __init__(
+        self,
+        domain: Product,
+        n_labels: int = 2,
+        *,
+        features: Sequence[int] | None = None,
+        directions: Sequence[str] | None = None,
+        inside: int | None = None,
+    ):
+        self.domain = domain
+        self.n_labels = check_count("n_labels", n_labels, low=2, high=2)
+        self.features = _checked_features(domain, features)
+        self.inside = None if inside is None else check_count("inside", inside, high=1)
+        self.given_directions = _checked_directions(directions, len(self.features))
+
+    def __repr__(self) -> str:
+        shown = [repr(self.domain), f"features={self.features!r}"]
+        if self.given_directions is not None:
+            shown.append(f"directions={self.given_directions!r}")
+        if self.inside is not None:
+            shown.append(f"inside={self.inside}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    @property
+    def size(self) -> int:
+        """The number of corners."""
+        return len(self.directions) * len(self.labels_inside) * prod(size + 1 for size in self.sizes)
+
+    @property
+    def sizes(self) -> list[int]:
+        """The number of codes of each of the columns."""
+        return [int(self.domain.domains[feature].size) for feature in self.features]
+
+    @property
+    def directions(self) -> list[tuple[bool, ...]]:
+        """For each direction, and each column, whether a corner has the codes above its cut."""
+        if self.given_directions is not None:
+            return [tuple(side == ">" for side in self.given_directions)]
+        if len(self.features) == 1 and self.inside is None:
+            return [(False,)]
+        return list(product((False, True), repeat=len(self.features)))
+
+    @property
+    def labels_inside(self) -> tuple[int, ...]:
+        """The label codes inside a corner."""
+        return (0, 1) if self.inside is None else (self.inside,)
+
+    @property
+    def littlestone_lower_bound(self) -> int:
+        """A lower bound on the Littlestone dimension.
+
+        A point in the corner of the domain tells which label is inside. On each column of N codes, with the
+        other one at that end, follow the floor(log2(N)) levels of a binary search.
+        """
+        return (self.inside is None) + sum(size.bit_length() - 1 for size in self.sizes)
+
+    @property
+    def records_of_dichotomy(self) -> int:
+        """The number of records whose features determine a member of `dichotomies`: one for each column."""
+        return len(self.features)
+
+    def check_records(self, n: int) -> None:
+        """Raise ValueError if n records may have more than 2**24 cells."""
+        cells = prod(min(n, size) + 1 for size in self.sizes)
+        if cells > _MOST_CELLS:
+            names = " and ".join(repr(self.domain.names[feature]) for feature in self.features)
+            raise ValueError(
+                f"domain must leave at most 2**{_MOST_CELLS.bit_length() - 1} pairs of cuts between {n:,}"
+                f" records for concept_class 'corners', got up to {cells:,}: declare coarser domains of"
+                f" {names}, such as Grid(0, 100, 1001)"
+            )
+
+    def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> "CornerErrors":
+        """Count the errors of all corners; parameters as in `ConceptClass`."""
+        of_class = [columns[feature] for feature in self.features]
+        values = [distinct_values(codes) for codes in of_class]
+        ranks = [np.searchsorted(each, codes) for each, codes in zip(values, of_class, strict=True)]
+        axes = [_cuts_between(each, size) for each, size in zip(values, self.sizes, strict=True)]
+        return CornerErrors(self, _nets(ranks, values, y), axes, _totals(y))
+
+    def check_sums(self) -> None:
+        """Raise ValueError if the columns have too many pairs of values to count the records with each."""
+        size = 2 * prod(self.sizes)
+        if size > _MOST_COUNTS:
+            raise ValueError(
+                f"domain must have at most 2**{_MOST_COUNTS.bit_length() - 1} combinations of values and a"
+                f" label in the columns of corners if the table is in parts, got {size}: declare coarser"
+                " domains, such as Grid(0, 100, 1001)"
+            )
+
+    def error_sums(self, columns: Sequence[NDArray[Any]], y: Labels) -> list[NDArray[np.int64]]:
+        """Return the number of records with each label and combination of values."""
+        cells = np.zeros(len(y), dtype=np.int64)
+        for feature, size in zip(self.features, self.sizes, strict=True):
+            cells = cells * size + columns[feature].astype(np.int64)
+        return [label_histogram(cells, y, prod(self.sizes), 2)]
+
+    def profile_of_sums(self, sums: Sequence[NDArray[np.int64]], n: int) -> "CornerErrors":  # noqa: ARG002
+        """Return the error profile of all records from the sums over their parts."""
+        (counts,) = sums
+        nets = (counts[1] - counts[0]).reshape(self.sizes[0], -1)
+        axes = [_at(np.arange(size + 1, dtype=np.uint64)) for size in self.sizes]
+        zeros, ones = counts.sum(axis=1).tolist()
+        return CornerErrors(self, nets, axes, (zeros, ones))
+
+    def dichotomies(self, columns: Sequence[NDArray[Any]]) -> "ListedCorners":
+        """Return the corners that differ on public records; parameters as in `ConceptClass`.
+
+        For each direction and each label inside, each behaviour once. A cut between two adjacent values is at
+        the lower one, and a corner that is bounded by no record of it is left out. Corners of several
+        directions, or labels, may behave alike.
+        """
+        return ListedCorners(self, columns)
+
+    def most_dichotomies(self, n: int) -> int:
+        """Return an upper bound of the number of behaviours on any n records."""
+        corners = prod(min(n + 1, size) for size in self.sizes) + 1  # and the empty one
+        return len(self.directions) * len(self.labels_inside) * corners
+
+    def member(self, above: Sequence[bool], inner: int, codes: Sequence[int]) -> Corner:
+        """Return the corner of a direction, a label inside and the cut of each column."""
+        domains = tuple(self.domain.domains[feature] for feature in self.features)
+        return Corner(self.features, domains, tuple(codes), tuple(above), inner)
+
+
+class ListedCorners(Corners):
+    """The corners of a class that differ on public records.
+
+    Parameters
+    ----------
+    corners : Corners
+        The class.
+    columns : list of ndarray of shape (n,)
+        Public. The records, as returned by `domain.encode`.
+
+    Notes
+    -----
+    The order of the members is that of the class.
+    """
+
+    def __init__(self, corners: Corners, columns: Sequence[NDArray[Any]]):
+        super().__init__(
+            corners.domain,
+            features=corners.features,
+            directions=corners.given_directions,
+            inside=corners.inside,
+        )
+        of_class = [columns[feature] for feature in self.features]
+        self._values = [distinct_values(codes) for codes in of_class]
+        ranks = [np.searchsorted(each, codes) for each, codes in zip(self._values, of_class, strict=True)]
+        occupied = _records(ranks, self._values) > 0
+        self.listed = [_bounded(occupied, above) for above in self.directions]
+
+    def __repr__(self) -> str:
+        return f"ListedCorners({self.size} of {super().__repr__().replace('Listed', '', 1)})"
+
+    @property
+    def size(self) -> int:
+        """The number of corners."""
+        return len(self.labels_inside) * sum(int(np.count_nonzero(listed)) for listed in self.listed)
+
+    @property
+    def littlestone_lower_bound(self) -> int:
+        """0: no bound is known for the listed corners."""
+        return 0
+
+    def check_records(self, n: int) -> None:
+        """Return: the cells are those of the public records."""
+
+    def check_sums(self) -> None:
+        """Raise TypeError: the class has the dichotomies of a table in memory."""
+        raise TypeError(
+            "X must be a table in memory if protects='labels', got one in parts with ListedCorners"
+        )
+
+    def dichotomies(self, columns: Sequence[NDArray[Any]]) -> "ListedCorners":  # noqa: ARG002 - none are used
+        """Raise TypeError: the class has the dichotomies of other records."""
+        raise TypeError("concept_class must have cuts that are not listed yet if protects='labels'")
+
+    def most_dichotomies(self, n: int) -> int:  # noqa: ARG002 - it is fixed
+        """Return the number of corners."""
+        return self.size
+
+    def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> "CornerErrors":
+        """Count the errors of the listed corners; parameters as in `ConceptClass`."""
+        of_class = [columns[feature] for feature in self.features]
+        ranks = [
+            np.minimum(np.searchsorted(each, codes), len(each) - 1)  # the last cut is the top
+            for each, codes in zip(self._values, of_class, strict=True)
+        ]
+        axes = [_at_values(each, size) for each, size in zip(self._values, self.sizes, strict=True)]
+        return CornerErrors(self, _nets(ranks, self._values, y), axes, _totals(y), self.listed)
+
+
+class CornerErrors:
+    """The error profile of a class of corners. Private.
+
+    Parameters
+    ----------
+    corners : Corners
+        The class.
+    nets : ndarray of int64 of shape (m, k)
+        For each pair of values, the number of records with label 1 minus that with label 0.
+    axes : list of Cuts
+        For each column, the m + 1 or k + 1 intervals of its cuts, which start at 0 for the cut below the
+        domain.
+    totals : tuple of int
+        The number of records of each label.
+    listed : list of ndarray of bool of shape (m + 1, k + 1), optional
+        For each direction, the cells that have members. None: all.
+    """
+
+    def __init__(
+        self,
+        corners: Corners,
+        nets: NDArray[np.int64],
+        axes: Sequence[Cuts],
+        totals: tuple[int, int],
+        listed: Sequence[NDArray[np.bool_]] | None = None,
+    ):
+        self._corners, self._totals, self._listed = corners, totals, listed
+        self._prefix = prefix_nets(nets)
+        self._axes = list(axes)
+        if len(self._axes) == 1:  # the one interval of a second column without a cut has all records
+            self._prefix = self._prefix[:, -1:]
+            self._axes.append(_at(np.zeros(1, np.uint64)))
+        self._lengths = [
+            np.ones(cuts.starts.size, np.uint64) if cuts.lengths is None else cuts.lengths
+            for cuts in self._axes
+        ]
+
+    @cached_property
+    def _counts(self) -> list[dict[int, int]]:
+        """For each direction, the number of pairs of cuts for each net of labels inside."""
+        directions = self._corners.directions
+        if self._listed is None:
+            return net_counts(self._prefix, directions, *self._lengths)
+        cells = zip(directions, self._listed, strict=True)
+        groups = [group_counts(nets_inside(self._prefix, above)[listed]) for above, listed in cells]
+        return [dict(zip(*group, strict=True)) for group in groups]
+
+    def groups(self) -> tuple[list[int], list[int]]:
+        """Return the occurring numbers of errors in increasing order, and the number of corners with each."""
+        members: dict[int, int] = {}
+        for counts in self._counts:
+            for inner in self._corners.labels_inside:
+                for net, number in counts.items():
+                    errors = self._totals[1] - net if inner else self._totals[0] + net
+                    members[errors] = members.get(errors, 0) + number
+        rising = sorted(members)
+        return rising, [members[errors] for errors in rising]
+
+    def member(self, errors: int, index: int) -> Concept:
+        """Return the `index`-th corner with `errors` errors."""
+        for place, counts in enumerate(self._counts):
+            for inner in self._corners.labels_inside:
+                net = self._totals[1] - errors if inner else errors - self._totals[0]
+                here = counts.get(net, 0)
+                if index < here:
+                    cuts = self._nth(place, net, index)[: len(self._corners.features)]
+                    return self._corners.member(
+                        self._corners.directions[place], inner, [cut - 1 for cut in cuts]
+                    )
+                index -= here
+        raise IndexError("fewer corners make so many errors than the index asks for")
+
+    def _nth(self, place: int, net: int, index: int) -> tuple[int, int]:
+        """Return the `index`-th pair of cuts of a direction with these net labels inside."""
+        first, second = self._axes
+        above, heights, widths = self._corners.directions[place], *self._lengths
+        tall = max(1, _BLOCK // self._prefix.shape[1])
+        for start in range(0, len(heights), tall):
+            rows = slice(start, start + tall)
+            chosen = nets_inside(self._prefix, above, rows) == net
+            if self._listed is not None:
+                chosen &= self._listed[place][rows]
+            numbers = zip(heights[rows].tolist(), row_totals(chosen, widths), strict=True)
+            for row, (height, width) in enumerate(numbers):
+                if index < height * width:
+                    cut, rest = divmod(index, width)
+                    return int(first.starts[start + row]) + cut, second.nth(chosen[row], rest)
+                index -= height * width
+        raise AssertionError("the numbers of pairs of cuts do not add up")
+
+
+def _records(ranks: Sequence[NDArray[np.intp]], values: Sequence[NDArray[Any]]) -> NDArray[np.intp]:
+    """Return the number of records with each pair of values, or with each value and one column."""
+    cells = ranks[0] if len(ranks) == 1 else ranks[0] * len(values[1]) + ranks[1]
+    return np.bincount(cells, minlength=prod(map(len, values))).reshape(len(values[0]), -1)
+
+
+def _nets(ranks: Sequence[NDArray[np.intp]], values: Sequence[NDArray[Any]], y: Labels) -> NDArray[np.int64]:
+    """Return the number of records with label 1 minus that with label 0, as `_records`."""
+    ones, zeros = ([each[y == label] for each in ranks] for label in (1, 0))
+    nets = _records(ones, values)
+    nets -= _records(zeros, values)
+    return nets.astype(np.int64, copy=False)
+
+
+def _totals(y: Labels) -> tuple[int, int]:
+    ones = int(np.count_nonzero(y))
+    return len(y) - ones, ones
+
+
+def _at(starts: NDArray[np.uint64]) -> Cuts:
+    """Return single cuts; the records inside are counted for two columns together."""
+    return Cuts(starts, None, np.zeros((0, starts.size), np.int64))
+
+
+def _cuts_between(values: NDArray[Any], size: int) -> Cuts:
+    """Return the intervals of cuts that divide values alike, from 0 for the cut below the domain."""
+    cuts = values.astype(np.uint64)
+    starts = np.concatenate((np.zeros(1, np.uint64), cuts + np.uint64(1)))
+    # There are size + 1 cuts, which may be 2**64: the last length is computed without this number.
+    lengths = np.append(np.diff(starts), np.uint64(size) - cuts[-1])
+    return Cuts(starts, lengths, np.zeros((0, starts.size), np.int64))
+
+
+def _at_values(values: NDArray[Any], size: int) -> Cuts:
+    """Return the cuts below the domain, at all values but the last, and at the top."""
+    below = values[:-1].astype(np.uint64) + np.uint64(1)
+    return _at(np.concatenate((np.zeros(1, np.uint64), below, np.full(1, size, np.uint64))))
+
+
+def _bounded(occupied: NDArray[np.bool_], above: Sequence[bool]) -> NDArray[np.bool_]:
+    """Return the cells of the corners that records bound on each side, and of one empty corner.
+
+    Parameters
+    ----------
+    occupied : ndarray of bool of shape (m, k)
+        The pairs of values that some record has; k is 1 if there is one column.
+    above : sequence of bool
+        The direction.
+
+    Returns
+    -------
+    ndarray of bool of shape (m + 1, k + 1), or (m + 1, 1)
+        A corner is bounded if, among its records, one has the last value of each column.
+    """
+    turned = tuple(axis for axis, side in enumerate(above) if side)
+    from_corner = np.flip(occupied, turned)
+    by_first = np.logical_or.accumulate(from_corner, axis=1)
+    by_second = np.logical_or.accumulate(from_corner, axis=0)
+    shape = [size + 1 for size in occupied.shape[: len(above)]]
+    listed = np.zeros(shape, dtype=bool).reshape(shape[0], -1)
+    listed[tuple(slice(None, -1) if side else slice(1, None) for side in above)] = np.flip(
+        by_first & by_second, turned
+    )
+    listed[tuple(-1 if side else 0 for side in above)] = True
+    return listed
+
+
+def _negated(test: str) -> str:
+    """Return the negation of a test that `Domain.describe_test` returns."""
+    if test == "is missing":
+        return "is not missing"
+    sign, _, value = test.removesuffix(" (or missing)").partition(" ")
+    return f"{_NEGATIONS[sign]} {value}" if sign in _NEGATIONS else f"not {test}"
+
+
+def _checked_features(domain: Product, features: Any) -> tuple[int, ...]:
+    """Return the positions of one or two distinct columns with ordered domains."""
+    if features is None:
+        features = tuple(range(min(2, len(domain))))
+    if not isinstance(features, (list, tuple)) or not 1 <= len(features) <= 2:
+        raise ValueError(f"features must be the positions of one or two columns, got {brief(features)}")
+    places = tuple(check_count("features", each, high=len(domain) - 1) for each in features)
+    if len(set(places)) < len(places):
+        raise ValueError(f"features must be distinct columns, got {places}")
+    for place in places:
+        part = domain.domains[place]
+        if not part.ordered or part.size >= 1 << 64:
+            raise ValueError(
+                "domain must be ordered, of fewer than 2**64 values, in the columns of corners, got"
+                f" {brief(part)} in column {domain.names[place]!r}"
+            )
+    return places
+
+
+def _checked_directions(directions: Any, n_columns: int) -> tuple[str, ...] | None:
+    if directions is None:
+        return None
+    given = isinstance(directions, (list, tuple)) and [each for each in directions if each in _SIDES]
+    if not given or len(given) != len(directions) or len(given) != n_columns:
+        raise ValueError(
+            f"directions must have '<=' or '>' for each of {n_columns} columns, got {brief(directions)}"
+        )
+    return tuple(given)

@@ -1,0 +1,344 @@
+"""Entries for the public registry of deployments of differential privacy, from a release and its guarantee.
+
+The fields and their values are those of the registry's schema; registry_schema.json, beside this file,
+records them with the source and its date.
+
+>>> from dplearn import ExponentialMechanismClassifier
+>>> X, y = [[value] for value in range(100)], [0] * 50 + [1] * 50
+>>> model = ExponentialMechanismClassifier(epsilon=1.0, classes=[0, 1]).fit(X, y)
+>>> entry = registry_entry(
+...     model, name="Readmissions", data_curators=["A hospital"], intended_use="Research",
+...     description="A rule that predicts readmissions.", data_product_region="Utopia",
+...     publication_date="2026-11-26", registry_authors=["A. Person"],
+... )
+>>> entry.fields["deployment.dp_variant.variant_name"], entry.fields["tier"]
+('Pure DP', 1)
+>>> print(entry)  # doctest: +ELLIPSIS
+url_slug: "readmissions"
+status: "Draft"
+tier: 1
+deployment:
+  basic:
+    name: "Readmissions"
+...
+"""
+
+import datetime
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from dplearn._version import __version__
+from dplearn._writing import brief
+from dplearn.display.card import account_of, guaranteed, parts_of
+from dplearn.display.evidence import evidence_of
+from dplearn.display.guarantee_text import neighboring, protected
+from dplearn.display.settings import settings_of
+from dplearn.privacy import ApproxDP, Guarantee, LedgerError, PrivacyLedger, attack_risk
+from dplearn.privacy.base import decimals, in_words
+
+__all__ = ["RegistryEntry", "registry_entry", "registry_schema"]
+
+_BASIC, _LOSS = "deployment.basic", "deployment.privacy_loss"
+_MODEL, _ACCOUNTING = "deployment.deployment_model", "deployment.accounting"
+_UNITS = {"examples": "one record of the table", "labels": "the label of one record of the table"}
+#: Fields that follow from the release, and that nobody can replace.
+_COMPUTED = frozenset(
+    {
+        "deployment.dp_variant.variant_name",
+        f"{_LOSS}.privacy_parameters.epsilon",
+        f"{_LOSS}.privacy_parameters.delta",
+        f"{_LOSS}.privacy_parameters.rho",
+        f"{_LOSS}.privacy_unit_details",
+    }
+)
+
+
+@dataclass(frozen=True)
+class RegistryEntry:
+    """An entry, which contains no private and no released value; made by `registry_entry`.
+
+    Attributes
+    ----------
+    fields : mapping of str to object
+        Public. The values by the paths of their fields, such as "deployment.basic.name".
+    """
+
+    fields: Mapping[str, Any]
+
+    @property
+    def nested(self) -> dict[str, Any]:
+        """The entry as nested dicts, as the registry's tests read it."""
+        found: dict[str, Any] = {}
+        for path, value in self.fields.items():
+            *parents, last = path.split(".")
+            place = found
+            for parent in parents:
+                place = place.setdefault(parent, {})
+            place[last] = value
+        return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the entry to a file of YAML, to be proposed to the registry; an existing file is replaced.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Its name has lower-case letters, digits and underscores, and ends with .yaml, as the registry
+            demands.
+
+        Raises
+        ------
+        ValueError
+            If the name is another one.
+        """
+        if not re.fullmatch(r"[a-z0-9_]+\.yaml", Path(path).name):
+            raise ValueError(
+                "path must have a name of lower-case letters, digits and underscores that ends with .yaml,"
+                f" got {Path(path).name!r}"
+            )
+        Path(path).write_text(f"{self}\n", encoding="utf-8")
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self.nested, ""))
+
+
+def registry_entry(
+    estimator: Any,
+    *,
+    name: str,
+    data_curators: Sequence[str],
+    intended_use: str,
+    description: str,
+    data_product_region: str,
+    publication_date: str | datetime.date,
+    registry_authors: Sequence[str],
+    data_product_type: str = "Machine learning model",
+    ledger: PrivacyLedger | None = None,
+    details: Mapping[str, str] | None = None,
+) -> RegistryEntry:
+    """Return an entry for the public registry of deployments, filled from a release and its guarantee.
+
+    The variant, the neighbours, the parameters and their meaning, the assumptions, the deployment model, the
+    costs in the ledger and the mechanisms are filled in. What only the publisher knows is a parameter.
+
+    Parameters
+    ----------
+    estimator : object
+        As for `privacy_card`.
+    name, intended_use, description, data_product_region : str
+        The name of the product, its use, a description, and the region of the data.
+    data_curators, registry_authors : sequence of str
+        Those who publish the product, and those who make the entry; at least one each.
+    publication_date : str or date
+        As YYYY-MM-DD.
+    data_product_type : str, default="Machine learning model"
+        One of the schema's, such as "Summary statistics" or "Synthetic data".
+    ledger : PrivacyLedger, optional
+        As for `privacy_card`.
+    details : mapping of str to str, optional
+        Further fields by their paths without "deployment.", such as "deployment_model.actors" or
+        "privacy_loss.privacy_unit". They replace what is filled in, but not the guarantee.
+
+    Returns
+    -------
+    RegistryEntry
+        A draft. Its tier is the greatest for which all fields up to this tier are filled.
+
+    Raises
+    ------
+    NotFittedError, TypeError
+        As for `privacy_card`.
+    ValueError
+        If nothing is guaranteed, the release can be repeated from a seed, or a value does not fit the schema.
+    """
+    guarantee, refusal = guaranteed(estimator, ())
+    if guarantee is None:
+        raise ValueError(f"estimator must have a guarantee, and it has none: {refusal}")
+    if guarantee.reproducible:
+        raise ValueError("estimator must be fitted without a seed (random_state=None) to be published")
+    parts = [part for _, part in parts_of(estimator)]
+    account = account_of(parts_of(estimator)) if ledger is None else ledger
+    date = publication_date.isoformat() if isinstance(publication_date, datetime.date) else publication_date
+    given = {
+        "url_slug": re.sub(r"[^a-z0-9]+", "_", str(name).lower()).strip("_") or "entry",
+        "status": "Draft",
+        f"{_BASIC}.name": name,
+        f"{_BASIC}.data_curators": _listed(data_curators),
+        f"{_BASIC}.intended_use": intended_use,
+        f"{_BASIC}.data_product_type": data_product_type,
+        f"{_BASIC}.data_product_region": data_product_region,
+        f"{_BASIC}.description": description,
+        f"{_BASIC}.publication_date": date,
+        **_of_guarantee(guarantee),
+        f"{_MODEL}.model_name": _model_name(parts),
+        **_of_ledger(account),
+        "deployment.implementation.mechanisms": _mechanisms(parts),
+        "deployment.administrative.registry_authors": _listed(registry_authors),
+    }
+    if details is not None and not isinstance(details, Mapping):
+        raise TypeError(f"details must be None or a mapping from fields to texts, got {brief(details)}")
+    for path, text in (details or {}).items():
+        if f"deployment.{path}" in _COMPUTED:
+            raise ValueError(f"details must not replace {path}, which follows from the guarantee")
+        given[f"deployment.{path}"] = text
+    _check(given | {"tier": 1})
+    given["tier"] = _tier(given)
+    return RegistryEntry({path: given[path] for path in registry_schema()["fields"] if path in given})
+
+
+@cache
+def registry_schema() -> Mapping[str, Any]:
+    """Return the recorded schema: its source, and for each field its type, tier and allowed values."""
+    text = resources.files("dplearn.display").joinpath("registry_schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def _of_guarantee(guarantee: Guarantee) -> dict[str, Any]:
+    if isinstance(guarantee, ApproxDP):
+        variant = "Approximate DP" if guarantee.delta else "Pure DP"
+        numbers = {"epsilon": guarantee.epsilon} | ({"delta": guarantee.delta} if guarantee.delta else {})
+    else:
+        variant, numbers = "Zero-concentrated DP", {"rho": guarantee.rho}  # type: ignore[attr-defined]
+    assumed = "; ".join(guarantee.assumes)
+    domain = f"All tables of which the following is true: {assumed}." if assumed else ""
+    free = "The other values of each record. " if guarantee.protects == "labels" else ""
+    return {
+        "deployment.dp_variant.variant_name": variant,
+        **({"deployment.dp_variant.data_domain": domain} if domain else {}),
+        **(
+            {"deployment.dp_variant.unprotected_quantities": f"{free}Taken as public: {assumed}."}
+            if assumed
+            else {}
+        ),
+        f"{_LOSS}.privacy_unit": _UNITS[guarantee.protects],
+        f"{_LOSS}.privacy_unit_details": f"Neighbours: {neighboring(guarantee)}. Protected:"
+        f" {protected(guarantee)}.",
+        **{f"{_LOSS}.privacy_parameters.{each}": _number(x) for each, x in numbers.items()},
+        f"{_LOSS}.privacy_parameters_details": " ".join(attack_risk(guarantee).sentences()),
+    }
+
+
+def _number(x: Fraction) -> float:
+    """Return a float whose shortest decimal is x, or else just above x."""
+    nearest = float(x)
+    return nearest if Fraction(repr(nearest)) >= x else math.nextafter(nearest, math.inf)
+
+
+def _model_name(parts: list[Any]) -> str:
+    trusted = {getattr(part, "trust_model", "central") for part in parts if hasattr(part, "guarantee_")}
+    return "Local" if trusted == {"local"} else "Central"
+
+
+def _of_ledger(ledger: PrivacyLedger | None) -> dict[str, str]:
+    """Return the costs of all releases that are charged to the ledger; nothing if there is none."""
+    if ledger is None:
+        return {}
+    try:
+        history, spent = ledger.history(), ledger.spent()
+    except LedgerError:
+        return {}
+    return {
+        f"{_ACCOUNTING}.composition": f"A privacy ledger refuses what exceeds the budget of"
+        f" {in_words(ledger.budget)}. It has charged {len(history)} release(s), which cost {in_words(spent)}"
+        f" together; of these numbers, {' and '.join(decimals(spent))} add up."
+    }
+
+
+def _mechanisms(parts: list[Any]) -> str:
+    texts = []
+    for part in parts:
+        kind = type(part)
+        if kind.__module__.partition(".")[0] != "dplearn":
+            continue
+        settings = ", ".join(f"{name}={value}" for name, value in settings_of(part).items())
+        noise = getattr(part, "noise_", None)
+        evidence = evidence_of(kind.__name__)
+        cases = ", ".join(evidence.cases) if evidence is not None else ""
+        texts.append(
+            f"{kind.__name__}({settings})"
+            + (f" with noise of the kind {noise!r}" if noise is not None else "")
+            + (f"; its code is enumerated by the audit cases {cases}" if cases else "")
+        )
+    return (
+        f"dplearn {__version__}: {'; '.join(texts)}. Secret draws come from the operating system's entropy,"
+        " and are made with integers and fractions, so that no rounding of floats affects the guarantee."
+    )
+
+
+def _listed(values: Any) -> Any:
+    """Return a sequence of texts as a list; anything else as it is, for the check."""
+    return list(values) if isinstance(values, (list, tuple)) else values
+
+
+def _check(given: Mapping[str, Any]) -> None:
+    """Raise ValueError unless all values fit the recorded schema."""
+    fields = registry_schema()["fields"]
+    for path, rule in fields.items():
+        if rule.get("required") and path not in given:
+            raise ValueError(f"{path} must be given")
+    for path, value in given.items():
+        short = path.removeprefix("deployment.")
+        if path not in fields:
+            raise ValueError(f"details must have fields of the registry's schema, got {short!r}")
+        wanted, choices = fields[path]["type"], fields[path].get("choices")
+        if not _fits(wanted, value):
+            raise ValueError(f"{short} must be of the type {wanted}, and not empty, got {brief(value)}")
+        if choices is not None and value not in choices:
+            raise ValueError(f"{short} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def _fits(kind: str, value: Any) -> bool:
+    is_text = isinstance(value, str) and bool(value.strip())
+    if kind == "date":
+        try:
+            return is_text and datetime.date.fromisoformat(value).isoformat() == value
+        except ValueError:
+            return False
+    if kind == "texts":
+        return isinstance(value, list) and bool(value) and all(_fits("text", each) for each in value)
+    if kind == "text":
+        return is_text
+    if kind == "integer":
+        return type(value) is int
+    return type(value) is float or (kind == "number or text" and is_text)
+
+
+def _tier(given: Mapping[str, Any]) -> int:
+    missing = [
+        rule["tier"]
+        for path, rule in registry_schema()["fields"].items()
+        if rule.get("tier", 1) > 1 and path not in given
+    ]
+    return min(missing, default=4) - 1
+
+
+def _lines(value: Any, indent: str) -> Iterator[str]:
+    """Yield lines of YAML."""
+    for key, part in value.items():
+        if isinstance(part, dict):
+            yield f"{indent}{key}:"
+            yield from _lines(part, indent + "  ")
+        elif isinstance(part, list):
+            yield f"{indent}{key}:"
+            yield from (f"{indent}  - {_scalar(each)}" for each in part)
+        else:
+            yield f"{indent}{key}: {_scalar(part)}"
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str):
+        quoted = json.dumps(value, ensure_ascii=False)
+        return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in quoted)
+    mantissa, mark, exponent = repr(value).partition("e")
+    # YAML reads a number with an exponent only if it has a point.
+    return mantissa + (".0" if mark and "." not in mantissa else "") + mark + exponent

@@ -1,0 +1,212 @@
+"""The interior-point game: somebody is always accused, innocents seldom, and private methods fail on it."""
+
+from fractions import Fraction
+from itertools import chain, combinations, product
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from dplearn import ApproxDP
+from dplearn.audit import InteriorPointCode, exact_distribution
+from dplearn.audit.interior_point_code import _agreeing
+from dplearn.chance import SeededDice
+from dplearn.mechanisms import interior_point_code
+from tests.learners.private_rules import best_rule, tables_of
+
+
+def coalitions(n):
+    return chain.from_iterable(combinations(range(n), size) for size in range(1, n + 1))
+
+
+def answers(words, n=4):
+    """Return interior points of some words, the words among them."""
+    low, high = min(words), max(words)
+    return sorted({*words, *(low + (high - low) * i // n for i in range(n + 1))})
+
+
+def test_the_digits_in_which_numbers_agree():
+    for one, other in product(range(27), repeat=2):
+        digits = [[x // 9, x // 3 % 3, x % 3] for x in (one, other)]
+        agree = [a == b for a, b in zip(*digits, strict=True)]
+        assert _agreeing(one, other, 3, 3) == [*agree, False].index(False)
+
+
+def all_codes(n, m, bases):
+    """Return all codes, each with its exact probability."""
+    codes, places = {}, {}
+
+    def draw(dice):
+        code = InteriorPointCode.drawn(n, m, bases, dice=dice)
+        codes.setdefault(code.levels, code)
+        return places.setdefault(code.levels, len(places))
+
+    law = exact_distribution(draw)
+    return [(code, law.probability(place)) for place, code in enumerate(codes.values())]
+
+
+@pytest.mark.parametrize(("n", "m", "bases"), [(1, 4, []), (2, 2, [3]), (2, 3, [2])])
+def test_every_interior_point_accuses_somebody_in_all_codes(n, m, bases):
+    codes = all_codes(n, m, bases)
+    assert sum(chance for _, chance in codes) == 1
+    for code, _ in codes:
+        for who in coalitions(n):
+            mine = [code.words[i] for i in who]
+            assert all(len(code.accused(word)) == 1 for word in range(min(mine), max(mine) + 1))
+
+
+def pirates(size):
+    """What coalitions do: their own words, ends and means, words of nobody, and a word with another start."""
+    return {
+        "least": min,
+        "middle": lambda words: sorted(words)[len(words) // 2],
+        "mean": lambda words: sum(words) // len(words),
+        "zero": lambda _: 0,
+        "another start": lambda words: (words[0] + size // 2) % size,
+        "next": lambda words: min(size - 1, words[0] + 1),
+    }
+
+
+@pytest.mark.parametrize(("n", "m", "bases"), [(1, 4, []), (2, 2, [3]), (2, 3, [2])])
+def test_innocents_are_accused_at_most_as_often_as_the_error_says_in_all_codes(n, m, bases):
+    size = InteriorPointCode.drawn(n, m, bases).size
+    cases = [(who, name) for who in [(), *coalitions(n)] for name in pirates(size) if who or name == "zero"]
+
+    found = np.zeros(len(cases))
+    for code, chance in all_codes(n, m, bases):
+        for place, (who, name) in enumerate(cases):
+            word = pirates(size)[name]([code.words[i] for i in who])
+            found[place] += chance * bool({*code.accused(word).tolist()} - {*who})
+    error = InteriorPointCode.drawn(n, m, bases).error
+    assert error == min(1, Fraction(1, m) + sum(Fraction(1, base) for base in bases))
+    assert found.max() <= float(error) + 1e-12
+    assert found.max() > 0.2
+
+
+def test_all_interior_points_of_large_codes_accuse_somebody():
+    for seed in range(30):
+        code = InteriorPointCode.drawn(3, 3, [8, 8], dice=SeededDice(seed))
+        assert code.size == 8**512
+        for who in coalitions(3):
+            for word in answers([code.words[i] for i in who]):
+                assert len(code.accused(word)) == 1
+
+
+@pytest.mark.nightly
+def test_innocents_of_large_codes_are_accused_as_seldom_as_the_error_says():
+    runs, wrong = 2000, 0
+    for seed in range(runs):
+        code = InteriorPointCode.drawn(2, 50, [50], dice=SeededDice(seed))
+        wrong += {*code.accused((code.words[0] + code.size // 2) % code.size)} == {1}
+    assert wrong <= binom.isf(1e-6, runs, 1 / 50)
+    assert wrong > 0
+
+
+# hard data
+
+
+def inside(code, epsilon, dice):
+    found = interior_point_code(code.words, code.size, privacy=ApproxDP(epsilon), dice=dice)
+    return min(code.words) <= found <= max(code.words)
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "bases", "bits", "most"), [(2, 40, [30], 197, 0.0955), (3, 4, [8, 64], 24577, 0.5865)]
+)
+def test_our_method_finds_interior_points_no_more_often_than_any_private_method_can(n, m, bases, bits, most):
+    dice, runs = SeededDice(1), 300 if n == 2 else 20
+    codes = [InteriorPointCode.drawn(n, m, bases, dice=dice) for _ in range(runs)]
+    assert codes[0].size.bit_length() == bits
+    assert codes[0].success_bound(epsilon=0.5) == pytest.approx(most, abs=1e-4)
+    assert sum(inside(code, 0.5, dice) for code in codes) <= 0.05 * runs
+    if n == 2:  # the control
+        assert all(inside(code, 400, dice) for code in codes[:20])
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.02])
+@pytest.mark.parametrize(("m", "bases"), [(3, []), (2, [2]), (2, [3]), (3, [2])])
+def test_no_private_rule_finds_interior_points_of_codes_more_often_than_the_bound(m, bases, delta):
+    n, epsilon = len(bases) + 1, 0.4
+    size = InteriorPointCode.drawn(n, m, bases).size
+    payoff = [
+        (code.words, word, float(chance))
+        for code, chance in all_codes(n, m, bases)
+        for word in range(min(code.words), max(code.words) + 1)
+    ]
+    best = best_rule(tables_of(size, n), size, size, [payoff], epsilon, delta)
+    bound = InteriorPointCode.drawn(n, m, bases).success_bound(epsilon=epsilon, delta=delta)
+    assert best <= bound + 1e-9
+    if n == 1:
+        assert best == pytest.approx(bound, abs=1e-7)
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"n": 0}, "n must be an integer at least 1"),
+        ({"m": 1}, "m must be an integer at least 2"),
+        ({"bases": [3]}, "bases must have n - 1 = 2 entries, got 1"),
+        ({"bases": [1, 2]}, r"bases\[0\] must be an integer at least 2"),
+        ({"m": 20}, "codewords of at most 2\\*\\*14 digits"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(changed, message):
+    with pytest.raises(ValueError, match=message):
+        InteriorPointCode.drawn(**{"n": 3, "m": 2, "bases": [2, 2]} | changed)
+
+
+@pytest.mark.parametrize("word", [-1, 9, 0.5])
+def test_what_is_no_word_is_refused(word):
+    with pytest.raises((TypeError, ValueError), match="word must be"):
+        InteriorPointCode.drawn(2, 2, [3]).accused(word)
+
+
+# the version of the paper, for docs/errata.md
+
+
+def paper_accused(code, word):
+    """Lemma B.4: compare with the digits in which words agree; the code for one user always accuses."""
+    users = len(code.bases)
+    for user, step in enumerate(reversed(range(users))):
+        digits, base = code._sizes()[step], code.bases[step]
+        origin, *others = code.levels[step + 1]
+        agreed = _agreeing(word, origin, digits, base)
+        if agreed > max(_agreeing(other, origin, digits, base) for other in others):
+            return [user]
+        word = agreed
+    return [users]
+
+
+def paper_accused_by_equality(code, word):
+    """The same, with the mended code for one user."""
+    found = paper_accused(code, word)
+    alone = code.levels[0][0]
+    for step in reversed(range(len(code.bases))):
+        word = _agreeing(word, code.levels[step + 1][0], code._sizes()[step], code.bases[step])
+    return found if found != [len(code.bases)] or word == alone else []
+
+
+def test_erratum_the_code_for_one_user_accuses_an_innocent_always():
+    """User 0 alone changes its first digit; the domain for one user has a single number, so digits are 1."""
+    runs, mended = 1000, 0
+    for seed in range(runs):
+        code = InteriorPointCode.drawn(2, 50, [50], dice=SeededDice(seed))
+        other = (code.words[0] + 50**49) % code.size  # the first of 50 digits
+        assert paper_accused(code, other) == [1]
+        mended += code.accused(other).tolist() == [1]
+    assert code.error == Fraction(1, 25)
+    assert 0 < mended <= binom.isf(1e-6, runs, 1 / 25)
+
+
+def test_erratum_agreement_by_chance_leaves_interior_points_untraced():
+    """Three users, base 8: the digits in which x_j agrees with x_0 may be more than z_j."""
+    runs, silent = 400, 0
+    for seed in range(runs):
+        code = InteriorPointCode.drawn(3, 3, [8, 8], dice=SeededDice(seed))
+        words = [word for who in coalitions(3) for word in answers([code.words[i] for i in who], 1)]
+        silent += any(not paper_accused_by_equality(code, word) for word in words)
+        assert all(len(code.accused(word)) == 1 for word in words)
+    assert 0.05 < silent / runs < 0.4

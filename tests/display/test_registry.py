@@ -1,0 +1,198 @@
+"""An entry for the registry of deployments fits the recorded schema and states the guarantee."""
+
+import datetime
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dplearn import (
+    ApproxDP,
+    ExponentialMechanismClassifier,
+    PrivacyLedger,
+    StatisticalQueryNaiveBayes,
+    ZeroConcentratedDP,
+)
+from dplearn.display import registry_entry
+from dplearn.display.registry import _of_guarantee, registry_schema
+from dplearn.domains import IntegerRange
+from dplearn.releases import cdf
+
+X, Y = [[value] for value in range(200)], [0] * 100 + [1] * 100
+GIVEN = {
+    "name": "Readmissions: spring",
+    "data_curators": ["A hospital"],
+    "intended_use": "Research",
+    "description": 'A rule, "as released".\nTwo lines: \u00fc, \U0001f600, \x85.',
+    "data_product_region": "Utopia",
+    "publication_date": "2026-11-26",
+    "registry_authors": ["A. Person"],
+}
+TYPES = {
+    "text": str,
+    "date": str,
+    "texts": list,
+    "integer": int,
+    "number": float,
+    "number or text": (str, float),
+}
+RELEASES = {
+    "rule": lambda: ExponentialMechanismClassifier(classes=[0, 1]).fit(X, Y),
+    "labels": lambda: ExponentialMechanismClassifier(classes=[0, 1], protects="labels").fit(X, Y),
+    "bayes": lambda: StatisticalQueryNaiveBayes(delta=1e-6, classes=[0, 1]).fit(np.tile(X, 30), Y),
+    "local": lambda: StatisticalQueryNaiveBayes(trust_model="local", epsilon=9, classes=[0, 1]).fit(X, Y),
+    "distribution": lambda: cdf(np.arange(100), domain=IntegerRange(0, 99)),
+}
+
+
+def violations(nested, path=""):
+    """Return what the registry's own tests would refuse, by the recorded schema."""
+    fields, found = registry_schema()["fields"], []
+    for key, value in nested.items():
+        here = f"{path}{key}"
+        if isinstance(value, dict):
+            if not any(known.startswith(f"{here}.") for known in fields):
+                found.append(f"{here} is unknown")
+            found += violations(value, f"{here}.")
+        elif here not in fields:
+            found.append(f"{here} is unknown")
+        else:
+            found += violations_of(here, value, fields[here])
+    return found if path else found + missing(nested)
+
+
+def violations_of(path, value, rule):
+    found = []
+    if type(value) is bool or not isinstance(value, TYPES[rule["type"]]):
+        found.append(f"{path} has another type")
+    if "choices" in rule and value not in rule["choices"]:
+        found.append(f"{path} has another value")
+    if rule["type"] == "date" and datetime.date.fromisoformat(value).isoformat() != value:
+        found.append(f"{path} is no date")
+    if rule["type"] == "texts" and not (value and all(isinstance(each, str) for each in value)):
+        found.append(f"{path} has no texts")
+    return found
+
+
+def missing(nested):
+    found = []
+    for path, rule in registry_schema()["fields"].items():
+        place = nested
+        for part in path.split("."):
+            place = place.get(part, {})
+        if rule.get("required") and place == {}:
+            found.append(f"{path} is missing")
+    return found
+
+
+def test_the_validator_sees_wrong_entries():
+    good = registry_entry(RELEASES["rule"](), **GIVEN).nested
+    assert violations(good) == []
+    assert violations(good | {"surprise": 1}) == ["surprise is unknown"]
+    assert violations(good | {"tier": 0}) == ["tier has another value"]
+    assert violations({key: value for key, value in good.items() if key != "status"}) == ["status is missing"]
+
+
+@pytest.mark.parametrize("kind", RELEASES)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_an_entry_fits_the_schema_and_reads_back_from_its_file(kind, tmp_path):
+    yaml = pytest.importorskip("yaml")
+    entry = registry_entry(RELEASES[kind](), **GIVEN)
+    assert violations(entry.nested) == []
+    entry.save(tmp_path / "readmissions_2026.yaml")
+    read = yaml.safe_load((tmp_path / "readmissions_2026.yaml").read_text(encoding="utf-8"))
+    assert read == entry.nested
+
+
+def test_the_schema_is_recorded_with_its_source():
+    schema = registry_schema()
+    assert schema["source"].startswith("https://github.com/opendp/deployments-registry-data")
+    assert len(schema["commit"]) == 40
+    assert "arXiv:2509.13509" in schema["paper"]
+    assert {rule["type"] for rule in schema["fields"].values()} == set(TYPES)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_guarantee_is_stated_and_never_rounded_down():
+    fields = registry_entry(RELEASES["bayes"](), **GIVEN).fields
+    assert fields["deployment.dp_variant.variant_name"] == "Approximate DP"
+    assert fields["deployment.privacy_loss.privacy_parameters.epsilon"] == 1.0
+    assert fields["deployment.privacy_loss.privacy_parameters.delta"] == 1e-6
+    assert fields["deployment.deployment_model.model_name"] == "Central"
+    assert "noise of the kind 'gaussian'" in fields["deployment.implementation.mechanisms"]
+    assert "audit cases naive_bayes" in fields["deployment.implementation.mechanisms"]
+    local = registry_entry(RELEASES["local"](), **GIVEN).fields
+    assert local["deployment.deployment_model.model_name"] == "Local"
+    labels = registry_entry(RELEASES["labels"](), **GIVEN).fields
+    assert "label" in labels["deployment.privacy_loss.privacy_unit"]
+    assert labels["deployment.dp_variant.unprotected_quantities"].startswith("The other values")
+    third = _of_guarantee(ApproxDP("1/3"))
+    written = third["deployment.privacy_loss.privacy_parameters.epsilon"]
+    assert Fraction(1, 3) <= Fraction(repr(written)) <= Fraction(repr(math.nextafter(1 / 3, 1)))
+    rho = _of_guarantee(ZeroConcentratedDP(0.1))
+    assert rho["deployment.dp_variant.variant_name"] == "Zero-concentrated DP"
+    assert rho["deployment.privacy_loss.privacy_parameters.rho"] == 0.1
+
+
+def test_a_ledger_gives_the_composition_and_further_fields_raise_the_tier():
+    ledger = PrivacyLedger(epsilon=3)
+    model = ExponentialMechanismClassifier(classes=[0, 1], ledger=ledger).fit(X, Y)
+    entry = registry_entry(model, **GIVEN)
+    assert "budget of epsilon 3" in entry.fields["deployment.accounting.composition"]
+    assert "charged 1 release(s), which cost epsilon 1" in entry.fields["deployment.accounting.composition"]
+    assert entry.fields["tier"] == 1
+    more = {
+        "deployment_model.release_type": "One release",
+        "deployment_model.data_source_type": "Static",
+        "deployment_model.access_type": "Non-interactive",
+        "privacy_loss.privacy_unit": "one patient, who has one record",
+    }
+    entry = registry_entry(model, details=more, **GIVEN)
+    assert entry.fields["tier"] == 2
+    assert entry.fields["deployment.privacy_loss.privacy_unit"] == "one patient, who has one record"
+    assert violations(entry.nested) == []
+    rest = {
+        path.removeprefix("deployment."): "known"
+        for path, rule in registry_schema()["fields"].items()
+        if rule.get("tier") == 3 and path not in entry.fields
+    }
+    assert registry_entry(model, details=more | rest, **GIVEN).fields["tier"] == 3
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"name": ""}, "basic.name must be of the type text, and not empty, got ''"),
+        ({"data_curators": "A hospital"}, "basic.data_curators must be of the type texts"),
+        ({"registry_authors": []}, "administrative.registry_authors must be of the type texts"),
+        ({"publication_date": "26.11.2026"}, "basic.publication_date must be of the type date"),
+        ({"data_product_type": "Rule"}, "basic.data_product_type must be one of 'Summary statistics'"),
+        ({"details": {"basic.colour": "red"}}, "fields of the registry's schema, got 'basic.colour'"),
+        (
+            {"details": {"privacy_loss.privacy_parameters.epsilon": 0.1}},
+            "details must not replace privacy_loss.privacy_parameters.epsilon",
+        ),
+        ({"details": {"deployment_model.access_type": "Open"}}, "access_type must be one of 'Interactive'"),
+    ],
+)
+def test_what_does_not_fit_the_schema_is_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        registry_entry(RELEASES["rule"](), **GIVEN | wrong)
+
+
+def test_releases_that_must_not_be_published_are_refused(tmp_path):
+    seeded = ExponentialMechanismClassifier(classes=[0, 1], random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="fitted without a seed"):
+        registry_entry(seeded, **GIVEN)
+    with pytest.raises(ValueError, match=r"path must have a name of lower-case letters.* got 'A.yaml'"):
+        registry_entry(RELEASES["rule"](), **GIVEN).save(tmp_path / "A.yaml")
+    with pytest.raises(TypeError, match="details must be None or a mapping"):
+        registry_entry(RELEASES["rule"](), **GIVEN, details=["a"])
+
+
+def test_a_date_is_written_as_the_schema_demands():
+    given = GIVEN | {"publication_date": datetime.date(2026, 1, 2)}
+    fields = registry_entry(RELEASES["rule"](), **given).fields
+    assert fields["deployment.basic.publication_date"] == "2026-01-02"
+    assert fields["url_slug"] == "readmissions_spring"
