@@ -164,7 +164,9 @@ class StagedFit(TableFit):
                 summary = summary_of(learner, table, plan)
             except Exception:
                 return None
-        return _Ready(self.whole.n_records(rows, X), learner, plan, summary, [each.message for each in caught])
+        return _Ready(
+            self.whole.n_records(rows, X), learner, plan, summary, [each.message for each in caught]
+        )
 
     def _finish(self, ready: "_Ready", dice: Dice) -> tuple[str, Any]:
         """Run `_release` and `_publish` on a copy of the estimator after `_summarize`."""

@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
@@ -35,7 +36,7 @@ from dplearn.estimator.shown import guarantee_html
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP, Event, Guarantee, PrivacyLedger, event_of, open_account
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
-from dplearn.records.groups import GroupedRecords, assuming_groups, grouping_of, one_row_each
+from dplearn.records.groups import SHIFTS, GroupedRecords, assuming_groups, grouping_of, one_row_each
 from dplearn.records.part_sources import source_of, table_in_memory
 from dplearn.records.parts import assuming_parts
 from dplearn.records.rows import count_of
@@ -249,8 +250,9 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         """Read a table whose records are the groups of rows; see `dplearn.records.groups`."""
         # A learner whose summary is used for sums alone says how many rows of a group take part.
         most = getattr(params, "group_rows", None)
-        stream = PublicStream.of(params.random_state, type(self).__name__, "groups")
-        grouping = grouping_of(groups, count_of(X), most=most or 1, stream=stream)
+        stream = PublicStream.of(self.random_state, type(self).__name__, "groups")
+        shifts = partial(stream.labels, SHIFTS)
+        grouping = grouping_of(groups, count_of(X), most=most or 1, shifts=shifts)
         if most is None:
             return self._read(*one_row_each(X, y, grouping), params)
         table = self._read(X, y, params)

@@ -58,8 +58,8 @@ from dplearn.learners.bins import declared_columns
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
 from dplearn.queries.factories import cost_of, oracle_for
-from dplearn.records.groups import checked_rows
 from dplearn.records.encoded import encoded
+from dplearn.records.groups import checked_rows
 from dplearn.records.outputs import declared_sets, label_columns, read_outputs
 from dplearn.records.reading import (
     TABLE,

@@ -281,15 +281,14 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         self, rows: Examples | PartedRecords | GroupedRecords, plan: AggregationPlan
     ) -> dict[str, Any]:
         """Return the arguments of the teachers' training; the assignment of records to shards is public."""
-        shards: Any = plan.shards
-        more: dict[str, Any] = {}
+        more: dict[str, Any] = {"shards": plan.shards}
         if isinstance(rows, GroupedRecords):  # all rows of a group are in one shard
-            rows, shards = rows.rows, rows.rows_of(shards)
-            more["batched"] = False  # the lengths of shards are private
+            more = {"shards": rows.rows_of(plan.shards or ()), "batched": False}  # lengths are private
+        examples: Any = rows.rows if isinstance(rows, GroupedRecords) else rows
+        parted = isinstance(rows, PartedRecords)
         return {
             "estimator": plan.public.estimator,
-            **({"X": rows, "y": None} if isinstance(rows, PartedRecords) else {"X": rows.X, "y": rows.y}),
-            "shards": shards,
+            **({"X": rows, "y": None} if parted else {"X": examples.X, "y": examples.y}),
             "seeds": plan.seeds,
             "n_jobs": plan.params.n_jobs,
             **more,

@@ -189,9 +189,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: Any, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any
-    ) -> Self:
+    def fit(self, X: Any, y: Any, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Select a concept privately; the private data are used for this one release and are not kept.
 
         Parameters

@@ -242,9 +242,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: Any, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any
-    ) -> Self:
+    def fit(self, X: Any, y: Any, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Train teachers, label public rows by private aggregation of their votes, and train the student.
 
         Parameters

@@ -41,8 +41,8 @@ from dplearn.learners.logistic_queries import moment_weights
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
 from dplearn.queries.factories import cost_of, oracle_for
-from dplearn.records.groups import checked_rows
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
+from dplearn.records.groups import checked_rows
 from dplearn.records.reading import TABLE, as_product, read_features
 from dplearn.records.targets import TargetRange, read_target
 

@@ -47,8 +47,8 @@ from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
 from dplearn.queries.factories import cost_of, oracle_for
 from dplearn.queries.images import ImageOracle
-from dplearn.records.groups import checked_rows
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
+from dplearn.records.groups import checked_rows
 from dplearn.records.reading import (
     TABLE,
     as_product,

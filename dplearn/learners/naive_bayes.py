@@ -39,8 +39,8 @@ from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.queries import Examples, HistogramQuery, Oracle
 from dplearn.queries.factories import check_reports, cost_of, oracle_for
 from dplearn.queries.share_noise import ShareNoise, central_noise, share_noise
-from dplearn.records.groups import checked_rows
 from dplearn.records.encoded import encoded
+from dplearn.records.groups import checked_rows
 from dplearn.records.reading import (
     TABLE,
     as_product,

@@ -9,8 +9,7 @@ The set of groups is public. The number of a group's rows is private, like their
 take part is a function of their positions within the group, their number and a public number of the group.
 
 >>> import numpy as np
->>> from dplearn.chance import PublicStream
->>> grouping = grouping_of(["bo", "al", "bo", "cy", "bo"], 5, most=2, stream=PublicStream(0))
+>>> grouping = grouping_of(["bo", "al", "bo", "cy", "bo"], 5, most=2, shifts=lambda n: [0] * n)
 >>> grouping.n_groups, grouping.slots.tolist()  # al, bo, cy
 (3, [[1, 1], [0, 2], [3, 3]])
 >>> records = GroupedRecords(np.array([1, 10, 2, 100, 4]), grouping)
@@ -26,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
-from dplearn.chance import PublicStream
 from dplearn.domains.cells import as_cells, frame_column, is_frame, is_missing
 from dplearn.records.rows import Records, count_of, taken
 from dplearn.records.tables import rows_of, sliceable
@@ -34,6 +32,7 @@ from dplearn.records.tables import rows_of, sliceable
 __all__ = [
     "GROUPS",
     "MOST_ROWS",
+    "SHIFTS",
     "GroupedRecords",
     "Grouping",
     "assuming_groups",
@@ -49,6 +48,7 @@ GROUPS = (
 )
 #: The greatest `max_rows_per_group`; a sum over groups is over as many rows of each.
 MOST_ROWS = 1000
+SHIFTS = 1 << 20
 _COUNTED = ("the number of records", "the number of groups")
 _MADE = ("from one record alone", "from rows of one group alone")
 
@@ -94,7 +94,7 @@ class Grouping:
         return int(self.slots.shape[1])
 
 
-def grouping_of(groups: Any, n_rows: int, *, most: int, stream: PublicStream) -> Grouping:
+def grouping_of(groups: Any, n_rows: int, *, most: int, shifts: Callable[[int], Any]) -> Grouping:
     """Return which rows of each group take part.
 
     Parameters
@@ -105,8 +105,9 @@ def grouping_of(groups: Any, n_rows: int, *, most: int, stream: PublicStream) ->
         Number of rows.
     most : int
         Public. The number of rows of a group that take part.
-    stream : PublicStream
-        The source of the choice among more rows.
+    shifts : callable
+        Maps the number of groups to as many public integers from 0 to SHIFTS - 1, by which rows are chosen
+        where a group has more.
 
     Raises
     ------
@@ -119,8 +120,8 @@ def grouping_of(groups: Any, n_rows: int, *, most: int, stream: PublicStream) ->
     starts = np.cumsum(counts) - counts
     # Equally spaced positions from a public start: distinct if the group has at least `most` rows, and else
     # each position equally often, to 1.
-    shift = stream.labels(1 << 20, n_groups)[:, None] + (np.arange(most, dtype=np.int64) << 20)
-    positions = (shift * counts[:, None]) // (most << 20)
+    shift = np.asarray(shifts(n_groups), dtype=np.int64)[:, None] + SHIFTS * np.arange(most)
+    positions = (shift * counts[:, None]) // (most * SHIFTS)
     return Grouping(order[starts[:, None] + positions], members)
 
 

@@ -40,7 +40,7 @@ def _predictions(fitted: Any) -> tuple[str, Any]:
     return str(answers.tolist()), (answers, fitted)
 
 
-_SHORT = [((0, 0),), ((1, 1),), ((0, 0), (1, 1)), ((1, 1), (1, 1), (0, 1))]
+_SHORT = [((0, 0),), ((1, 1),), ((0, 0), (1, 1)), ((1, 1), (1, 1), (0, 1)), ((1, 1),) * 5]
 _NAIVE_BAYES = StatisticalQueryNaiveBayes(
     domain=[Bits(None)], n_bins=2, classes=(0, 1), max_rows_per_group=2, random_state=0
 )
@@ -87,15 +87,6 @@ CASES = (
         ApproxDP(1, protects="groups"),
         rules={**RULES, "discrete_laplace": moved_by(4)},  # two rows leave their cells
         required=Required(3, 0.999),
-    ),
-    AuditCase(
-        "naive_bayes_of_two_groups",
-        StagedFit(WholeFit(refitted(_NAIVE_BAYES), rows_of_groups, tables_shown, groups=groups_of)),
-        _SHORT,
-        2,
-        ApproxDP(1, protects="groups"),
-        rules={**RULES, "discrete_laplace": moved_by(4)},
-        required=Required(6, 0.999),
     ),
     AuditCase(
         "classifier_of_groups",
