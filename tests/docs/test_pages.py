@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 import dplearn
 from dplearn import StatisticalQueryLogisticRegression, preprocessing, releases
+from dplearn.audit.cases import CASES
 from dplearn.domains import DomainError
 from dplearn.learners.additive_losses import LogisticLoss
 
@@ -28,6 +29,7 @@ RUN_HERE = (
     "composition",
     "contributing",
     "getting_started",
+    "groups",
     "hierarchies",
     "index",
     "large_tables",
@@ -63,6 +65,17 @@ def figures():
 def test_every_block_of_a_page_runs(name):
     _, scope = run(name)
     assert len(scope) > 2
+
+
+def test_the_page_on_groups_prints_what_it_says_and_states_the_exact_epsilon_of_its_cases():
+    (protects,), (sentence,) = run("groups")[0]
+    text = (DOCS / "groups.md").read_text(encoding="utf-8")
+    assert f"# {protects}\n" in text
+    assert f"# {sentence}\n" in text
+    names = ("naive_bayes_of_groups", "classifier_of_groups", "transfer_of_groups")
+    exact = [float(CASES[name].frozen()["epsilon"]) for name in names]
+    found = f"{exact[0]:.4f} of 1, {exact[1]:.2f} of 1 and {exact[2]:.2f} of 12"
+    assert found in " ".join(text.split())
 
 
 def test_a_fit_on_parts_is_that_on_the_whole_table():
