@@ -46,6 +46,7 @@ from dplearn.releases import (
     interior_point,
     learned_schema,
     quantiles,
+    reductions,
     stable_counts,
 )
 
@@ -171,7 +172,11 @@ def learned(**parameters):
 
 
 def test_there_is_a_fit_of_every_class_that_has_evidence():
-    assert FITS.keys() == recorded_evidence().keys() - {*mechanisms.__all__, *queries.__all__}
+    assert FITS.keys() == recorded_evidence().keys() - {
+        *mechanisms.__all__,
+        *queries.__all__,
+        *reductions.__all__,
+    }
 
 
 @pytest.mark.parametrize("name", FITS)
