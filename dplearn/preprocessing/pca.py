@@ -20,7 +20,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from dplearn._validation import check_count, check_number
 from dplearn.core.row_blocks import float_blocks
 from dplearn.estimator.stages import Params, Public
-from dplearn.preprocessing.boxed_columns import Box, BoxedColumns, BoxPlan
+from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxPlan
 from dplearn.preprocessing.number_columns import Numbers, finite
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
@@ -125,17 +125,15 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     def _checked(self) -> dict[str, Any]:
         return {"wanted": _checked_components(self.n_components)}
 
-    def _query(self, params: Params, n_columns: int, noise: str, steps: int) -> tuple[VectorQuery, Fraction]:  # noqa: ARG002
-        return moments_query(n_columns, noise, steps), _ALL
+    def _queries(self, params: Params, n_columns: int, noise: str, steps: int) -> list[Asked]:  # noqa: ARG002
+        return [(moments_query(n_columns, noise, steps), _ALL)]
 
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> BoxPlan:
         d = public.n_features if not hasattr(params.declared, "domains") else len(params.declared)
         if d > _MOST_COLUMNS:
             raise ValueError(f"X must have at most {_MOST_COLUMNS} columns, got {d}")
         if isinstance(params.wanted, int) and params.wanted > d:
-            raise ValueError(
-                f"n_components must be at most the number of columns, {d}, got {params.wanted}"
-            )
+            raise ValueError(f"n_components must be at most the number of columns, {d}, got {params.wanted}")
         return super()._plan(params, public, beta=beta)
 
     def _units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
@@ -144,7 +142,8 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> "_Spectrum":
         d, unit = len(plan.product), reach_of(box, plan)
         answer = oracle.ask(moments_query(d, plan.noise, plan.steps))[0]
-        return _Spectrum.of(answer.means, answer.noise_variance, plan, box.middle, unit)
+        found: _Spectrum = _Spectrum.of(answer.means, answer.noise_variance, plan, box.middle, unit)
+        return found
 
     def _publish(self, outcome: "_Spectrum", plan: BoxPlan) -> None:
         wanted, n = self._checked()["wanted"], plan.n_samples

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dplearn.core.row_blocks import float_blocks
 from dplearn.estimator.stages import Params, Public
-from dplearn.preprocessing.boxed_columns import Box, BoxedColumns, BoxPlan
+from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxPlan
 from dplearn.preprocessing.number_columns import NamesOfColumns, Numbers, finite
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
@@ -123,8 +123,8 @@ class PrivateStandardScaler(NamesOfColumns, BoxedColumns):
         params = super()._params(reproducible)
         return params if params.asks else params.given(cost=ApproxDP(0, reproducible=reproducible))
 
-    def _query(self, params: Params, n_columns: int, noise: str, steps: int) -> tuple[VectorQuery, Fraction]:
-        return scaler_query(n_columns, noise, steps, squares=params.squares), _ALL
+    def _queries(self, params: Params, n_columns: int, noise: str, steps: int) -> list[Asked]:
+        return [(scaler_query(n_columns, noise, steps, squares=params.squares), _ALL)]
 
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> BoxPlan:
         if params.asks:
@@ -135,6 +135,9 @@ class PrivateStandardScaler(NamesOfColumns, BoxedColumns):
 
     def _release(self, summary: Any, plan: BoxPlan, dice: Any) -> Any:
         return None if plan.rest is None else super()._release(summary, plan, dice)
+
+    def _units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:  # noqa: ARG002
+        return box.middle, box.half, None
 
     def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> tuple[Numbers, Numbers | None]:
         [squares] = plan.public
@@ -152,6 +155,8 @@ class PrivateStandardScaler(NamesOfColumns, BoxedColumns):
         return box.middle + box.half * means.clip(-1, 1), finite(box.half * box.half * inside)
 
     def _publish(self, outcome: Any, plan: BoxPlan) -> None:
+        self.mean_: Any
+        self.var_: Any
         self.mean_, self.var_ = (None, None) if outcome is None else outcome
         self.scale_ = None
         if self.var_ is not None:
@@ -213,8 +218,8 @@ def scaler_query(n_columns: int, noise: str, steps: int, *, squares: bool) -> Ve
     abs(x + y) <= 2 - e. With the weights 1 and 1 the totals of the column move by at most
     e + e (2 - e) = e (3 - e) <= 9/4. With the weights 5 and 8 the square of the distance is at most
     e^2 (25 + 64 (2 - e)^2) <= 100: with u = 2 - e in [0, 2], 100 minus the left side is
-    u (100 - 281 u + 256 u^2 - 64 u^3). The second factor is above 6: it is 100 and 50 at the ends, and 6.2 and
-    51 at the roots 0.773 and 1.894 of its derivative -281 + 512 u - 192 u^2. Without squares, e <= 2.
+    u (100 - 281 u + 256 u^2 - 64 u^3). The second factor is above 6: it is 100 and 50 at the ends, and 6.2
+    and 51 at the roots 0.773 and 1.894 of its derivative -281 + 512 u - 192 u^2. Without squares, e <= 2.
     """
     on, off = _weights(noise, squares)
 

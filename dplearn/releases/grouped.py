@@ -35,7 +35,7 @@ from dplearn.records.part_sources import column_source_of
 from dplearn.records.part_tables import column_of, is_arrow
 from dplearn.records.parts import InTurn, PartedRecords, Source
 from dplearn.records.rows import Records
-from dplearn.releases.reading import as_number_domain, read_column
+from dplearn.releases.reading import read_column
 from dplearn.releases.stable_counts import _read as read_group_keys
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
 
@@ -134,9 +134,9 @@ class Grouped(Released):
             raise ValueError("there are no means: the release had no values")
         low, high = self.bounds
         middle, half = low / 2 + high / 2, high / 2 - low / 2
-        stages = _shares(self.guarantee.epsilon, values=True)
+        share = self.guarantee.epsilon / 2
         failure = check_number("beta", beta, above=0, below=1) / 2
-        off = _error(stages[0], failure), _error_of_sum(stages[1], failure)
+        off = _error(share, failure), _error_of_sum(share, failure)
         found = {}
         for key, count in self.counts.items():
             total = (self.sums[key] - middle * count) / half if half else 0.0
@@ -300,6 +300,7 @@ class _Grouped(Release[GroupedPlan, Grouped]):
     """The stages of `grouped`."""
 
     takes = "keys"
+    bits = _BITS  # of the grid of values; audits use fewer
 
     def __init__(
         self, with_values: bool, bounds: Any, groups: Any, epsilon: Any, delta: Any, random_state: Any = None
@@ -343,7 +344,7 @@ class _Grouped(Release[GroupedPlan, Grouped]):
         read = read_group_keys(keys)
         if numbers is None:
             return _Keyed(read, np.zeros(len(read), dtype=np.int64))
-        codes = _whole(numbers, self.bounds)
+        codes = _whole(numbers, self.bounds, self.bits)
         if len(codes) != len(read):
             raise ValueError(f"keys and values must have equal lengths, got {len(read)} and {len(codes)}")
         return _Keyed(read, codes)
@@ -384,9 +385,7 @@ class _Grouped(Release[GroupedPlan, Grouped]):
         for_counts, for_sums = self.shares
         if self.groups is None:
             keys = _counted(summary)
-            counts = stable_histogram(
-                keys, privacy=ApproxDP(for_counts, self.guarantee.delta), dice=dice
-            )
+            counts = stable_histogram(keys, privacy=ApproxDP(for_counts, self.guarantee.delta), dice=dice)
             counts = dict(sorted(counts.items(), key=lambda item: -item[1]))
             groups = tuple(counts)
             totals = _summed(summary, groups)
@@ -404,16 +403,16 @@ class _Grouped(Release[GroupedPlan, Grouped]):
             counts = dict(zip(groups, noisy.tolist(), strict=True))
         if for_sums is None or self.bounds is None:
             return Grouped(counts, None, None, None, plan)
-        most = plan.n_samples << _BITS
+        most = plan.n_samples << self.bits
         sums = laplace_counts(
             totals[1],
             privacy=ApproxDP(for_sums),
             dice=dice,
-            sensitivity=2 << _BITS,
+            sensitivity=2 << self.bits,
             low=-most,
             high=most,
         )
-        return _with_values(counts, np.asarray(sums) / (1 << _BITS), self.bounds, plan)
+        return _with_values(counts, np.asarray(sums) / (1 << self.bits), self.bounds, plan)
 
 
 def _with_values(
@@ -466,14 +465,15 @@ def _error_of_sum(epsilon: Fraction, failure: Fraction) -> float:
     return (laplace_quantile(ratio, failure / 2) - 1) / (1 << _BITS)
 
 
-def _whole(values: Any, bounds: tuple[float, float] | None) -> NDArray[np.int64]:
+def _whole(values: Any, bounds: tuple[float, float] | None, bits: int) -> NDArray[np.int64]:
     """Return numbers as integers, measured from the middle of the bounds."""
     assert bounds is not None
     codes = _FLOATS.encode(read_column(values))
     low, high = bounds
     middle, half = low / 2 + high / 2, high / 2 - low / 2
     numbers = _FLOATS.decode(codes).clip(low, high)
-    return np.rint((numbers - middle) / half * (1 << _BITS)).clip(-(1 << _BITS), 1 << _BITS).astype(np.int64)
+    steps = np.rint((numbers - middle) / half * (1 << bits))
+    return np.asarray(steps.clip(-(1 << bits), 1 << bits), dtype=np.int64)
 
 
 def _checked_bounds(bounds: Any, with_values: bool) -> tuple[float, float] | None:

@@ -35,9 +35,12 @@ from dplearn.model_selection import PrivateSearchCV, private_score
 from dplearn.preprocessing import (
     CellEncoder,
     PrivateKBinsDiscretizer,
+    PrivateKMeans,
     PrivateMinMaxClipper,
+    PrivatePCA,
     PrivateQuantileTransformer,
     PrivateRobustScaler,
+    PrivateStandardScaler,
 )
 from dplearn.privacy import LedgerError
 from dplearn.releases import (
@@ -118,6 +121,9 @@ FITS = {
     "ThresholdClassifier": lambda X, y, seed: ThresholdClassifier(random_state=seed).fit(X, y),
     "CellEncoder": lambda X, *_: CellEncoder().fit(X),
     "PrivateKBinsDiscretizer": lambda X, _, seed: PrivateKBinsDiscretizer(random_state=seed).fit(X),
+    "PrivateKMeans": lambda X, _, seed: PrivateKMeans(2, random_state=seed).fit(X),
+    "PrivatePCA": lambda X, _, seed: PrivatePCA(random_state=seed).fit(X),
+    "PrivateStandardScaler": lambda X, _, seed: PrivateStandardScaler(random_state=seed).fit(X),
     "PrivateMinMaxClipper": lambda X, _, seed: PrivateMinMaxClipper(random_state=seed).fit(X),
     "PrivateQuantileTransformer": lambda X, _, seed: PrivateQuantileTransformer(random_state=seed).fit(X),
     "PrivateRobustScaler": lambda X, _, seed: PrivateRobustScaler(random_state=seed).fit(X),
