@@ -39,6 +39,11 @@ _START = 1.0  # initial centres are so many standard deviations from the mean, p
 _CANDIDATES = 32  # for each initial centre: the farthest from all others is chosen
 _CLEAR = 3.0  # a centre moves if the count of its records exceeds so many deviations of its noise
 
+_NO_LABELS = (
+    "since labels of the fitted private records are not protected; use fit, and then predict for rows whose"
+    " labels may be seen"
+)
+
 
 class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     """Cluster centres from noisy counts and sums, in few rounds.
@@ -120,18 +125,15 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         self.ledger = ledger
         self.random_state = random_state
 
-    def fit_predict(self, X: Any, y: Any = None, **fit_parameters: Any) -> NoReturn:  # noqa: ARG002
-        """Raise an error: the labels of the fitted records would be published without protection.
+    @property
+    def fit_predict(self) -> NoReturn:
+        """Absent: the labels of the fitted records would be published without protection."""
+        raise AttributeError(f"PrivateKMeans has no fit_predict, {_NO_LABELS}")
 
-        Raises
-        ------
-        TypeError
-            Always; nothing is read or spent.
-        """
-        raise TypeError(
-            "PrivateKMeans has no fit_predict and no labels_, since labels of private records are not"
-            " protected; use fit, and then predict for rows whose labels may be seen"
-        )
+    @property
+    def labels_(self) -> NoReturn:
+        """Absent: the labels of the fitted records would be published without protection."""
+        raise AttributeError(f"PrivateKMeans has no labels_, {_NO_LABELS}")
 
     def _checked(self) -> dict[str, Any]:
         return {"n_clusters": check_count("n_clusters", self.n_clusters, low=1, high=1 << 16)}
@@ -212,7 +214,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         """
         return np.asarray(self.transform(X).argmin(axis=1), dtype=np.int32)
 
-    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 - scikit-learn's signature
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
         """Return minus the sum of squared distances of rows to their nearest centres.
 
         It is a function of these rows, and has no privacy for them.
@@ -221,8 +223,11 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            The weights of the squared distances.
         """
-        return -float((self.transform(X).min(axis=1) ** 2).sum())
+        squares = self.transform(X).min(axis=1) ** 2
+        return -float(squares.sum() if sample_weight is None else squares @ np.asarray(sample_weight))
 
 
 class ClusterRound:
@@ -256,8 +261,8 @@ def cluster_query(asked: ClusterRound) -> VectorQuery:
     -----
     **Privacy.** The numbers of a record are R at the place of its centre, and its row at those of the centre.
     If two records have one centre, they differ by their rows, at most 2 R apart. If not, the squared distance
-    is at most 2 R^2 + R^2 + R^2, and the L1 distance 2 R + R + R. So the totals move by at most 4 R^2, or 4 R.
-    The counts cost nothing in the Euclidean norm.
+    is at most 2 R^2 + R^2 + R^2, and the L1 distance 2 R + R + R. So the totals move by at most 4 R^2 or
+    4 R. The counts cost nothing in the Euclidean norm.
     """
     (k, d), radius = asked.shape, asked.radius
 

@@ -25,6 +25,7 @@ from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
 from dplearn.core.key_counts import KeyCounts
 from dplearn.domains import DomainError, Floats
+from dplearn.domains.cells import object_array
 from dplearn.domains.keys import read_keys, spelled
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.stable_histogram import stable_histogram, stable_histogram_threshold
@@ -34,7 +35,7 @@ from dplearn.records.dask_parts import DaskParts, is_dask, partitions
 from dplearn.records.part_sources import column_source_of
 from dplearn.records.part_tables import column_of, is_arrow
 from dplearn.records.parts import InTurn, PartedRecords, Source
-from dplearn.records.rows import Records
+from dplearn.records.rows import Columns
 from dplearn.releases.reading import read_column
 from dplearn.releases.stable_counts import _read as read_group_keys
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
@@ -61,7 +62,7 @@ class GroupedPlan(ReleasePlan):
     threshold : int or None
         The least noisy count of a learned group that is released; None for declared groups.
     count_error : int
-        With probability at least 1 - beta / 2, the noise of the counts of `n_groups` groups is at most this.
+        With probability at least 1 - beta / 2, the noise of the counts of `n_keys` groups is at most this.
     mean_error : float or None
         With the same probability, the noise of the sum of values of each of these groups, measured from the
         middle of the bounds, is at most this; in units of the width of the bounds. None without values.
@@ -70,7 +71,7 @@ class GroupedPlan(ReleasePlan):
         mean has an error of at most .05 of the width of the bounds; without values, its count of at most .05.
     beta : float
         Probability of failure, as given; 0.05 in the plan of a release.
-    n_groups : int
+    n_keys : int
         Number of groups for which the bounds hold together.
     """
 
@@ -79,11 +80,16 @@ class GroupedPlan(ReleasePlan):
     mean_error: float | None = field(metadata=noted("of a sum, in widths of the bounds"))
     n_needed: int = field(metadata=noted("records of a group"))
     beta: float
-    n_groups: int
+    n_keys: int
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A warning if no noisy count of a learned group can reach the threshold."""
+        """A warning if no learned group can be released, or noise may exceed the number of records."""
+        if self.threshold is None and self.n_samples <= self.count_error:
+            return (
+                f"n_samples is {self.n_samples}: the noise of a count may be {self.count_error}; use more"
+                " records or spend more epsilon",
+            )
         if self.threshold is None or self.n_samples >= self.threshold:
             return ()
         return (
@@ -231,7 +237,7 @@ def grouped_plan(
     epsilon: float = 1.0,
     delta: float = 0.0,
     beta: float = 0.05,
-    n_groups: int = 1,
+    n_keys: int = 1,
 ) -> GroupedPlan:
     """Return the plan of `grouped`, without data.
 
@@ -243,7 +249,7 @@ def grouped_plan(
         As for `grouped`. Without bounds, the plan is that of counts alone.
     beta : float, default=0.05
         Probability of failure, in (0, 1).
-    n_groups : int, default=1
+    n_keys : int, default=1
         Number of groups, chosen independently of the release, for which the errors hold together.
 
     Returns
@@ -256,29 +262,37 @@ def grouped_plan(
         If a parameter is not as described.
     """
     stages = _Grouped(bounds is not None, bounds, groups, epsilon, delta)
-    return stages.plan(n_samples, beta=beta, n_groups=n_groups)
+    return stages.plan(n_samples, beta=beta, n_keys=n_keys)
 
 
-class _Keyed(Records):
-    """Keys, and values as integers from -2**_BITS to 2**_BITS."""
+class _Keyed(Columns):
+    """Keys, and values as integers from -2**bits to 2**bits."""
 
-    def __init__(self, keys: list[Hashable], values: NDArray[np.int64]):
-        self.keys, self.values = keys, values
+    @classmethod
+    def of(cls, keys: list[Hashable], values: NDArray[np.int64]) -> "_Keyed":
+        """Return records from their keys and values."""
+        return cls([object_array(keys), values])
 
-    def __len__(self) -> int:
-        return len(self.keys)
+    @property
+    def keys(self) -> list[Hashable]:
+        """The keys."""
+        found: list[Hashable] = self.columns[0].tolist()
+        return found
 
-    def __getitem__(self, places: NDArray[np.int64]) -> "_Keyed":
-        return _Keyed([self.keys[place] for place in places.tolist()], self.values[places])
+    @property
+    def values(self) -> NDArray[np.int64]:
+        """The values."""
+        return self.columns[1]
 
     def codes(self, groups: Sequence[Hashable]) -> NDArray[np.intp]:
         """Return the place of each record's group, and the number of groups for a record of none."""
-        if {*map(type, self.keys), *map(type, groups)} == {str}:
+        keys = self.keys
+        if {*map(type, keys), *map(type, groups)} == {str}:
             place: dict[Any, int] = {key: code for code, key in enumerate(groups)}
-            found = [place.get(key, len(groups)) for key in self.keys]
+            found = [place.get(key, len(groups)) for key in keys]
         else:  # keys of different types are not compared: "a" and b"a" have equal hashes
             place = {spelled(key): code for code, key in enumerate(groups)}
-            found = [place.get(spelled(key), len(groups)) for key in self.keys]
+            found = [place.get(spelled(key), len(groups)) for key in keys]
         return np.array(found, dtype=np.intp)
 
 
@@ -340,21 +354,19 @@ class _Grouped(Release[GroupedPlan, Grouped]):
         return InTurn(lambda: _zipped(keys(), numbers())) if callable(keys) else None
 
     def read(self, values: Any) -> _Keyed:
-        keys, numbers = (column_of(each) if is_arrow(each) else each for each in values)
+        pair = values if isinstance(values, tuple) else (values, None)
+        keys, numbers = (column_of(each) if is_arrow(each) else each for each in pair)
         read = read_group_keys(keys)
         if numbers is None:
-            return _Keyed(read, np.zeros(len(read), dtype=np.int64))
+            return _Keyed.of(read, np.zeros(len(read), dtype=np.int64))
         codes = _whole(numbers, self.bounds, self.bits)
         if len(codes) != len(read):
             raise ValueError(f"keys and values must have equal lengths, got {len(read)} and {len(codes)}")
-        return _Keyed(read, codes)
+        return _Keyed.of(read, codes)
 
-    def read_part(self, values: Any) -> _Keyed:
-        return self.read(values if isinstance(values, tuple) else (values, None))
-
-    def plan(self, n_samples: int, *, beta: Any = 0.05, n_groups: Any = 1) -> GroupedPlan:
+    def plan(self, n_samples: int, *, beta: Any = 0.05, n_keys: Any = 1) -> GroupedPlan:
         failure = check_number("beta", beta, above=0, below=1)
-        together = check_count("n_groups", n_groups, low=1)
+        together = check_count("n_keys", n_keys, low=1)
         for_counts, for_sums = self.shares
         each = failure / (2 * together)
         count_error = _error(for_counts, each)

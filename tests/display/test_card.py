@@ -46,6 +46,7 @@ from dplearn.privacy import LedgerError
 from dplearn.releases import (
     SyntheticTable,
     cdf,
+    grouped,
     interior_point,
     learned_schema,
     quantiles,
@@ -136,6 +137,9 @@ FITS = {
         epsilon=4.0,
         random_state=seed,
     ).fit(X, y),
+    "Grouped": lambda X, _, seed: grouped(
+        list(map(str, X[:, 0])), X[:, 1], bounds=(-9, 9), groups=["a", "b"], random_state=seed
+    ),
     "InteriorPoint": lambda X, _, seed: interior_point(X[:, 0], epsilon=1, random_state=seed),
     "Quantiles": lambda X, _, seed: quantiles(X[:, 0], [0.5], epsilon=1, random_state=seed),
     "StableCounts": lambda X, _, seed: stable_counts(

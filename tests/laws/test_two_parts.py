@@ -77,6 +77,7 @@ RELEASES = {
         3,
         lambda found: found.value,
     ),
+    "grouped": (_Grouped(False, None, [0, 1, 3], 2, 0), 3, lambda found: found.counts),
     "stable_counts": (_StableCounts(4, Fraction(1, 10)), 3, lambda found: found.counts),
 }
 
