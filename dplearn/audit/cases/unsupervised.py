@@ -192,8 +192,9 @@ CASES = (
         "pca",
         PrivatePCA(epsilon=1.0, delta=0, domain=_BOX),
         1,
-        _PLACES,
-        required=Required(5, 0.5),
+        _PLACES[::2],
+        bits=0,
+        required=Required(3, 0.2),
     ),
     boxed_case(
         "k_means",
