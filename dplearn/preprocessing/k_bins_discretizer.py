@@ -15,7 +15,8 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import check_choice, check_count
-from dplearn.preprocessing.quantile_columns import Numbers, QuantilesOfColumns, check_percents
+from dplearn.preprocessing.number_columns import Numbers
+from dplearn.preprocessing.quantile_columns import QuantilesOfColumns, check_percents
 from dplearn.privacy import PrivacyLedger
 
 __all__ = ["PrivateKBinsDiscretizer"]

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from dplearn.preprocessing.number_columns import Numbers
 from dplearn.preprocessing.quantile_columns import (
-    Numbers,
     QuantilesOfColumns,
     check_percents,
     check_range,

@@ -4,56 +4,38 @@
 [15.0, 30.0, 30.0]
 """
 
-import sys
 from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import OneToOneFeatureMixin
-from sklearn.utils.validation import check_array, check_is_fitted
 
-from dplearn._validation import check_count, check_number
-from dplearn._writing import brief
+from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.ranks import Ranks, SortedCodes
-from dplearn.domains import DomainError, Floats, NumberDomain, Product, Schema
-from dplearn.domains.cells import frame_column, is_frame
-from dplearn.domains.number_cells import as_numbers
-from dplearn.estimator import PrivateTransformer
+from dplearn.domains import NumberDomain
 from dplearn.estimator.stages import Params, Public, Table
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.preprocessing.number_columns import NamesOfColumns, NumberColumns, Numbers, declared_numbers
+from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.records.part_ranks import parted_ranks
 from dplearn.records.parts import PartedRecords
-from dplearn.records.reading import TABLE, as_product, read_features
+from dplearn.records.reading import TABLE, as_product
 from dplearn.records.rows import Columns
 from dplearn.releases.few_records import quantile_warnings
 from dplearn.releases.quantiles import QuantilesPlan, quantiles_plan, rank_windows, release_quantiles
-from dplearn.releases.reading import as_number_domain, is_pair
 
 __all__ = [
     "ColumnsPlan",
-    "Numbers",
     "QuantilesOfColumns",
     "check_percents",
     "check_range",
-    "finite",
     "interpolate",
     "placed",
 ]
-
-Numbers = NDArray[np.float64]
-
-_LARGEST = sys.float_info.max
-
-#: The advice of error messages about missing values, which these transformers do not support.
-_INSTEAD = "drop missing ones before if their number may be public, or fill in a constant that is public"
 
 
 @dataclass(frozen=True)
@@ -118,20 +100,12 @@ class ColumnsPlan(Plan):
         return max((plan.n_needed for plan in self.columns.values()), default=1)
 
 
-class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
+class QuantilesOfColumns(NamesOfColumns, NumberColumns):
     """Base of transformers that learn private quantiles of each column.
 
     A subclass chooses the quantiles, and computes its fitted attributes from them. Epsilon is divided evenly
     over the columns, since a record affects every column.
     """
-
-    epsilon: Any
-    reads_parts = True
-    domain: Any
-    ledger: PrivacyLedger | None
-    random_state: Any
-    guarantee_: ApproxDP
-    n_features_in_: int
 
     @abstractmethod
     def _fractions(self) -> list[Fraction]:
@@ -165,26 +139,14 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
         ColumnsPlan
         """
         params = self._params(self.random_state is not None)
-        n_samples = check_count("n_samples", n_samples, low=1)
-        if isinstance(params.declared, Product):
-            n_features = len(params.declared)
-        elif n_features is None:
-            n_features = getattr(self, "n_features_in_", 1)
-        n_features = check_count("n_features", n_features, low=1)
-        return self._plan(params, Public(n_samples, n_features), alpha=alpha, beta=beta)
+        return self._plan(params, self._planned(params, n_samples, n_features), alpha=alpha, beta=beta)
 
     def _params(self, reproducible: bool) -> Params:
-        declared, fractions = _declared(self.domain), self._fractions()
+        declared, fractions = declared_numbers(self.domain), self._fractions()
         epsilon = check_number("epsilon", self.epsilon, low=Fraction(1, 10**9))
         # A fit without quantiles costs nothing.
         cost = ApproxDP(epsilon if fractions else 0, reproducible=reproducible)
         return Params(cost, declared=declared, fractions=fractions)
-
-    def _read(self, X: Any, y: Any, params: Params) -> Table:  # noqa: ARG002
-        X = read_features(self, X, domain=params.declared, reset=True)
-        names = getattr(self, "feature_names_in_", None)
-        product = as_product(params.declared, X.shape[1], names)
-        return Table(Public(len(X), X.shape[1], names=names), Columns(product.encode(X, takes_missing=False)))
 
     def _plan(self, params: Params, public: Public, *, alpha: Any = 0.05, beta: Any = 0.05) -> "ColumnsPlan":
         product = as_product(params.declared, public.n_features, public.names)
@@ -219,7 +181,7 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
         ranks = _ranks_of(summary, plan) if plan.fractions else ()
         released = np.empty((len(plan.fractions), len(plan.product)))
         for place, domain in enumerate(plan.product.domains):
-            assert isinstance(domain, NumberDomain)  # `_declared` has checked it
+            assert isinstance(domain, NumberDomain)  # `declared_numbers` has checked it
             if plan.fractions:
                 released[:, place] = release_quantiles(
                     ranks[place], domain, plan.fractions, privacy=plan.share, dice=dice
@@ -229,79 +191,6 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
     def _publish(self, outcome: Numbers, plan: "ColumnsPlan") -> None:
         self.guarantee_ = plan.guarantee
         self._publish_quantiles(outcome)
-
-    def _context(self) -> tuple[object, ...]:
-        others = self.get_params(deep=False)
-        del others["ledger"], others["random_state"]
-        return tuple(repr(item) for item in sorted(others.items()))
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the transformed columns: those of a schema, else those of the input.
-
-        Parameters
-        ----------
-        input_features : sequence of str, optional
-            Names of the input's columns.
-        """
-        names: NDArray[Any] = super().get_feature_names_out(input_features)
-        framed = isinstance(self.domain, Schema) and hasattr(self, "feature_names_in_")
-        return np.array(self.domain.names, dtype=object) if framed else names
-
-    @property
-    def _n_columns(self) -> int:
-        """Number of transformed columns; a schema may have fewer columns than a data frame."""
-        return len(self.domain) if isinstance(self.domain, Product) else self.n_features_in_
-
-    def _numbers(self, X: Any) -> Numbers:
-        """Return new records as an array of floats."""
-        check_is_fitted(self)
-        X = read_features(self, X, domain=_declared(self.domain), reset=False)
-        if not is_frame(X):
-            return as_numbers(X, Floats()).astype(np.float64)
-        columns = [_column_numbers(X, place) for place in range(X.shape[1])]
-        return np.column_stack(columns).astype(np.float64)
-
-    def _transformed(self, X: Any, width: int) -> Numbers:
-        """Return the argument of `inverse_transform` as an array of `width` columns."""
-        check_is_fitted(self)
-        rows: Numbers = check_array(X, dtype=np.float64)
-        if rows.shape[1] != width:
-            raise ValueError(f"X must have {width} columns, as transform returns, got {rows.shape[1]}")
-        return rows
-
-
-def _column_numbers(X: Any, place: int) -> NDArray[Any]:
-    """Return a column of a data frame as numbers; errors show its name."""
-    floats = Floats()
-    with suppress(DomainError):
-        return as_numbers(frame_column(X, place), floats)
-    raise DomainError(f"in column {list(X.columns)[place]!r}, {floats.refuse(takes_missing=False)}")
-
-
-def _declared(domain: Any) -> Any:
-    """Return the declared domain, if all columns have numbers without missing values; else raise an error."""
-    if isinstance(domain, (list, tuple)) and not is_pair(domain):
-        domain = Product([as_number_domain(part) for part in domain])
-    declared = domain if isinstance(domain, Product) else as_number_domain(domain)
-    parts = declared.domains if isinstance(declared, Product) else (declared,)
-    unfit = [place for place, part in enumerate(parts) if not _fits(part)]
-    if unfit and isinstance(domain, Schema):
-        names = ", ".join(repr(domain.names[place]) for place in unfit)
-        raise ValueError(
-            "domain must be of numbers that are not missing, at most 2**64 of them, for every column, and"
-            f" that of {names} is not: leave such columns to other parts of a ColumnTransformer, and out of"
-            f" this schema; where numbers are missing, {_INSTEAD}"
-        )
-    if unfit:
-        raise ValueError(
-            "domain must be 'float64', or of numbers that are not missing, at most 2**64 of them, for"
-            f" every column, got {brief(parts[unfit[0]])}; where numbers are missing, {_INSTEAD}"
-        )
-    return declared
-
-
-def _fits(part: Any) -> bool:
-    return isinstance(part, NumberDomain) and not part.accepts_missing and part.size <= 1 << 64
 
 
 class _SortedColumns(Columns):
@@ -383,8 +272,3 @@ def interpolate(x: Numbers, points: Numbers, heights: Numbers, side: str = "righ
     share = np.where(equal, float(side == "right"), share)
     between: Numbers = (1 - share) * heights[first] + share * heights[first + 1]
     return between
-
-
-def finite(x: Numbers) -> Numbers:
-    """Return numbers, with infinities replaced with the largest finite floats of the same sign."""
-    return np.clip(x, -_LARGEST, _LARGEST)

@@ -13,7 +13,8 @@ import numpy as np
 from scipy import special
 
 from dplearn._validation import check_choice, check_count
-from dplearn.preprocessing.quantile_columns import Numbers, QuantilesOfColumns, interpolate
+from dplearn.preprocessing.number_columns import Numbers
+from dplearn.preprocessing.quantile_columns import QuantilesOfColumns, interpolate
 from dplearn.privacy import PrivacyLedger
 
 __all__ = ["PrivateQuantileTransformer"]

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.preprocessing.quantile_columns import Numbers, QuantilesOfColumns, check_percents, finite
+from dplearn.preprocessing.number_columns import Numbers, finite
+from dplearn.preprocessing.quantile_columns import QuantilesOfColumns, check_percents
 from dplearn.privacy import PrivacyLedger
 
 __all__ = ["PrivateRobustScaler"]

@@ -7,6 +7,7 @@ A release is a function `x` of private values that returns a frozen result. Each
 from dplearn.releases.cdf import cdf, cdf_plan
 from dplearn.releases.distribution import CDFPlan, CDFRelease, ConfidenceBand
 from dplearn.releases.distribution_learning import LearnedDistribution, learned_distribution
+from dplearn.releases.grouped import Grouped, GroupedPlan, grouped, grouped_plan
 from dplearn.releases.interior_point import (
     InteriorPoint,
     InteriorPointPlan,
@@ -46,6 +47,8 @@ __all__ = [
     "CDFPlan",
     "CDFRelease",
     "ConfidenceBand",
+    "Grouped",
+    "GroupedPlan",
     "InteriorPoint",
     "InteriorPointPlan",
     "LearnedDistribution",
@@ -59,6 +62,8 @@ __all__ = [
     "SyntheticTablePlan",
     "cdf",
     "cdf_plan",
+    "grouped",
+    "grouped_plan",
     "interior_point",
     "interior_point_from_counts",
     "interior_point_from_threshold_learner",

@@ -78,20 +78,20 @@ class _Reader:
         reader.random_state = None
         return cls(reader)
 
-    def __call__(self, values: Any, y: Any) -> Any:  # noqa: ARG002 - a column has no labels
+    def __call__(self, values: Any, y: Any) -> Any:
         self.check(PartTypes.of(values))
-        return copy(self.release).read_part(values)
+        return copy(self.release).read_part(values if y is None else (values, y))
 
     def check(self, types: PartTypes) -> None:
         """Refuse a part with other columns, or other types of columns, than the first one."""
         if self.types is not None:
             self.types.check_same(types, self.release.takes)
 
-    def found(self, values: Any, y: Any) -> _Found | None:  # noqa: ARG002
+    def found(self, values: Any, y: Any) -> _Found | None:
         """Return the public values of a part; None if it is empty."""
         if not count_of(values):
             return None
         reader = copy(self.release)
-        length = count_of(reader.read_part(values))
+        length = count_of(reader.read_part(values if y is None else (values, y)))
         attributes = {name: getattr(reader, name) for name in reader.set_by_reading}
         return _Found(length, PartTypes.of(values), attributes)

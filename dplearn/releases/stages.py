@@ -142,7 +142,10 @@ class Release(ABC, Generic[AnyPlan, Result]):
         return rows
 
     def read_part(self, values: Any) -> Any:
-        """Validate and encode the values of one part; each record is a function of its own value alone."""
+        """Validate and encode the values of one part; each record is a function of its own value alone.
+
+        If the parts consist of two columns, `values` is a pair of them.
+        """
         return self.read(values)
 
     @abstractmethod

@@ -35,14 +35,18 @@ from dplearn.model_selection import PrivateSearchCV, private_score
 from dplearn.preprocessing import (
     CellEncoder,
     PrivateKBinsDiscretizer,
+    PrivateKMeans,
     PrivateMinMaxClipper,
+    PrivatePCA,
     PrivateQuantileTransformer,
     PrivateRobustScaler,
+    PrivateStandardScaler,
 )
 from dplearn.privacy import LedgerError
 from dplearn.releases import (
     SyntheticTable,
     cdf,
+    grouped,
     interior_point,
     learned_schema,
     quantiles,
@@ -119,6 +123,9 @@ FITS = {
     "ThresholdClassifier": lambda X, y, seed: ThresholdClassifier(random_state=seed).fit(X, y),
     "CellEncoder": lambda X, *_: CellEncoder().fit(X),
     "PrivateKBinsDiscretizer": lambda X, _, seed: PrivateKBinsDiscretizer(random_state=seed).fit(X),
+    "PrivateKMeans": lambda X, _, seed: PrivateKMeans(2, random_state=seed).fit(X),
+    "PrivatePCA": lambda X, _, seed: PrivatePCA(random_state=seed).fit(X),
+    "PrivateStandardScaler": lambda X, _, seed: PrivateStandardScaler(random_state=seed).fit(X),
     "PrivateMinMaxClipper": lambda X, _, seed: PrivateMinMaxClipper(random_state=seed).fit(X),
     "PrivateQuantileTransformer": lambda X, _, seed: PrivateQuantileTransformer(random_state=seed).fit(X),
     "PrivateRobustScaler": lambda X, _, seed: PrivateRobustScaler(random_state=seed).fit(X),
@@ -131,6 +138,9 @@ FITS = {
         epsilon=4.0,
         random_state=seed,
     ).fit(X, y),
+    "Grouped": lambda X, _, seed: grouped(
+        list(map(str, X[:, 0])), X[:, 1], bounds=(-9, 9), groups=["a", "b"], random_state=seed
+    ),
     "InteriorPoint": lambda X, _, seed: interior_point(X[:, 0], epsilon=1, random_state=seed),
     "Quantiles": lambda X, _, seed: quantiles(X[:, 0], [0.5], epsilon=1, random_state=seed),
     "StableCounts": lambda X, _, seed: stable_counts(

@@ -56,9 +56,12 @@ from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import (
     CellEncoder,
     PrivateKBinsDiscretizer,
+    PrivateKMeans,
     PrivateMinMaxClipper,
+    PrivatePCA,
     PrivateQuantileTransformer,
     PrivateRobustScaler,
+    PrivateStandardScaler,
 )
 from dplearn.records.reading import as_product, read_features
 
@@ -306,6 +309,12 @@ TRANSFORMERS = (
     PrivateKBinsDiscretizer(),
     PrivateKBinsDiscretizer(encode="onehot-dense", strategy="uniform"),
     PrivateKBinsDiscretizer(encode="ordinal"),
+    PrivateStandardScaler(),
+    PrivateStandardScaler(delta=0, domain=FEW_VALUES),
+    PrivatePCA(),
+    PrivatePCA(domain=FEW_VALUES, epsilon=5.0),
+    PrivateKMeans(2),
+    PrivateKMeans(2, delta=0, domain=FEW_VALUES),
 )
 
 

@@ -138,6 +138,9 @@ RELEASES = {
     "stable_counts": lambda values, domain, **how: releases.stable_counts(
         np.floor(values), delta=1e-6, **how
     ),
+    "grouped": lambda values, domain, **how: (
+        releases.grouped(np.floor(values), values, bounds=(0, 1), delta=1e-6, **how).means
+    ),
     "cdf": lambda values, **how: releases.cdf(values, **how).ppf(0.5),
     "SyntheticTable": lambda values, domain, **how: repr(
         releases.SyntheticTable(domain=Product([Grid(-1, 1, outside="clip")] * 2), **how)

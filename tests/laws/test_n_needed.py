@@ -11,7 +11,8 @@ from dplearn import (
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
 )
-from dplearn.domains import Floats
+from dplearn.domains import Floats, Grid
+from dplearn.preprocessing import PrivateKMeans, PrivatePCA, PrivateStandardScaler
 
 COLUMNS, LABELS = {"n_features": 10, "n_labels": 2}, {"n_labels": 2}
 PLANS = [
@@ -37,6 +38,10 @@ PLANS = [
         LinearRegressor(target_range=(0, 1), domain="learn"),
         {"n_features": 10},
         lambda plan: plan.tolerance <= 0.05 and plan.schema.tail is not None,
+    ),
+    *(
+        (kind(domain=Grid(0, 1)), {"n_features": 10}, lambda plan: plan.tolerance <= 0.05)
+        for kind in (PrivateStandardScaler, PrivatePCA, PrivateKMeans)
     ),
     (SubsampleAggregateClassifier(), LABELS, lambda plan: plan.least_lead <= plan.n_teachers * 2 / 3),
     (KnowledgeTransferClassifier(), LABELS, lambda plan: plan.least_lead <= plan.n_teachers * 2 / 3),

@@ -24,6 +24,7 @@ from dplearn.model_selection.score import _errors, _errors_of_parts
 from dplearn.privacy import PrivacyLedger
 from dplearn.records.part_sources import column_source_of, source_of
 from dplearn.releases.cdf import _CDF
+from dplearn.releases.grouped import _Grouped
 from dplearn.releases.interior_point import _InteriorPoint
 from dplearn.releases.learned_schema import SchemaStages
 from dplearn.releases.part_reading import read_parts
@@ -49,6 +50,9 @@ PARTED = {
     "local_naive_bayes": "StatisticalQueryNaiveBayes",
     "small_ensemble_gnmax": "SubsampleAggregateClassifier",
     "small_min_max_clipper": "PrivateMinMaxClipper",
+    "small_scaler": "PrivateStandardScaler",
+    "pca": "PrivatePCA",
+    "k_means": "PrivateKMeans",
     "synthetic_data": "SyntheticDataClassifier",
     "small_fit_with_learned_schema": "ExponentialMechanismClassifier",
 }
@@ -73,6 +77,7 @@ RELEASES = {
         3,
         lambda found: found.value,
     ),
+    "grouped": (_Grouped(False, None, [0, 1, 3], 2, 0), 3, lambda found: found.counts),
     "stable_counts": (_StableCounts(4, Fraction(1, 10)), 3, lambda found: found.counts),
 }
 

@@ -12,7 +12,7 @@ from dplearn.domains import Grid
 from dplearn.model_selection import PrivateSearchCV, private_score
 from dplearn.preprocessing import CellEncoder, PrivateQuantileTransformer, PrivateRobustScaler
 from dplearn.queries import central, local, simulate_locally
-from dplearn.releases import cdf, interior_point, learned_schema, median, quantiles, stable_counts
+from dplearn.releases import cdf, grouped, interior_point, learned_schema, median, quantiles, stable_counts
 
 VALUES = list(range(5000))
 X, Y = np.linspace(0, 1, 200)[:, None], np.arange(200) % 2
@@ -38,6 +38,7 @@ FUNCTIONS = {
     "median": lambda call: call(median, VALUES),
     "interior_point": lambda call: call(interior_point, VALUES),
     "stable_counts": lambda call: call(stable_counts, ["a"] * 500, delta=1e-6),
+    "grouped": lambda call: call(grouped, ["a"] * 500, delta=1e-6),
     "learned_schema": lambda call: call(learned_schema, [[value] for value in VALUES], ["numbers"]),
     "queries.central": lambda call: call(central, np.array(VALUES)),
     "queries.local": lambda call: call(local, np.array(VALUES)),

@@ -27,6 +27,8 @@ RELEASES = {
     "interior_point": ("interior_point", {"domain": AGES, "epsilon": 0.5}),
     "interior_point, recursive": ("interior_point", {"delta": 1e-6, "method": "recursive"}),
     "stable_counts": ("stable_counts", {"delta": 1e-6}),
+    "grouped": ("grouped", {"delta": 1e-6}),
+    "grouped, declared": ("grouped", {"groups": [1, 2]}),
     "learned_schema": ("learned_schema", {"columns": ["integers"]}),
     "cdf": ("cdf", {"domain": AGES}),
     "cdf, blocks": ("cdf", {"domain": AGES, "method": "blocks"}),
@@ -74,7 +76,7 @@ def test_all_releases_are_in_the_list_and_each_has_a_plan_of_the_same_parameters
         function, planned = (getattr(releases, each) for each in (name, f"{name}_plan"))
         _, *asked = inspect.signature(function).parameters.values()
         n_samples, *told = inspect.signature(planned).parameters.values()
-        public = [each for each in asked if each.name not in ("ledger", "random_state")]
+        public = [each for each in asked if each.name not in ("values", "ledger", "random_state")]
         assert n_samples.name == "n_samples"
         assert told[: len(public)] == public, name
         assert {each.name for each in told[len(public) :]} <= {"alpha", "beta", "n_keys"}
@@ -181,7 +183,7 @@ def seen_stages(release, monkeypatch):
         return called
 
     kinds = Release.__subclasses__()
-    assert len(kinds) == 7
+    assert len(kinds) == 8
     for kind in kinds:
         for name in ("read", "plan", "summarize", "release"):
             monkeypatch.setattr(kind, name, watched(getattr(kind, name), name))

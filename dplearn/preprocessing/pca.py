@@ -1,0 +1,364 @@
+"""Private principal components, from noisy second moments of rows of bounded norm.
+
+>>> from dplearn.domains import Grid
+>>> rng = np.random.default_rng(0)
+>>> X = rng.normal(size=(5000, 2)) @ [[3.0, 3.0, 0.0], [0.1, -0.1, 1.0]]
+>>> pca = PrivatePCA(2, domain=Grid(-10, 10, outside="clip"), random_state=0).fit(X)
+>>> np.abs(pca.components_[0]).round(1).tolist(), pca.explained_variance_ratio_[0].round(2) > 0.9
+([0.7, 0.7, 0.0], np.True_)
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import isqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+
+from dplearn._validation import check_count, check_number
+from dplearn.core.row_blocks import float_blocks
+from dplearn.estimator.stages import Params, Public
+from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxPlan, shortened
+from dplearn.preprocessing.number_columns import Numbers, finite
+from dplearn.preprocessing.spread import reach_of, released_spread, spread_query
+from dplearn.privacy import PrivacyLedger
+from dplearn.queries import Answer, Oracle, VectorQuery
+
+__all__ = ["Nearby", "PrivatePCA", "moments_query"]
+
+# Chosen on the tables of `dplearn.preprocessing.spread`.
+_SPREAD_SHARE = Fraction(1, 5)  # of the budget, for the means and variances of columns
+_RADIUS = 1.25  # rows are shortened to so many root mean squared distances from the mean
+_MOST_COLUMNS = 1 << 11
+
+
+class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
+    """Principal components from the noisy second moments of rows, released once.
+
+    The means and variances of columns are released first. Rows are measured from these means, and shortened
+    to a multiple of the released spread. Columns are not scaled: put `PrivateStandardScaler` first where
+    their units differ.
+
+    Parameters
+    ----------
+    n_components : int or float, optional
+        The number of components; a float in (0, 1): the least number that explains this share of the released
+        variance; None: all.
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive, at least 1e-9.
+    delta : float, default=1e-6
+        As for `PrivateStandardScaler`.
+    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
+        As for `PrivateStandardScaler`; the noise is proportional to the square of the box's diagonal.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    components_ : ndarray of float64 of shape (n_components, n_features)
+        Released. Orthonormal directions of falling variance; of each, the number of greatest magnitude is
+        positive.
+    explained_variance_ : ndarray of float64 of shape (n_components,)
+        Released. The variance along each component, without that of the noise: a component within the noise
+        has an equal part of the remaining variance.
+    explained_variance_ratio_ : ndarray of float64 of shape (n_components,)
+        Released. These variances as shares of the total.
+    singular_values_ : ndarray of float64 of shape (n_components,)
+        Released. sqrt((n_samples - 1) * explained_variance_).
+    noise_variance_ : float
+        Released. The mean of the variances along all other directions, as scikit-learn's.
+    mean_ : ndarray of float64 of shape (n_features,)
+        Released. The mean of the shortened rows.
+    n_components_ : int
+        Released. The number of components.
+    n_clear_ : int
+        Released. The number of leading components, kept or not, whose variance exceeds the noise.
+    noise_ : str
+        Public. The noise: "laplace" or "gaussian".
+    n_samples_ : int
+        Public. The number of records.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record; the number of records is
+    public. Proof: quantiles, if any, are released with a fifth of epsilon. Given them, two queries remain
+    (`spread_query`, and then `moments_query`), whose noise is calibrated to shares of the rest. All else is
+    post-processing.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** `plan(n_samples, n_features=...)`: deviations are those of a mean product of two columns, in
+    units of the square of the greatest norm to which rows are shortened, which is released. Noise of
+    deviation s in d columns moves eigenvalues up to about 2 s sqrt(d), and above them an eigenvalue v by
+    s^2 d / v.
+
+    **Source.** Dwork, Talwar, Thakurta and Zhang (2014), with exact discrete noise. The weights, and the
+    means released together, are ours. The eigenvalues without noise: Baik, Ben Arous and Peche (2005);
+    Peche (2006).
+    """
+
+    _coarsest = 0
+
+    def __init__(
+        self,
+        n_components: Any = None,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        domain: Any = "float64",
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _checked(self) -> dict[str, Any]:
+        return {"wanted": _checked_components(self.n_components)}
+
+    def _queries(self, params: Params, n_columns: int, noise: str, steps: int) -> list[Asked]:  # noqa: ARG002
+        return [
+            (moments_query(n_columns, noise, steps), 1 - _SPREAD_SHARE),
+            (spread_query(n_columns, steps), _SPREAD_SHARE),
+        ]
+
+    def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> BoxPlan:
+        d = public.n_features if not hasattr(params.declared, "domains") else len(params.declared)
+        if d > _MOST_COLUMNS:
+            raise ValueError(f"X must have at most {_MOST_COLUMNS} columns, got {d}")
+        if isinstance(params.wanted, int) and params.wanted > d:
+            raise ValueError(f"n_components must be at most the number of columns, {d}, got {params.wanted}")
+        return super()._plan(params, public, beta=beta)
+
+    def _units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
+        return box.middle, np.full(len(box.half), reach_of(box, plan)), plan.order
+
+    def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> "_Spectrum":
+        d = len(plan.product)
+        spread = released_spread(oracle, d, plan.steps, _SPREAD_SHARE)
+        radius = spread.radius(_RADIUS, plan.steps, plan.order)
+        near = Nearby(np.rint(spread.mean), radius, plan.order)
+        answer = oracle.ask(moments_query(d, plan.noise, radius, near))[0]
+        step = reach_of(box, plan) / plan.steps
+        middle = box.middle + step * near.middle
+        found: _Spectrum = _Spectrum.of(answer, plan, middle, radius, step * radius)
+        return replace(found, mean=found.mean.clip(box.low, box.high))
+
+    def _publish(self, outcome: "_Spectrum", plan: BoxPlan) -> None:
+        wanted, n = self._checked()["wanted"], plan.n_samples
+        total = float(outcome.variances.sum())
+        ratios = outcome.variances / (total or 1.0)
+        if isinstance(wanted, float):
+            # Float errors may leave the sum of all shares below 1.
+            count = min(1 + int((np.cumsum(ratios) < wanted).sum()), len(ratios))
+        else:
+            count = len(ratios) if wanted is None else wanted
+        self.n_components_ = self._n_features_out = count
+        self.components_ = outcome.directions[:count]
+        self.explained_variance_ = outcome.variances[:count]
+        self.explained_variance_ratio_ = ratios[:count]
+        self.singular_values_ = np.sqrt(max(n - 1, 0)) * np.sqrt(self.explained_variance_)
+        others = outcome.variances[count:]
+        self.noise_variance_ = float(others.mean()) if len(others) else 0.0
+        self.mean_, self.n_clear_ = outcome.mean, outcome.n_clear
+        self.noise_, self.n_samples_, self.guarantee_ = plan.noise, n, plan.guarantee
+
+    def _released_warnings(self, plan: BoxPlan) -> tuple[str, ...]:
+        if self.n_clear_ >= min(self.n_components_, 1) or plan.warnings:
+            return ()
+        return (
+            f"n_samples is {plan.n_samples}: no component is clearer than the noise; use more records, a"
+            " larger epsilon, fewer columns, or narrower bounds of the domain",
+        )
+
+    def transform(self, X: Any) -> Numbers:
+        """Return the coordinates of rows along the components, measured from the mean.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, n_components)
+            Finite: overflows are replaced with the largest finite float.
+        """
+        centred = finite(self._numbers(X) - self.mean_)
+        largest = np.abs(centred).max(axis=1, keepdims=True, initial=1.0)  # no sum overflows
+        return finite((centred / largest) @ self.components_.T * largest)
+
+    def inverse_transform(self, X: Any) -> Numbers:
+        """Return the rows with the given coordinates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, n_features)
+        """
+        rows = self._transformed(X, getattr(self, "n_components_", 0))
+        largest = np.abs(rows).max(axis=1, keepdims=True, initial=1.0)
+        return finite(finite((rows / largest) @ self.components_ * largest) + self.mean_)
+
+
+@dataclass(frozen=True, eq=False)
+class _Spectrum:
+    """Directions of falling variance, and their variances without that of the noise; in units of columns."""
+
+    directions: Numbers
+    variances: Numbers
+    mean: Numbers
+    n_clear: int
+
+    @classmethod
+    def of(cls, answer: Answer, plan: BoxPlan, middle: Numbers, steps: int, unit: float) -> Any:
+        """Return the spectrum of released means of products and of numbers, in units of `unit`."""
+        d, means, noise_variance = len(middle), answer.means, answer.noise_variance
+        on, off, linear = _weights(plan.noise, steps)
+        first, second = np.triu_indices(d)
+        scale = np.where(first == second, on, off) / off
+        upper = np.zeros((d, d))
+        upper[first, second] = means[: len(first)] / scale
+        moments = upper + np.triu(upper, 1).T
+        ratio = off * steps / linear
+        mean = means[len(first) :] * ratio
+        # The squares of noisy means are too large by the variance of their noise, in expectation.
+        covariance = moments - np.outer(mean, mean) + noise_variance * ratio**2 * np.eye(d)
+        n = plan.n_samples
+        covariance *= n / max(n - 1, 1)
+        found, vectors = np.linalg.eigh(covariance)
+        values, directions = found[::-1], vectors[:, ::-1].T
+        strongest = np.abs(directions).argmax(axis=1)
+        directions = directions * np.where(directions[np.arange(d), strongest] < 0, -1.0, 1.0)[:, None]
+        variances, clear = _without_noise(values, float(np.sqrt(noise_variance)))
+        return cls(directions, variances * unit**2, middle + unit * mean.clip(-1, 1), clear)
+
+
+def _without_noise(values: Numbers, deviation: float) -> tuple[Numbers, int]:
+    """Return falling eigenvalues of a covariance matrix without noise, and how many exceed the noise.
+
+    Symmetric noise of a deviation s has eigenvalues up to about e = 2 s sqrt(d), and moves one of v > e / 2
+    to w = v + (e / 2)^2 / v. The trace has little noise: all other eigenvalues have equal parts of the rest.
+    """
+    d = len(values)
+    edge = 2 * deviation * np.sqrt(d)
+    clear = int((values > edge).sum())
+    kept = values[:clear]
+    kept = (kept + np.sqrt(np.maximum(kept**2 - edge**2, 0.0))) / 2
+    rest = max(float(values.sum() - kept.sum()), 0.0)
+    # No other eigenvalue exceeds a clear one, nor is there a rest if all are clear.
+    level = rest / max(d - clear, 1)
+    if clear:
+        level = min(level, float(kept[-1]))
+    return np.concatenate([kept, np.full(d - clear, level)]), clear
+
+
+@dataclass(frozen=True, eq=False)
+class Nearby:
+    """Rows measured from a released middle and shortened.
+
+    Attributes
+    ----------
+    middle : ndarray of float64 of shape (d,)
+        Released. Whole numbers.
+    radius : int
+        Released. The greatest norm of a shortened row.
+    order : {1, 2}
+        Public. The order of the norm.
+    """
+
+    middle: Numbers
+    radius: int
+    order: int
+
+    def of(self, rows: Numbers) -> Numbers:
+        """Return the shortened rows; each depends on its row alone."""
+        return shortened(rows - self.middle, self.radius, self.order)
+
+
+def moments_query(n_columns: int, noise: str, steps: int, near: Nearby | None = None) -> VectorQuery:
+    """Return the query for the sums of products of two numbers of a row, and of the numbers.
+
+    Parameters
+    ----------
+    n_columns : int
+        The number of numbers of a row.
+    noise : {"laplace", "gaussian"}
+    steps : int
+        The greatest norm S of a row: the L1 norm for Laplace noise, else the Euclidean one; even.
+    near : Nearby, optional
+        How rows are shortened to that norm; None: they have it.
+
+    Notes
+    -----
+    **Privacy.** Between neighbours the totals move by at most `squared_l2`, or `l1`. Let v and w be rows of
+    norm at most S, and c = S / 2. For the Euclidean norm the released numbers of v are 5 v_i^2, 7 v_i v_j for
+    i < j, and 7 c v_i. Their squared norm is at most 25 |v|^4 + 49 c^2 |v|^2, since 49 < 2 * 25. The inner
+    product with those of w is at least 49 / 2 t^2 + 49 c^2 t with t = v w, and so at least -49 c^4 / 2. The
+    squared distance is at most 2 (25 S^4 + 49 c^2 S^2) + 49 c^4.
+
+    For the L1 norm the numbers are v_i^2, 2 v_i v_j and 2 c v_i. The L1 norm of the products of v is
+    |v|_1^2 <= S^2, so they move by at most 2 S^2, and the others by at most 2 c * 2 S = 2 S^2.
+    """
+    on, off, linear = _weights(noise, steps)
+    first, second = np.triu_indices(n_columns)
+    weights = np.where(first == second, on, off).astype(np.int64)
+
+    def each(rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        whole = (rows if near is None else near.of(rows.astype(np.float64))).astype(np.int64)
+        return np.hstack([whole[:, first] * whole[:, second] * weights, linear * whole])
+
+    def total(rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        products, sums = np.zeros((n_columns, n_columns), dtype=np.int64), np.zeros(n_columns, dtype=np.int64)
+        for _, block in float_blocks(rows):  # at most 2**13 rows of products below 2**24: exact in floats
+            short = block if near is None else near.of(block)
+            products += (short.T @ short).astype(np.int64)
+            sums += short.sum(axis=0).astype(np.int64)
+        return np.concatenate([products[first, second] * weights, linear * sums])
+
+    half = steps // 2
+    squared = 25 * steps**4 + 49 * half**2 * steps**2
+    query = VectorQuery(
+        each,
+        size=len(first) + n_columns,
+        norm=isqrt(squared if noise == "gaussian" else 2 * steps**4) + 1,
+        unit=Fraction(1, off * steps**2),
+        total=total,
+        l1=4 * steps**2 if noise == "laplace" else None,
+        squared_l2=2 * squared + 49 * half**4 if noise == "gaussian" else None,
+    )
+    # Of two numbers of a row the product is at most S^2 / 2, or S^2 / 4 in the L1 norm.
+    largest = on * steps**2
+    query.low, query.high = -largest, largest
+    return query
+
+
+def _weights(noise: str, steps: int) -> tuple[int, int, int]:
+    """Return the weights of squares, of products and of numbers."""
+    return (5, 7, 7 * (steps // 2)) if noise == "gaussian" else (1, 2, 2 * (steps // 2))
+
+
+def _checked_components(value: Any) -> int | float | None:
+    if value is None:
+        return None
+    if isinstance(value, (float, np.floating)):
+        return float(check_number("n_components", value, above=0, below=1))
+    if isinstance(value, str):
+        raise ValueError(f"n_components must be an integer, a share in (0, 1) or None, got {value!r}")
+    return check_count("n_components", value, low=1)

@@ -1,0 +1,253 @@
+"""Centre each column at its private mean, and scale it by its private standard deviation.
+
+>>> from dplearn.domains import Grid
+>>> X = np.random.default_rng(0).normal([50, 3], [10, 1], (4000, 2))
+>>> columns = [Grid(0, 100, outside="clip"), Grid(-2, 8, outside="clip")]
+>>> scaler = PrivateStandardScaler(domain=columns, random_state=0).fit(X)
+>>> scaler.mean_.round().tolist(), scaler.scale_.round().tolist()
+([50.0, 3.0], [10.0, 1.0])
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.core.row_blocks import float_blocks
+from dplearn.estimator.stages import Params, Public
+from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxPlan
+from dplearn.preprocessing.number_columns import NamesOfColumns, Numbers, finite
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.queries import Oracle, VectorQuery
+
+__all__ = ["PrivateStandardScaler", "scaler_query"]
+
+_ALL = Fraction(1)
+
+
+class PrivateStandardScaler(NamesOfColumns, BoxedColumns):
+    """Subtract each column's private mean, and divide by its private standard deviation.
+
+    The means of all columns and of their squares are released together, with noise.
+
+    Parameters
+    ----------
+    with_mean, with_std : bool, default=True
+        Whether the mean is subtracted, and whether columns are divided by the standard deviation. If both are
+        False, a fit costs nothing.
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive, at least 1e-9.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail; choose it far below 1 / n_samples. A positive delta
+        allows Gaussian noise, which is smaller for several columns. It is not spent where Laplace noise is
+        smaller.
+    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
+        The possible values: one domain for all columns, or one for each. The noise is proportional to the
+        width of a column's range: declare bounds where they are known, for example
+        `Grid(0, 500, outside="clip")`. "float64", or `Floats()`: a fifth of epsilon releases two quantiles of
+        the column first, and numbers far beyond them are clipped. Columns of a data frame that a Schema does
+        not name are dropped.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    mean_ : ndarray of float64 of shape (n_features,), or None
+        Released. The means of the clipped numbers; None if neither centring nor scaling is on.
+    var_ : ndarray of float64 of shape (n_features,), or None
+        Released. The variances of the clipped numbers, at least the standard deviation of their noise; None
+        without scaling.
+    scale_ : ndarray of float64 of shape (n_features,), or None
+        Released. The square roots of `var_`, with 1 in place of 0; None without scaling.
+    noise_ : str
+        Public. The noise: "laplace" or "gaussian".
+    n_samples_seen_ : int
+        Public. The number of records.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    PrivateRobustScaler : Medians and quartiles, which need no bounds.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record; the number of records is
+    public. Proof: quantiles, if any, are released with a fifth of epsilon, see `dplearn.releases.quantiles`.
+    Given them, one query remains (`scaler_query`), whose noise is calibrated to the rest; the costs add up.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** `plan(n_samples, n_features=...)`: deviations are in units of half of the width of a
+    column's range. With probability at least 1 - beta the noise of no mean, and of no mean of squares, is
+    greater than `tolerance`. The grid rounds numbers by at most 1/8192 of the width, if columns are few.
+
+    **Source.** Noisy sums: Blum, Dwork, McSherry and Nissim (2005). The weights of squares are ours.
+    """
+
+    def __init__(
+        self,
+        *,
+        with_mean: bool = True,
+        with_std: bool = True,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        domain: Any = "float64",
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.with_mean = with_mean
+        self.with_std = with_std
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _checked(self) -> dict[str, Any]:
+        for name in ("with_mean", "with_std"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
+        return {"squares": self.with_std, "asks": self.with_mean or self.with_std}
+
+    def _params(self, reproducible: bool) -> Params:
+        params = super()._params(reproducible)
+        return params if params.asks else params.given(cost=ApproxDP(0, reproducible=reproducible))
+
+    def _queries(self, params: Params, n_columns: int, noise: str, steps: int) -> list[Asked]:
+        return [(scaler_query(n_columns, noise, steps, squares=params.squares), _ALL)]
+
+    def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> BoxPlan:
+        if params.asks:
+            return replace(super()._plan(params, public, beta=beta), public=(params.squares,))
+        free = super()._plan(params.given(cost=ApproxDP(1)), public, beta=beta)
+        guarantee = replace(params.cost, assumes=free.guarantee.assumes)
+        return replace(free, guarantee=guarantee, deviation=0.0, tolerance=0.0, unbounded=(), rest=None)
+
+    def _release(self, summary: Any, plan: BoxPlan, dice: Any) -> Any:
+        return None if plan.rest is None else super()._release(summary, plan, dice)
+
+    def _units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:  # noqa: ARG002
+        return box.middle, box.half, None
+
+    def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> tuple[Numbers, Numbers | None]:
+        [squares] = plan.public
+        d = len(plan.product)
+        answer = oracle.ask(scaler_query(d, plan.noise, plan.steps, squares=squares))[0]
+        weights = _weights(plan.noise, squares)
+        means = answer.means[:d]
+        if not squares:
+            return box.middle + box.half * means.clip(-1, 1), None
+        ratio = weights[0] / weights[1]
+        # The square of a noisy mean is too large by the variance of its noise, in expectation.
+        variances = ratio * answer.means[d:] - means**2 + answer.noise_variance
+        least = min(ratio * np.sqrt(answer.noise_variance), 1.0)
+        inside = variances.clip(least, 1.0)
+        return box.middle + box.half * means.clip(-1, 1), finite(box.half * box.half * inside)
+
+    def _publish(self, outcome: Any, plan: BoxPlan) -> None:
+        self.mean_: Any
+        self.var_: Any
+        self.mean_, self.var_ = (None, None) if outcome is None else outcome
+        self.scale_ = None
+        if self.var_ is not None:
+            deviations = np.sqrt(self.var_)
+            self.scale_ = np.where(deviations > 0, deviations, 1.0)
+        self.noise_, self.n_samples_seen_ = plan.noise, plan.n_samples
+        self.guarantee_ = plan.guarantee
+
+    def transform(self, X: Any) -> Numbers:
+        """Subtract the mean and divide by the standard deviation.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, n_features)
+            Finite: overflows are replaced with the largest finite float.
+        """
+        numbers = self._numbers(X)
+        if self.with_mean:
+            numbers = finite(numbers - self.mean_)
+        return numbers if self.scale_ is None else finite(numbers / self.scale_)
+
+    def inverse_transform(self, X: Any) -> Numbers:
+        """Multiply by the standard deviation and add the mean.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, n_features)
+        """
+        numbers = self._transformed(X, self._n_columns)
+        if self.scale_ is not None:
+            numbers = finite(numbers * self.scale_)
+        return finite(numbers + self.mean_) if self.with_mean else numbers
+
+
+def scaler_query(n_columns: int, noise: str, steps: int, *, squares: bool) -> VectorQuery:
+    """Return the query for the sums of numbers from -1 to 1, and of their squares.
+
+    Parameters
+    ----------
+    n_columns : int
+    noise : {"laplace", "gaussian"}
+    steps : int
+        The number S of steps from 0 to 1; even.
+    squares : bool
+        Whether squares are summed.
+
+    Notes
+    -----
+    **Privacy.** Between neighbours the totals move by at most `l1`, or `squared_l2`. Let x and y be the
+    numbers of one column of two records, from -1 to 1, at the distance e = abs(x - y), so that
+    abs(x + y) <= 2 - e. With the weights 1 and 1 the totals of the column move by at most
+    e + e (2 - e) = e (3 - e) <= 9/4. With the weights 5 and 8 the square of the distance is at most
+    e^2 (25 + 64 (2 - e)^2) <= 100: with u = 2 - e in [0, 2], 100 minus the left side is
+    u (100 - 281 u + 256 u^2 - 64 u^3). The second factor is above 6: it is 100 and 50 at the ends, and 6.2
+    and 51 at the roots 0.773 and 1.894 of its derivative -281 + 512 u - 192 u^2. Without squares, e <= 2.
+    """
+    on, off = _weights(noise, squares)
+
+    def each(rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        whole = rows.astype(np.int64)
+        return np.hstack([on * steps * whole, off * whole**2] if squares else [on * steps * whole])
+
+    def total(rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        sums = np.zeros((2, n_columns), dtype=np.int64)
+        for _, block in float_blocks(rows):  # at most 2**13 rows of squares below 2**40: exact in floats
+            sums += np.stack([block.sum(axis=0), (block * block).sum(axis=0)]).astype(np.int64)
+        return np.concatenate([on * steps * sums[0], off * sums[1]] if squares else [on * steps * sums[0]])
+
+    square = steps**2
+    longest = on**2 + off**2 if squares else on**2
+    query = VectorQuery(
+        each,
+        size=n_columns * (1 + squares),
+        norm=int(np.ceil(square * np.sqrt(float(longest * n_columns)))) + 1,
+        unit=Fraction(1, on * square),
+        total=total,
+        l1=n_columns * (9 * square // 4 if squares else 2 * square),
+        squared_l2=n_columns * square**2 * (100 if squares else 4),
+    )
+    query.low, query.high = -on * square, max(on, off if squares else 0) * square
+    return query
+
+
+def _weights(noise: str, squares: bool) -> tuple[int, int]:
+    """Return the weights of numbers and of squares; without squares, that of numbers is 1."""
+    return (5, 8) if squares and noise == "gaussian" else (1, 1)

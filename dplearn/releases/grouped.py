@@ -1,0 +1,518 @@
+"""Private counts, sums and means of groups of records, for declared or learned groups.
+
+>>> towns = ["north"] * 4000 + ["south"] * 2000 + ["east"]
+>>> wages = [1500] * 4000 + [2500] * 2000 + [9000]
+>>> found = grouped(towns, wages, bounds=(0, 5000), groups=["north", "south"], epsilon=1, random_state=0)
+>>> {town: round(mean, -1) for town, mean in found.means.items()}
+{'north': 1500.0, 'south': 2500.0}
+>>> learned = grouped(towns, wages, bounds=(0, 5000), epsilon=1, delta=1e-6, random_state=0)
+>>> sorted(learned.counts)  # "east" has too few records
+['north', 'south']
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn._validation import check_count, check_number
+from dplearn._writing import brief
+from dplearn.chance.dice import Dice
+from dplearn.core.distributions import laplace_quantile
+from dplearn.core.exact import decay_ratio
+from dplearn.core.key_counts import KeyCounts
+from dplearn.domains import DomainError, Floats
+from dplearn.domains.cells import object_array
+from dplearn.domains.keys import read_keys, spelled
+from dplearn.mechanisms.noisy_counts import laplace_counts
+from dplearn.mechanisms.stable_histogram import stable_histogram, stable_histogram_threshold
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import ALPHA, noted
+from dplearn.records.dask_parts import DaskParts, is_dask, partitions
+from dplearn.records.part_sources import column_source_of
+from dplearn.records.part_tables import column_of, is_arrow
+from dplearn.records.parts import InTurn, PartedRecords, Source
+from dplearn.records.rows import Columns
+from dplearn.releases.reading import read_column
+from dplearn.releases.stable_counts import _read as read_group_keys
+from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
+
+__all__ = ["Grouped", "GroupedPlan", "grouped", "grouped_plan"]
+
+_BITS = 16  # of the grid of values, from the middle of the bounds to an end
+_FLOATS = Floats()
+_LARGEST = 1e300
+_KEYS = "each record has one key: missing, text, bytes, a whole number, or a tuple of these"
+_VALUES = "values are finite numbers; they are clipped to the bounds"
+
+
+@dataclass(frozen=True)
+class GroupedPlan(ReleasePlan):
+    """The plan of `grouped`.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        The guarantee of the release.
+    n_samples : int
+        Number of records.
+    threshold : int or None
+        The least noisy count of a learned group that is released; None for declared groups.
+    count_error : int
+        With probability at least 1 - beta / 2, the noise of the counts of `n_keys` groups is at most this.
+    mean_error : float or None
+        With the same probability, the noise of the sum of values of each of these groups, measured from the
+        middle of the bounds, is at most this; in units of the width of the bounds. None without values.
+    n_needed : int
+        A number of records of a group for which, with probability at least 1 - beta, it is released, and its
+        mean has an error of at most .05 of the width of the bounds; without values, its count of at most .05.
+    beta : float
+        Probability of failure, as given; 0.05 in the plan of a release.
+    n_keys : int
+        Number of groups for which the bounds hold together.
+    """
+
+    threshold: int | None
+    count_error: int
+    mean_error: float | None = field(metadata=noted("of a sum, in widths of the bounds"))
+    n_needed: int = field(metadata=noted("records of a group"))
+    beta: float
+    n_keys: int
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A warning if no learned group can be released, or noise may exceed the number of records."""
+        if self.threshold is None and self.n_samples <= self.count_error:
+            return (
+                f"n_samples is {self.n_samples}: the noise of a count may be {self.count_error}; use more"
+                " records or spend more epsilon",
+            )
+        if self.threshold is None or self.n_samples >= self.threshold:
+            return ()
+        return (
+            f"n_samples is {self.n_samples}: no group can be released, because released counts are at least"
+            f" {self.threshold}; declare groups=, or spend more epsilon or delta",
+        )
+
+
+@dataclass(frozen=True)
+class Grouped(Released):
+    """The result of `grouped`.
+
+    Attributes
+    ----------
+    counts : dict
+        Released. Maps each group to its noisy number of records.
+    sums, means : dict or None
+        Released. Map each group to the noisy sum and mean of its clipped values; None without values.
+    bounds : tuple of float or None
+        Public. The bounds on values.
+    plan : GroupedPlan
+        Public. The plan of the release.
+    guarantee : ApproxDP
+        Public. The guarantee of the release.
+    """
+
+    counts: dict[Hashable, int]
+    sums: dict[Hashable, float] | None
+    means: dict[Hashable, float] | None
+    bounds: tuple[float, float] | None
+    plan: GroupedPlan
+
+    def mean_intervals(self, beta: float = 0.05) -> dict[Hashable, tuple[float, float]]:
+        """Return an interval for the mean of each group's clipped values; costs no privacy.
+
+        Parameters
+        ----------
+        beta : float, default=0.05
+            Probability, for each group, that its interval does not contain its mean, in (0, 1).
+
+        Returns
+        -------
+        dict
+            Maps each group to the lower and the upper end. Only the privacy noise is covered, not the
+            sampling error. Of a group without records the interval says nothing.
+        """
+        if self.means is None or self.sums is None or self.bounds is None:
+            raise ValueError("there are no means: the release had no values")
+        low, high = self.bounds
+        middle, half = low / 2 + high / 2, high / 2 - low / 2
+        share = self.guarantee.epsilon / 2
+        failure = check_number("beta", beta, above=0, below=1) / 2
+        off = _error(share, failure), _error_of_sum(share, failure)
+        found = {}
+        for key, count in self.counts.items():
+            total = (self.sums[key] - middle * count) / half if half else 0.0
+            counts = max(count - off[0], 1), max(count + off[0], 1)
+            ends = [(total + side * off[1]) / each for side in (-1, 1) for each in counts]
+            places = np.clip([min(ends), max(ends)], -1, 1)
+            found[key] = float(middle + half * places[0]), float(middle + half * places[1])
+        return found
+
+
+def grouped(
+    keys: Any,
+    values: Any = None,
+    *,
+    bounds: Any = None,
+    groups: Any = None,
+    epsilon: float = 1.0,
+    delta: float = 0.0,
+    ledger: PrivacyLedger | None = None,
+    random_state: Any = None,
+) -> Grouped:
+    """Release how many records each group has, and the sum and the mean of their values.
+
+    Parameters
+    ----------
+    keys : series, array, or list of shape (n,), or parts of a series or array
+        Private. The group of each record, as for `stable_counts`.
+    values : array-like of shape (n,), optional, or parts like those of `keys`
+        Private. One number a record; finite. None: only counts are released, from all of epsilon.
+    bounds : pair of numbers
+        Public bounds (low, high) on the values, known without looking at the data; required with values.
+        Values outside are moved to the nearest bound. The noise is proportional to the width.
+    groups : sequence of keys, optional
+        Public. The groups, known without looking at the data; all of them are released, and records of no
+        group are left out. None: the groups are learned as in `stable_counts`, which spends delta; groups of
+        few records are not released.
+    epsilon : float, default=1.0
+        Privacy cost; positive. With values, one half is for the counts and one half for the sums.
+    delta : float, default=0.0
+        Spent on learned groups only, which need it; in [0, 1).
+    ledger : PrivacyLedger, optional
+        The account that is charged, before any draw.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
+        the guarantee records this.
+
+    Returns
+    -------
+    Grouped
+        Counts, sums and means, the plan and the guarantee.
+
+    Raises
+    ------
+    DomainError
+        If a key is of another type, or a value is no finite number; the message shows neither, and nothing is
+        spent.
+    TypeError, ValueError
+        If a parameter is not as described; nothing is spent.
+    BudgetExceededError
+        If the guarantee does not fit the ledger's remaining budget; nothing is spent.
+
+    Warns
+    -----
+    UserWarning
+        If there are so few records that no group can be released; the number of records is public.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: let e be epsilon / 2,
+    or epsilon without values. A replaced record leaves one group and enters another, which moves the counts
+    by 2 in the L1 norm; learned groups are those of `stable_histogram`, with (e, delta). Values are integers
+    from -S to S. If both records are in one group, one sum moves by at most 2 S; if not, two sums by at most
+    S each. So the sums of all groups together cost e, although they are as many as there are groups. Given
+    the released groups, a record of another group counts as one with the value 0.
+
+    **Assumes.** The entries of `guarantee.assumes`.
+
+    **Accuracy.** `Grouped.mean_intervals`, and `grouped_plan`.
+
+    **Source.** Dwork, McSherry, Nissim and Smith (2006); for learned groups as for `stable_counts`.
+    """
+    return _Grouped(values is not None, bounds, groups, epsilon, delta, random_state).run(
+        (keys, values), ledger
+    )
+
+
+def grouped_plan(
+    n_samples: int,
+    *,
+    bounds: Any = None,
+    groups: Any = None,
+    epsilon: float = 1.0,
+    delta: float = 0.0,
+    beta: float = 0.05,
+    n_keys: int = 1,
+) -> GroupedPlan:
+    """Return the plan of `grouped`, without data.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records, at least 1.
+    bounds, groups, epsilon, delta
+        As for `grouped`. Without bounds, the plan is that of counts alone.
+    beta : float, default=0.05
+        Probability of failure, in (0, 1).
+    n_keys : int, default=1
+        Number of groups, chosen independently of the release, for which the errors hold together.
+
+    Returns
+    -------
+    GroupedPlan
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+    """
+    stages = _Grouped(bounds is not None, bounds, groups, epsilon, delta)
+    return stages.plan(n_samples, beta=beta, n_keys=n_keys)
+
+
+class _Keyed(Columns):
+    """Keys, and values as integers from -2**bits to 2**bits."""
+
+    @classmethod
+    def of(cls, keys: list[Hashable], values: NDArray[np.int64]) -> "_Keyed":
+        """Return records from their keys and values."""
+        return cls([object_array(keys), values])
+
+    @property
+    def keys(self) -> list[Hashable]:
+        """The keys."""
+        found: list[Hashable] = self.columns[0].tolist()
+        return found
+
+    @property
+    def values(self) -> NDArray[np.int64]:
+        """The values."""
+        return self.columns[1]
+
+    def codes(self, groups: Sequence[Hashable]) -> NDArray[np.intp]:
+        """Return the place of each record's group, and the number of groups for a record of none."""
+        keys = self.keys
+        if {*map(type, keys), *map(type, groups)} == {str}:
+            place: dict[Any, int] = {key: code for code, key in enumerate(groups)}
+            found = [place.get(key, len(groups)) for key in keys]
+        else:  # keys of different types are not compared: "a" and b"a" have equal hashes
+            place = {spelled(key): code for code, key in enumerate(groups)}
+            found = [place.get(spelled(key), len(groups)) for key in keys]
+        return np.array(found, dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class _Totals:
+    """The counts, or the sums of values, of groups of records; a function of the records of a part."""
+
+    groups: tuple[Hashable, ...]
+
+    def __call__(self, rows: _Keyed) -> list[NDArray[np.int64]]:
+        size, codes = len(self.groups), rows.codes(self.groups)
+        counts = np.bincount(codes, minlength=size + 1)[:size].astype(np.int64)
+        sums = np.zeros(size + 1, dtype=np.int64)
+        np.add.at(sums, codes, rows.values)
+        return [counts, sums[:size]]
+
+
+class _Grouped(Release[GroupedPlan, Grouped]):
+    """The stages of `grouped`."""
+
+    takes = "keys"
+    bits = _BITS  # of the grid of values; audits use fewer
+
+    def __init__(
+        self, with_values: bool, bounds: Any, groups: Any, epsilon: Any, delta: Any, random_state: Any = None
+    ):
+        self.bounds = _checked_bounds(bounds, with_values)
+        self.groups = None if groups is None else _checked_groups(groups)
+        given = check_number("delta", delta, low=0, below=1)
+        if self.groups is None and not given:
+            raise ValueError(
+                "delta must be above 0, such as 1e-6, where groups are learned, got 0: or declare them,"
+                " groups=[...], if they are known without looking at the data"
+            )
+        declared = (
+            () if self.groups is None else (f"the {len(self.groups)} groups are chosen without the data",)
+        )
+        guarantee = ApproxDP(
+            check_number("epsilon", epsilon, above=0),
+            given if self.groups is None else 0,
+            assumes=(N_IS_PUBLIC, _KEYS, *declared, *((_VALUES,) if with_values else ())),
+            reproducible=random_state is not None,
+        )
+        context = repr(self.bounds), repr(self.groups), str(guarantee.epsilon), str(guarantee.delta)
+        super().__init__("grouped", guarantee, context, random_state)
+        self.shares = _shares(guarantee.epsilon, values=with_values)
+
+    def source_of(self, values: Any) -> Source | None:
+        keys, numbers = values
+        if numbers is None:
+            return column_source_of(keys, "keys")
+        if is_dask(keys, "keys") or is_dask(numbers, "values"):
+            if not (is_dask(keys, "keys") and is_dask(numbers, "values")):
+                raise TypeError("keys and values must both be collections of Dask, or both be in memory")
+            pairs = list(zip(partitions(keys), partitions(numbers), strict=True))
+            return DaskParts(pairs)
+        if callable(keys) != callable(numbers):
+            raise TypeError("keys and values must both be functions that return parts, or both be in memory")
+        return InTurn(lambda: _zipped(keys(), numbers())) if callable(keys) else None
+
+    def read(self, values: Any) -> _Keyed:
+        pair = values if isinstance(values, tuple) else (values, None)
+        keys, numbers = (column_of(each) if is_arrow(each) else each for each in pair)
+        read = read_group_keys(keys)
+        if numbers is None:
+            return _Keyed.of(read, np.zeros(len(read), dtype=np.int64))
+        codes = _whole(numbers, self.bounds, self.bits)
+        if len(codes) != len(read):
+            raise ValueError(f"keys and values must have equal lengths, got {len(read)} and {len(codes)}")
+        return _Keyed.of(read, codes)
+
+    def plan(self, n_samples: int, *, beta: Any = 0.05, n_keys: Any = 1) -> GroupedPlan:
+        failure = check_number("beta", beta, above=0, below=1)
+        together = check_count("n_keys", n_keys, low=1)
+        for_counts, for_sums = self.shares
+        each = failure / (2 * together)
+        count_error = _error(for_counts, each)
+        sum_error = None if for_sums is None else _error_of_sum(for_sums, each)
+        # The mean moves by at most so much, in halves of the width, if count and sum have these errors.
+        moved = count_error + (sum_error or 0)
+        needed = max(1, -int(-moved / ALPHA // (1 if sum_error is None else 2)))
+        threshold = None
+        if self.groups is None:
+            privacy = ApproxDP(for_counts, self.guarantee.delta)
+            threshold = stable_histogram_threshold(privacy)
+            needed = max(needed, threshold - 1 + laplace_quantile(decay_ratio(for_counts / 2), each))
+        return GroupedPlan(
+            self.guarantee,
+            check_count("n_samples", n_samples, low=1),
+            threshold,
+            count_error,
+            None if sum_error is None else sum_error / 2,
+            needed,
+            float(failure),
+            together,
+        )
+
+    def summarize_parts(self, rows: PartedRecords, plan: GroupedPlan) -> PartedRecords:  # noqa: ARG002
+        return rows
+
+    def release(self, summary: _Keyed | PartedRecords, plan: GroupedPlan, dice: Dice) -> Grouped:
+        for_counts, for_sums = self.shares
+        if self.groups is None:
+            keys = _counted(summary)
+            counts = stable_histogram(keys, privacy=ApproxDP(for_counts, self.guarantee.delta), dice=dice)
+            counts = dict(sorted(counts.items(), key=lambda item: -item[1]))
+            groups = tuple(counts)
+            totals = _summed(summary, groups)
+        else:
+            groups = self.groups
+            totals = _summed(summary, groups)
+            noisy = laplace_counts(
+                totals[0],
+                privacy=ApproxDP(for_counts),
+                dice=dice,
+                sensitivity=2,
+                low=0,
+                high=plan.n_samples,
+            )
+            counts = dict(zip(groups, noisy.tolist(), strict=True))
+        if for_sums is None or self.bounds is None:
+            return Grouped(counts, None, None, None, plan)
+        most = plan.n_samples << self.bits
+        sums = laplace_counts(
+            totals[1],
+            privacy=ApproxDP(for_sums),
+            dice=dice,
+            sensitivity=2 << self.bits,
+            low=-most,
+            high=most,
+        )
+        return _with_values(counts, np.asarray(sums) / (1 << self.bits), self.bounds, plan)
+
+
+def _with_values(
+    counts: dict[Hashable, int], totals: NDArray[np.float64], bounds: tuple[float, float], plan: GroupedPlan
+) -> Grouped:
+    """Return the result from noisy sums of values, measured from the middle in halves of the width."""
+    low, high = bounds
+    middle, half = low / 2 + high / 2, high / 2 - low / 2
+    sums, means = {}, {}
+    for (key, count), total in zip(counts.items(), totals.tolist(), strict=True):
+        sums[key] = middle * count + half * total
+        means[key] = middle + half * min(max(total / max(count, 1), -1.0), 1.0)
+    return Grouped(counts, sums, means, bounds, plan)
+
+
+def _summed(summary: _Keyed | PartedRecords, groups: tuple[Hashable, ...]) -> list[NDArray[np.int64]]:
+    totals = _Totals(groups)
+    return summary.sums(totals) if isinstance(summary, PartedRecords) else totals(summary)
+
+
+def _counted(summary: _Keyed | PartedRecords) -> KeyCounts:
+    if not isinstance(summary, PartedRecords):
+        return KeyCounts.of(summary.keys)
+    [counts] = summary.sums(_key_counts)
+    found: KeyCounts = counts
+    return found
+
+
+def _key_counts(rows: _Keyed) -> list[KeyCounts]:
+    return [KeyCounts.of(rows.keys)]
+
+
+def _zipped(keys: Any, values: Any) -> Iterator[tuple[Any, Any]]:
+    yield from zip(map(column_of, keys), map(column_of, values), strict=True)
+
+
+def _shares(epsilon: Fraction, *, values: bool) -> tuple[Fraction, Fraction | None]:
+    """Return the parts of epsilon for counts and for sums."""
+    return (epsilon / 2, epsilon / 2) if values else (epsilon, None)
+
+
+def _error(epsilon: Fraction, failure: Fraction) -> int:
+    """Return the least t such that the noise of a count exceeds t with probability at most `failure`."""
+    return laplace_quantile(decay_ratio(epsilon / 2), failure / 2) - 1
+
+
+def _error_of_sum(epsilon: Fraction, failure: Fraction) -> float:
+    """Return a bound on the noise of a sum, in halves of the width of the bounds."""
+    ratio = decay_ratio(epsilon / (2 << _BITS))
+    return (laplace_quantile(ratio, failure / 2) - 1) / (1 << _BITS)
+
+
+def _whole(values: Any, bounds: tuple[float, float] | None, bits: int) -> NDArray[np.int64]:
+    """Return numbers as integers, measured from the middle of the bounds."""
+    assert bounds is not None
+    codes = _FLOATS.encode(read_column(values))
+    low, high = bounds
+    middle, half = low / 2 + high / 2, high / 2 - low / 2
+    numbers = _FLOATS.decode(codes).clip(low, high)
+    steps = np.rint((numbers - middle) / half * (1 << bits))
+    return np.asarray(steps.clip(-(1 << bits), 1 << bits), dtype=np.int64)
+
+
+def _checked_bounds(bounds: Any, with_values: bool) -> tuple[float, float] | None:
+    if bounds is None:
+        if with_values:
+            raise ValueError("bounds must be given with values, such as bounds=(0, 100), got None")
+        return None
+    if not with_values:
+        raise ValueError("bounds must be None without values, since only counts are released")
+    if not isinstance(bounds, (list, tuple)) or len(bounds) != 2:
+        raise ValueError(f"bounds must be a pair (low, high), got {brief(bounds)}")
+    low = check_number("low end of bounds", bounds[0], low=-_LARGEST, high=_LARGEST)
+    high = check_number("high end of bounds", bounds[1], above=low, high=_LARGEST)
+    return float(low), float(high)
+
+
+def _checked_groups(groups: Any) -> tuple[Hashable, ...]:
+    if isinstance(groups, (str, bytes)) or not np.iterable(groups):
+        raise TypeError(f"groups must be a sequence of keys, got {brief(groups)}")
+    try:
+        read = tuple(read_group_keys(list(groups)))
+    except (DomainError, ValueError):
+        read = ()
+    if not read:
+        raise ValueError(
+            "groups must be at least one key, each missing, text, bytes, a whole number or a tuple of these"
+        )
+    if len({*map(spelled, read_keys(read))}) < len(read):
+        raise ValueError("groups must be distinct, got some key twice")
+    return read
