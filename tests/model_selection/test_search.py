@@ -523,3 +523,40 @@ def test_candidates_of_which_one_is_not_gaussian_have_budgets_of_any_noise(grid)
         warnings.simplefilter("ignore")
         search.fit(X, y)
     assert search.budgets_["fit"].epsilon == Fraction(1, 3)
+
+
+SMALL = IntegerRange(0, 9)
+KINDS = {
+    "gaussian": (StatisticalQueryNaiveBayes(domain=SMALL, classes=[0, 1]), 30, {"smoothing": [1, 2, 3, 4]}),
+    "laplace": (StatisticalQueryNaiveBayes(domain=SMALL, classes=[0, 1]), 3, {"smoothing": [1, 2, 3, 4]}),
+    "steps": (
+        StatisticalQueryLogisticRegression(domain=SMALL, classes=[0, 1]),
+        4,
+        {"n_steps": [1, 2, 3, 4]},
+    ),
+    "stability": (PointClassifier(classes=[0, 1]), 3, {"beta": [0.01, 0.02, 0.03, 0.04]}),
+    "pure": (ThresholdClassifier(domain=SMALL, classes=[0, 1]), 3, {"beta": [0.01, 0.02, 0.03, 0.04]}),
+    "pipeline": (
+        make_pipeline(PrivateRobustScaler(domain=SMALL), StatisticalQueryNaiveBayes(classes=[0, 1])),
+        30,
+        {"statisticalquerynaivebayes__smoothing": [1, 2, 3, 4]},
+    ),
+}
+
+
+@pytest.mark.parametrize("method", ["permute_and_flip", "random_stopping"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(0.001, 1e-4), (0.1, 0.05), (1, 0.5), (0.1, 1e-6), (2, 1e-6), (2, 1e-14)]
+)
+def test_what_is_planned_is_fitted(kind, epsilon, delta, method):
+    estimator, n_features, grid = KINDS[kind]
+    X = np.random.default_rng(0).integers(0, 10, (200, n_features))
+    ours = search(estimator, grid, epsilon=epsilon, delta=delta, method=method)
+    plan = ours.plan(200, n_features=n_features, n_labels=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # so few records for so little epsilon
+        ours.fit(X, (X[:, 0] > 4).astype(int))
+    assert ours.budgets_ == {"fit": plan.fit, "scoring": plan.scoring, "refit": plan.refit}
+    assert ours.method_ == plan.method == method
+    assert plan.gaussian == (kind in ("gaussian", "steps") and epsilon == 2 and delta == 1e-6)
