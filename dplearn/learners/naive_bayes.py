@@ -531,9 +531,12 @@ def _checked_priors(priors: Any) -> tuple[float, ...] | None:
     """Return public priors as floats; raise an error unless they are nonnegative, with sum 1."""
     if priors is None:
         return None
-    listed = priors.tolist() if isinstance(priors, np.ndarray) else priors
-    if isinstance(listed, str) or not isinstance(listed, Sequence):
+    arrays = hasattr(priors, "__array__") and np.ndim(priors) > 0  # such as a Series
+    listed = np.asarray(priors).tolist() if arrays else priors
+    if isinstance(listed, str | bytes | bytearray) or not isinstance(listed, Sequence):
         raise TypeError(f"priors must be None or a sequence of numbers, got {brief(priors)}")
+    if texts := [share for share in listed if isinstance(share, str)]:
+        raise TypeError(f"priors must be None or a sequence of numbers, got a text in it: {brief(texts[0])}")
     shares = tuple(float(check_number("priors", share, low=0, high=1)) for share in listed)
     if abs(math.fsum(shares) - 1) > _SUM_ERROR:
         raise ValueError(f"priors must have the sum 1, got {math.fsum(shares):g}")

@@ -24,7 +24,7 @@ from dplearn.estimator.stages import Params, Public
 from dplearn.model_selection.splits import Exposure, Split
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.gaussian_dp import FAILURE
-from dplearn.privacy.gaussian_stopping import gaussian_run_budget
+from dplearn.privacy.gaussian_stopping import MOST_RUNS, gaussian_run_budget
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.random_stopping import RandomStopping
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
@@ -39,6 +39,7 @@ _RUNS_PER_CANDIDATE = 4
 _LEAST_DELTA = Fraction(1, 1 << 50)  # of searches of Gaussian fits: some thousand runs and fits may fail
 _MORE = Fraction(11, 10)  # for less of a gain in epsilon, no candidate is left untried
 _BELOW = 1 - Fraction(1, 1 << 60)  # events round mu^2 up
+_Parts = tuple[ApproxDP, ApproxDP, ApproxDP | None]  # of each fit, of the error counts, of the last fit
 _UNOBSERVED = "how many candidates were tried, and how long it took, is not observed"
 
 
@@ -88,7 +89,8 @@ class SearchPlan(Plan):
         of one run.
     gaussian : bool
         Whether all candidates are fitted with Gaussian noise and accounted for as Gaussian-DP. Then `fit` is
-        the cost of a single fit, and mu^2 adds up over the fits of a run, not epsilon.
+        the cost of a single fit, with the delta of the whole search, and mu^2 adds up over the fits of a run,
+        not epsilon. False if that allows no less noise, as with more than 1024 runs or a great delta.
     refit : ApproxDP or None
         Budget of the last fit, on all records; None without it.
     mean_fits : float
@@ -157,8 +159,12 @@ class SearchPlan(Plan):
         beta = check_number("beta", beta, above=0, below=1)
         splits, n_candidates = public.splits, len(params.candidates)
         gaussian = public.gaussian and public.exposure.apart and _search_part(params).delta >= _LEAST_DELTA
-        method, stopping = _method(params, public.exposure, gaussian=gaussian)
-        fit, scoring, refit = _parts(params, stopping, public.exposure, gaussian=gaussian)
+        method, stopping, (fit, scoring, refit) = _division(params, public.exposure, gaussian=False)
+        if gaussian:
+            other = _division(params, public.exposure, gaussian=True)
+            gaussian = _is_better(other[2][0], fit)
+            if gaussian:
+                method, stopping, (fit, scoring, refit) = other
         runs = Fraction(n_candidates) if stopping is None else stopping.mean
         epsilon = scoring.epsilon if stopping else scoring.epsilon / 2
         ratio = decay_ratio(epsilon / public.exposure.tests)
@@ -182,11 +188,29 @@ class SearchPlan(Plan):
         )
 
 
+def _division(
+    params: Params, exposure: Exposure, *, gaussian: bool
+) -> tuple[str, RandomStopping | None, _Parts]:
+    """Return the method of a search, its random stopping, and the parts of its budget."""
+    method, stopping = _method(params, exposure, gaussian=gaussian)
+    return method, stopping, _parts(params, stopping, exposure, gaussian=gaussian)
+
+
+def _is_better(fit: ApproxDP, other: ApproxDP) -> bool:
+    """Return whether a budget of a fit is positive and allows less Gaussian noise than another one.
+
+    Its epsilon is 0 if mu is so small that delta alone suffices.
+    """
+    return fit.epsilon > 0 and gaussian_budget(fit) > gaussian_budget(other)
+
+
 def _method(params: Params, exposure: Exposure, *, gaussian: bool) -> tuple[str, RandomStopping | None]:
-    """Return the method ("auto": the one with the larger budget for each fit) and its random stopping."""
+    """Return the method ("auto": see `PrivateSearchCV`) and its random stopping."""
     candidates = len(params.candidates)
-    most = _RUNS_PER_CANDIDATE * candidates if params.n_iter is None else params.n_iter
-    stopping = RandomStopping(most, params.concentration)
+    most = _RUNS_PER_CANDIDATE * candidates
+    if gaussian:
+        most = min(most, MOST_RUNS)
+    stopping = RandomStopping(most if params.n_iter is None else params.n_iter, params.concentration)
     flips = params.method == "permute_and_flip"
     if params.method == "auto":
         flips = candidates <= stopping.factor
@@ -212,9 +236,7 @@ def _gaussian_fit(params: Params, stopping: RandomStopping | None, exposure: Exp
     return replace(search, epsilon=GAUSSIAN.epsilon_within(whole * _BELOW / fits, search.delta))
 
 
-def _parts(
-    params: Params, stopping: RandomStopping | None, exposure: Exposure, *, gaussian: bool
-) -> tuple[ApproxDP, ApproxDP, ApproxDP | None]:
+def _parts(params: Params, stopping: RandomStopping | None, exposure: Exposure, *, gaussian: bool) -> _Parts:
     """Return the budgets of each fit of a candidate, of the error counts, and of the last fit."""
     last = _part(params.cost, _ON_THE_REFIT) if params.refit else None
     search = _search_part(params)

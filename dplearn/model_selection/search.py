@@ -89,14 +89,17 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         Method of selection. "permute_and_flip": fit every candidate with an equal share of the budget, and
         select one by permute-and-flip on the numbers of errors. "random_stopping": fit randomly drawn
         candidates, a random number of times, and keep the run for which the number of errors plus noise is
-        least; each run has a third of the search's budget for any number of candidates (with
-        `concentration=1`). "auto": the method with the larger budget for each fit.
+        least; each run has a third of the search's epsilon for any number of candidates (with
+        `concentration=1`). Candidates that are all fitted with Gaussian noise have larger budgets with both
+        methods: see the notes. "auto": the method with the larger epsilon for each fit; of Gaussian
+        candidates all are fitted if random stopping gives at most 10 % more.
     n_iter : int, optional
-        With random stopping, the greatest number of runs; 4 for each candidate by default.
+        With random stopping, the greatest number of runs; by default 4 for each candidate, but at most 1024
+        for Gaussian candidates. With more than 1024 runs, these have no larger budgets than others.
     concentration : int, default=1
         With random stopping, the shape of the distribution of the number of runs: greater values make few
-        runs less likely, and each run has a share of 1 / (2 + `concentration`) of the budget. With 1 all
-        numbers of runs up to `n_iter` are equally likely.
+        runs less likely, and each run has a share of 1 / (2 + `concentration`) of epsilon, or, of Gaussian
+        candidates, a smaller budget too. With 1 all numbers of runs up to `n_iter` are equally likely.
     refit : bool, default=True
         Whether the selected candidate is fitted again on all records, with half of the budget. Otherwise the
         search has the whole budget, and the fit on the training records is kept if there is one split.
@@ -132,7 +135,9 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         Public. The method of selection.
     budgets_ : dict of str to ApproxDP
         Public. Budgets of each fit of a candidate ("fit"), of the error counts ("scoring") and, unless
-        `refit` is False, of the last fit ("refit").
+        `refit` is False, of the last fit ("refit"). The fits of Gaussian candidates are accounted for
+        together: each has the delta of the whole search without the last fit, and its epsilon is that of one
+        such fit alone. The budgets do not add up then.
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted: declared for `estimator`, or assumed public.
     guarantee_ : ApproxDP
@@ -151,7 +156,10 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
     Notes
     -----
     **Privacy.** (epsilon, delta) for one replaced record; the number of records is public. The proof is in
-    `SearchPlan` and `RandomStopping`.
+    `SearchPlan` and `RandomStopping`. Candidates are Gaussian if delta is positive, each is a single private
+    step that releases sums with Gaussian noise only, and no record both trains and tests. The mu^2 of their
+    fits then adds up, and `dplearn.privacy.gaussian_stopping.gaussian_runs_delta` has the proof for random
+    stopping. Where this allows no less noise, they are accounted for like other candidates.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 

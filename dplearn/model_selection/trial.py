@@ -76,7 +76,8 @@ class Trial:
         """Validate the records for each candidate, and return all guarantees and distinct warnings.
 
         Each candidate reads all records, and one training set of each size. Return None if some fit is not
-        Gaussian-DP, as the plan requires; other candidates are then not read.
+        Gaussian-DP, as the plan requires, or a candidate refuses its budgets or the records; other candidates
+        are then not read. (A plan without Gaussian fits follows, which raises errors about records again.)
         """
         sizes = {
             len(train): (train, self.plan.fit) for train, _ in self.plan.public.splits
@@ -88,10 +89,12 @@ class Trial:
         for candidate in self.plan.params.candidates:
             for rows, labels, budget in tables:
                 copy = with_budget(candidate, budget, self.plan.public.seed)
-                read = read_by_candidate(
-                    copy, rows, labels, reproducible=self.plan.guarantee.reproducible, budget=budget
-                )
-                if self.plan.gaussian and budget is self.plan.fit and not read[2]:
+                read = None
+                with suppress(*((TypeError, ValueError) if self.plan.gaussian else ())):
+                    read = read_by_candidate(
+                        copy, rows, labels, reproducible=self.plan.guarantee.reproducible, budget=budget
+                    )
+                if read is None or (self.plan.gaussian and budget is self.plan.fit and not read[2]):
                     return None
                 guarantees += read[0]
                 notes += read[1]

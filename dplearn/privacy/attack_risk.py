@@ -129,7 +129,10 @@ class AttackRisk:
         return self.guarantee
 
     def sentences(self) -> tuple[str, ...]:
-        """Return the bounds as English sentences, one each, with percentages rounded up."""
+        """Return the bounds as English sentences, one each, with percentages rounded up.
+
+        The last sentence of a reproducible guarantee says that the bounds are void for who knows the seed.
+        """
         question = _QUESTION[self.guarantee.neighbors, self.guarantee.protects]
         points = percent(self.advantage).removesuffix(" %")
         few, more = ((percent(rate), percent(self.true_positive_rate(rate))) for rate in _SHOWN_RATES)
@@ -149,6 +152,11 @@ class AttackRisk:
                 "The bounds on beliefs may fail, with a probability of at most"
                 f" {decimal(self.exception)}, which is twice the delta; the bounds on rates include the delta"
                 " and do not fail."
+            )
+        if self.guarantee.reproducible:
+            found.append(
+                "The noise can be drawn again from its seed: no bound holds against an attacker who knows or"
+                " guesses the seed."
             )
         return tuple(found)
 

@@ -23,9 +23,11 @@ from dplearn.privacy.guarantees import ApproxDP, delta_of, epsilon_of
 from dplearn.privacy.random_stopping import RandomStopping
 from dplearn.privacy.shares import gaussian_budget
 
-__all__ = ["gaussian_run_budget", "gaussian_runs_delta"]
+__all__ = ["MOST_RUNS", "gaussian_run_budget", "gaussian_runs_delta"]
 
-_MOST, _CONCENTRATION = 1024, 64  # of distributions for which the error of floats is bounded below
+#: The greatest number of runs for which the error of floats is bounded below.
+MOST_RUNS = 1024
+_CONCENTRATION = 64  # likewise
 _MARGIN = 1 + 2.0**-30
 _BITS = 200  # of delta
 _LEAST_DELTA = Fraction(1, 1 << 64)  # below it, failures are no small part of delta
@@ -111,7 +113,7 @@ def _gaussian_run_budget(stopping: RandomStopping, total: ApproxDP, fits: int) -
     if run.delta < _LEAST_DELTA * fits:
         return Fraction(0)
     known = gaussian_budget(ApproxDP(run.epsilon, run.delta - (fits - 1) * FAILURE))
-    if stopping.most > _MOST or stopping.concentration > _CONCENTRATION or total.epsilon > LARGEST_EPSILON:
+    if stopping.most > MOST_RUNS or stopping.concentration > _CONCENTRATION or total.epsilon > LARGEST_EPSILON:
         return known
     low, high = known, gaussian_budget(total)  # of one run
     for _ in range(_STEPS):
@@ -138,23 +140,26 @@ def _growth(stopping: RandomStopping, mu: float) -> float:
     whole = sum(stopping.weights)
     slopes = [float(Fraction(int(k) * w, whole)) for k, w in zip(numbers, stopping.weights, strict=True)]
 
-    def slope(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    def slope(*places: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        z = np.concatenate(places)
         x = np.array([math.erfc(-each / math.sqrt(2)) / 2 for each in z.tolist()])
         value = np.zeros(len(x))
         for coefficient in reversed(slopes):
             value = value * x + coefficient
-        return value
+        return np.split(value, np.cumsum([len(each) for each in places])[:-1])
 
     with np.errstate(under="ignore"):
         low = np.arange(-_ENDS, _ENDS + mu, _STEP)
         high = low + _STEP
-        first = slope(low[:1])[0] / slopes[0]  # below the first interval
-        last = sum(slopes) / slope(high[-1:] - mu)[0]  # beyond the last one
+        start, end = slope(low[:1], high[-1:] - mu)
+        first = start[0] / slopes[0]  # below the first interval
+        last = sum(slopes) / end[0]  # beyond the last one
         reached = max(first, last)
         kept = 0.0  # the bound of intervals that are not divided
         while len(low):
-            bounds = slope(high) / slope(low - mu)
-            reached = max(reached, float((slope(low) / slope(low - mu)).max()))
+            above, at, below = slope(high, low, low - mu)
+            bounds = above / below
+            reached = max(reached, float((at / below).max()))
             wide = bounds > reached * (1 + _PRECISION)
             kept = max(kept, float(bounds[~wide].max(initial=0)))
             low, high = low[wide], high[wide]

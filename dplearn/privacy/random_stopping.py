@@ -110,5 +110,8 @@ class RandomStopping:
 
     def missed(self, share: Fraction) -> Fraction:
         """Return the probability that no run has an outcome of probability `share` in each run."""
-        masses = enumerate(self.weights, 1)
-        return sum((weight * (1 - share) ** k for k, weight in masses), Fraction(0)) / sum(self.weights)
+        other, whole = (1 - share).as_integer_ratio()
+        total, scale = 0, 1  # Horner's rule, in integers
+        for weight in reversed(self.weights):
+            total, scale = (total + weight * scale) * other, scale * whole
+        return Fraction(total, scale * sum(self.weights))

@@ -427,6 +427,13 @@ def test_equal_priors_find_more_records_of_a_rare_class():
     assert equal.predict_proba(X)[:, 1].mean() > learned.predict_proba(X)[:, 1].mean()
 
 
+@pytest.mark.parametrize("kind", [tuple, np.array, pd.Series, pd.Index])
+def test_priors_may_be_of_any_kind_of_array(kind):
+    X, y = rare_table()
+    model = StatisticalQueryNaiveBayes(domain=Grid(0, 10), classes=[0, 1], priors=kind([0.25, 0.75]))
+    assert np.exp(model.fit(X, y).log_prior_) == pytest.approx([0.25, 0.75])
+
+
 def test_a_class_with_a_prior_of_zero_is_never_predicted_and_raises_no_warning():
     X, y = rare_table()
     with np.errstate(all="raise"):
@@ -444,6 +451,11 @@ def test_a_class_with_a_prior_of_zero_is_never_predicted_and_raises_no_warning()
         ("equal", TypeError, "priors must be None or a sequence of numbers, got 'equal'"),
         (0.5, TypeError, "priors must be None or a sequence of numbers, got 0.5"),
         ([[0.5, 0.5]], TypeError, "priors must be a finite number"),
+        (pd.DataFrame([[0.5, 0.5]]), TypeError, "priors must be a finite number"),
+        ({0: 0.5, 1: 0.5}, TypeError, "priors must be None or a sequence of numbers"),
+        (b"\x00\x01", TypeError, "priors must be None or a sequence of numbers"),
+        (["0.5", "0.5"], TypeError, "priors must be None or a sequence of numbers, got a text in it: '0.5'"),
+        (pd.Series(["0.5", "0.5"]), TypeError, "got a text in it: '0.5'"),
         ([math.nan, 1], ValueError, "priors must be a finite number"),
     ],
 )

@@ -110,3 +110,31 @@ def test_only_records_that_train_or_test_and_a_delta_make_a_gaussian_search():
 def test_with_gaussian_fits_auto_flips_for_two_candidates_only():
     methods = [gaussian_plan(candidates=k).method for k in (1, 2, 3, 8)]
     assert methods == ["permute_and_flip"] * 2 + ["random_stopping"] * 2
+
+
+@pytest.mark.parametrize("method", ["permute_and_flip", "random_stopping"])
+@pytest.mark.parametrize("epsilon", ["0.001", "0.1", "1", "100"])
+@pytest.mark.parametrize("delta", ["2e-15", "1e-6", "0.001", "0.05", "0.5"])
+def test_gaussian_fits_are_planned_only_where_they_have_less_noise(method, epsilon, delta):
+    wanted = {"cost": ApproxDP(epsilon, delta), "method": method, "candidates": 6}
+    plan, other = gaussian_plan(**wanted), gaussian_plan(**wanted, gaussian=False)
+    assert plan.fit.epsilon > 0
+    if plan.gaussian:
+        assert gaussian_budget(plan.fit) > gaussian_budget(other.fit)
+    else:
+        assert (plan.fit, plan.scoring) == (other.fit, other.scoring)
+
+
+def test_gaussian_fits_have_no_epsilon_if_delta_alone_pays_for_them():
+    assert gaussian_plan(cost=ApproxDP(1, "1e-6")).gaussian
+    assert not gaussian_plan(cost=ApproxDP("0.1", "0.05")).gaussian
+    assert not gaussian_plan(cost=ApproxDP(1, "2e-15"), n_iter=40000, method="random_stopping").gaussian
+
+
+def test_with_many_gaussian_candidates_there_are_as_many_runs_as_are_accounted_for():
+    plan, other = (gaussian_plan(candidates=300, gaussian=each) for each in (True, False))
+    assert (plan.stopping.most, other.stopping.most) == (1024, 1200)
+    assert gaussian_budget(plan.fit) > 2 * gaussian_budget(other.fit)
+    chosen = gaussian_plan(candidates=300, n_iter=1025)
+    assert not chosen.gaussian
+    assert chosen.stopping.most == 1025

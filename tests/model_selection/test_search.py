@@ -523,3 +523,66 @@ def test_candidates_of_which_one_is_not_gaussian_have_budgets_of_any_noise(grid)
         warnings.simplefilter("ignore")
         search.fit(X, y)
     assert search.budgets_["fit"].epsilon == Fraction(1, 3)
+
+
+class RefusesMuchDelta(StatisticalQueryNaiveBayes):
+    """Refuses the delta of a Gaussian fit, as a learner may that divides its budget."""
+
+    def _params(self, reproducible):
+        if self.delta > 3e-7:
+            raise ValueError(f"delta must be at most 3e-7, got {self.delta}")
+        return super()._params(reproducible)
+
+
+def test_a_candidate_that_refuses_the_budget_of_a_gaussian_fit_has_that_of_any_noise():
+    model = RefusesMuchDelta(domain=IntegerRange(0, 9), classes=[0, 1])
+    X = np.random.default_rng(0).integers(0, 10, (200, 30))
+    ours = search(model, {"smoothing": [1, 2, 3, 4]}, epsilon=2, delta=1e-6, refit=False)
+    plan = ours.plan(200, n_features=30)
+    assert not plan.gaussian
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        ours.fit(X, Y[:200])
+    assert ours.budgets_["fit"] == plan.fit
+    with pytest.raises(DomainError, match="outside the declared domain"):
+        ours.fit(X + 1, Y[:200])
+    with pytest.raises(ValueError, match="delta must be at most 3e-7"):
+        ours.set_params(delta=1e-4).fit(X, Y[:200])
+
+
+SMALL = IntegerRange(0, 9)
+KINDS = {
+    "gaussian": (StatisticalQueryNaiveBayes(domain=SMALL, classes=[0, 1]), 30, {"smoothing": [1, 2, 3, 4]}),
+    "laplace": (StatisticalQueryNaiveBayes(domain=SMALL, classes=[0, 1]), 3, {"smoothing": [1, 2, 3, 4]}),
+    "steps": (
+        StatisticalQueryLogisticRegression(domain=SMALL, classes=[0, 1]),
+        4,
+        {"n_steps": [1, 2, 3, 4]},
+    ),
+    "stability": (PointClassifier(classes=[0, 1]), 3, {"beta": [0.01, 0.02, 0.03, 0.04]}),
+    "pure": (ThresholdClassifier(domain=SMALL, classes=[0, 1]), 3, {"beta": [0.01, 0.02, 0.03, 0.04]}),
+    "pipeline": (
+        make_pipeline(PrivateRobustScaler(domain=SMALL), StatisticalQueryNaiveBayes(classes=[0, 1])),
+        30,
+        {"statisticalquerynaivebayes__smoothing": [1, 2, 3, 4]},
+    ),
+}
+
+
+@pytest.mark.parametrize("method", ["permute_and_flip", "random_stopping"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(0.001, 1e-4), (0.1, 0.05), (1, 0.5), (0.1, 1e-6), (2, 1e-6), (2, 1e-14)]
+)
+def test_what_is_planned_is_fitted(kind, epsilon, delta, method):
+    estimator, n_features, grid = KINDS[kind]
+    X = np.random.default_rng(0).integers(0, 10, (200, n_features))
+    ours = search(estimator, grid, epsilon=epsilon, delta=delta, method=method)
+    plan = ours.plan(200, n_features=n_features, n_labels=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # so few records for so little epsilon
+        ours.fit(X, (X[:, 0] > 4).astype(int))
+    assert ours.budgets_ == {"fit": plan.fit, "scoring": plan.scoring, "refit": plan.refit}
+    assert ours.method_ == plan.method == method
+    if (epsilon, delta) == (2, 1e-6):
+        assert plan.gaussian == (kind in ("gaussian", "steps"))
