@@ -106,7 +106,7 @@ class ExtremesPlan(Plan):
         needed = ceil(least / Fraction(repr(self.alpha)))
         if self.larger is None or max(needed, self.larger.n_needed) <= self.larger.n_inside:
             return needed
-        return max(self.larger.n_inside, self.larger.n_needed)
+        return int(max(self.larger.n_inside, self.larger.n_needed))
 
 
 def extremes_plan(

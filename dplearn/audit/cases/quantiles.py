@@ -192,12 +192,12 @@ def reaching_case(name: str, *, required: Required = NOTHING_REQUIRED) -> AuditC
 
 
 def _searching_clipper_case(name: str, *, required: Required) -> AuditCase:
-    """Return a case of the fit of a transformer that searches for both ends of one column of three values."""
+    """Return a case of the fit of a transformer that searches for both ends of one column of five values."""
     clipper = PrivateMinMaxClipper(
         quantile_range=(0, 100),
-        epsilon=12,
+        epsilon=24,
         method="above_threshold",
-        domain=Floats(significand_bits=0, smallest=1, largest=1),
+        domain=Floats(significand_bits=0, smallest=1, largest=2),
     )
 
     def shown(fitted: PrivateMinMaxClipper) -> tuple[str, Any]:
@@ -206,9 +206,9 @@ def _searching_clipper_case(name: str, *, required: Required) -> AuditCase:
     return AuditCase(
         name,
         StagedFit(WholeFit(refitted(clipper), lambda rows: (np.array(rows)[:, None], None), shown)),
-        [-1.0, 0.0, 1.0],
+        [-2.0, 1.0],
         1,
-        ApproxDP(12, _LEFT_OUT),
+        ApproxDP(24, _LEFT_OUT),
         ordered=False,
         tail_bits=32,
         rules=_COUNTS,
@@ -232,5 +232,5 @@ CASES = (
     _clipper_case("min_max_clipper", 2, required=Required(9, 0.2)),
     _clipper_case("small_min_max_clipper", 1, staged=False, required=Required(4, 0.16)),
     reaching_case("first_reaching", required=Required(10, 0.999999)),
-    _searching_clipper_case("searching_min_max_clipper", required=Required(3, 0.49)),
+    _searching_clipper_case("searching_min_max_clipper", required=Required(2, 0.66)),
 )
