@@ -129,8 +129,8 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
         domains = declared.domains if isinstance(declared, Product) else (declared,)
         if self.method == "above_threshold" and not all(map(has_candidates, domains)):
             raise ValueError(
-                "method must be 'auto' or 'quantiles' unless the domain of every column is 'float64' or Floats,"
-                " got 'above_threshold'"
+                "method must be 'auto' or 'quantiles' unless the domain of every column is 'float64' or"
+                " Floats, got 'above_threshold'"
             )
         return params
 

@@ -220,7 +220,7 @@ def reaching():
 
 
 def exceeds_by(pair=REACHING_PAIR):
-    """Return whether the search exceeds its claim on a pair, up to the delta that an enumeration leaves out."""
+    """Return whether the search exceeds its claim on a pair."""
     return not OnePair.of(reaching(), pair).run().keeps(reaching().claim)
 
 
