@@ -6,14 +6,19 @@ A page holds `<!-- computed: NAME -->`, the table of that name, and `<!-- end --
 comments is replaced.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from dplearn import theory
+from dplearn.privacy import ApproxDP, BoundedRange, Composition
+from dplearn.privacy.shares import equal_shares
+from dplearn.privacy.theorems import least_epsilon
 
 DOCS = Path(__file__).parent
 COMPUTED = re.compile(r"(<!-- computed: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -97,6 +102,36 @@ def small_classes() -> str:
     return table(["class", "error of two messages", "hypotheses at error 1/4", "value at error 1/4"], body)
 
 
+def many_labels() -> str:
+    """Return the records for k thresholds by direct sum, and those for sanitising the records once."""
+    domain, alpha, beta, total = 1 << 64, 0.1, 0.05, ApproxDP(1, 1e-6)
+    body = []
+    for k in (1, 10, 1000):
+        share = next(
+            each.epsilon
+            for each in equal_shares(total, k)
+            if least_epsilon(Composition([BoundedRange(each.epsilon)] * k), total.delta) <= 1
+        )
+        n = math.ceil(2 * (math.log(domain + 1) + math.log(k / beta)) / (float(share) * alpha))
+        body.append([f"direct sum, k = {k:,}: k exponential mechanisms", f"{n:,}"])
+    # Between two neighbouring quantiles lie at most 1/(m + 1) of the records and two errors of a quantile.
+    quantiles = min(
+        theory.quantile_sample_size(
+            [Fraction(i, m + 1) for i in range(1, m + 1)],
+            domain,
+            epsilon=total.epsilon / 2,
+            alpha=(alpha - 1 / (m + 1)) / 2,
+            beta=beta,
+        )
+        for m in range(12, 64)
+    )
+    half = ApproxDP(total.epsilon / 2, total.delta / 2)
+    tree = theory.tree_plan(domain, half).sample_size(alpha / 2, beta)
+    body.append(["sanitiser by quantiles, at half of epsilon", f"{quantiles:,}"])
+    body.append(["sanitiser by a tree of counts, at half of epsilon and delta", f"{tree:,}"])
+    return table(["thresholds over 2^64 values", "records"], body)
+
+
 def thresholds(size: int) -> list[list[int]]:
     """Return as many thresholds on as many values."""
     return [[int(x >= cut) for x in range(size)] for cut in range(size)]
@@ -160,7 +195,7 @@ def labels() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    each.__name__: each for each in (bounds, dimensions, labels, records, small_classes)
+    each.__name__: each for each in (bounds, dimensions, labels, many_labels, records, small_classes)
 }
 
 

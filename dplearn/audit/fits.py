@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from dplearn.chance.dice import Dice
+from dplearn.estimator.part_reading import summary_of
 from dplearn.privacy.plan import Plan
 
 __all__ = ["Fit", "PartedFit", "Rows", "StagedFit", "TableFit", "WholeFit", "refitted", "run_on", "two_parts"]
@@ -65,20 +66,31 @@ class WholeFit:
         Maps the fitted estimator to a short text that identifies the outcome, and to all published values.
     public : mapping
         Further public arguments of the fit, such as public rows.
+    groups : callable, optional
+        Maps records to the groups of the rows of X, where a record is a group of rows.
     """
 
     make: Callable[[], Any]
     table: Callable[[Rows], tuple[Any, Any]]
     shown: Callable[[Any], tuple[str, Any]]
     public: Mapping[str, Any] = field(default_factory=dict)
+    groups: Callable[[Rows], Any] | None = None
 
     def __call__(self, rows: Rows, dice: Dice) -> tuple[str, Any]:
         X, y = self.table(rows)
-        with _notes_on_few(len(X)) as notes:
+        with _notes_on_few(self.n_records(rows, X)) as notes:
             learner = self.make()
-            learner._fit(X, y, dice, **self.public)
+            learner._fit(X, y, dice, **self.more(rows))
             text, published = self.shown(learner)
         return text, (published, notes)
+
+    def more(self, rows: Rows) -> dict[str, Any]:
+        """Return the further arguments of the fit."""
+        return {**self.public} if self.groups is None else {**self.public, "groups": self.groups(rows)}
+
+    def n_records(self, rows: Rows, X: Any) -> int:
+        """Return the number of records, which are the groups of rows of X if there are groups."""
+        return len(X) if self.groups is None else len(set(self.groups(rows)))
 
     def in_two_parts(self) -> "PartedFit":
         """Return the same fit on a table in two parts."""
@@ -146,13 +158,15 @@ class StagedFit(TableFit):
             try:
                 learner = self.whole.make()
                 X, y = self.whole.table(rows)
-                table, plan = learner._begin(X, y, learner._params(False), **self.whole.public)
+                table, plan = learner._begin(X, y, learner._params(False), **self.whole.more(rows))
                 for text in plan.warnings:
                     warnings.warn(text, UserWarning, stacklevel=1)
-                summary = learner._summarize(table, plan)
+                summary = summary_of(learner, table, plan)
             except Exception:
                 return None
-        return _Ready(len(X), learner, plan, summary, [each.message for each in caught])
+        return _Ready(
+            self.whole.n_records(rows, X), learner, plan, summary, [each.message for each in caught]
+        )
 
     def _finish(self, ready: "_Ready", dice: Dice) -> tuple[str, Any]:
         """Run `_release` and `_publish` on a copy of the estimator after `_summarize`."""

@@ -193,7 +193,7 @@ def privacy_card(
         "protection": in_words(guarantee),
         "attacks": attacks(guarantee),
         "beliefs": [beliefs(guarantee)],
-        "groups": [in_groups(guarantee)],
+        "groups": [] if guarantee.protects == "groups" else [in_groups(guarantee)],
         "assumptions": guarantee.assumes or ["no assumption is recorded"],
         "effects": effects,
         **_verification(parts),

@@ -41,11 +41,14 @@ _PROTECTED = {
         "labels",
     ): "the label of any one record; the other values of the record are taken as public",
     ("add_remove", "examples"): "the presence of any one record in the table, and all its values",
+    ("replace_one", "groups"): "the number and all values of the rows of any one group, such as one person",
+    ("add_remove", "groups"): "the presence of any one group, such as one person, and all values of its rows",
 }
-_NEIGHBORS = {"replace_one": "one record replaced", "add_remove": "one record added or removed"}
+_PARTS = {"groups": "all records of a group", "examples": "whole records", "labels": "labels"}
+_NEIGHBORS = {"replace_one": "one {} replaced", "add_remove": "one {} added or removed"}
 _NEIGHBORING = {
-    "replace_one": "any two tables with the same number of records that differ in one record",
-    "add_remove": "any two tables of which one has one record more than the other",
+    "replace_one": "any two tables with the same number of {0}s that differ in one {0}",
+    "add_remove": "any two tables of which one has one {0} more than the other",
 }
 
 
@@ -59,8 +62,8 @@ def figures(guarantee: Guarantee) -> list[tuple[str, str]]:
     """
     numbers = [(name, decimal(getattr(guarantee, name))) for name in guarantee._numbers]
     terms = [
-        ("neighbours", _NEIGHBORS[guarantee.neighbors]),
-        ("protected", {"examples": "whole records", "labels": "labels"}[guarantee.protects]),
+        ("neighbours", _NEIGHBORS[guarantee.neighbors].format(_unit(guarantee))),
+        ("protected", _PARTS[guarantee.protects]),
     ]
     return numbers + terms
 
@@ -84,7 +87,7 @@ def neighboring(guarantee: Guarantee) -> str:
     guarantee : Guarantee
         The guarantee of the release.
     """
-    return _NEIGHBORING[guarantee.neighbors]
+    return _NEIGHBORING[guarantee.neighbors].format(_unit(guarantee))
 
 
 def warnings_of(guarantee: Guarantee) -> list[tuple[str, str]]:
@@ -105,8 +108,8 @@ def warnings_of(guarantee: Guarantee) -> list[tuple[str, str]]:
         found.append(("Not for release.", text))
     if _approximate(guarantee).epsilon > _WEAK:
         text = (
-            f"Epsilon is above {_WEAK}: one record can change the output distribution almost arbitrarily."
-            f" {_RULE_OF_THUMB}"
+            f"Epsilon is above {_WEAK}: one {_unit(guarantee)} can change the output distribution almost"
+            f" arbitrarily. {_RULE_OF_THUMB}"
         )
         found.append(("This guarantee is worth very little.", text))
     return found
@@ -127,8 +130,8 @@ def in_words(guarantee: Guarantee) -> list[str]:
         texts.append(_of_rho(guarantee, approx))
     texts.append(
         "In the worst case, an adversary sees the whole release, has unlimited computing power and knows"
-        " every other record. The release changes the adversary's odds about any one record by at most a"
-        f" factor of {greatest_factor(approx)}{but}. {_RULE_OF_THUMB}"
+        f" every other {_unit(guarantee)}. The release changes the adversary's odds about any one"
+        f" {_unit(guarantee)} by at most a factor of {greatest_factor(approx)}{but}. {_RULE_OF_THUMB}"
     )
     return [*texts, _of_delta(approx)] if approx.delta else texts
 
@@ -142,7 +145,7 @@ def beliefs(guarantee: Guarantee) -> Table:
         The guarantee of the release.
     """
     approx = _approximate(guarantee)
-    caption = "Belief of this adversary in a statement about one record"
+    caption = f"Belief of this adversary in a statement about one {_unit(guarantee)}"
     if approx.delta:
         caption += f", except with probability {decimal(2 * approx.delta)}"
     rows = [(f"{int(100 * prior)} %", greatest_belief(approx, prior)) for prior in _BELIEFS]
@@ -181,6 +184,10 @@ def in_groups(guarantee: Guarantee) -> Table:
     caption = "The guarantee is about one record. A person with several records is protected less."
     head = ("records of the person", *guarantee._numbers, "a belief of 10 % becomes at most")
     return Table(caption, head, rows)
+
+
+def _unit(guarantee: Guarantee) -> str:
+    return "group" if guarantee.protects == "groups" else "record"
 
 
 def greatest_factor(approx: ApproxDP) -> str:

@@ -49,7 +49,11 @@ __all__ = ["RegistryEntry", "registry_entry", "registry_schema"]
 
 _BASIC, _LOSS = "deployment.basic", "deployment.privacy_loss"
 _MODEL, _ACCOUNTING = "deployment.deployment_model", "deployment.accounting"
-_UNITS = {"examples": "one record of the table", "labels": "the label of one record of the table"}
+_UNITS = {
+    "groups": "all records of one group of the table, such as one person",
+    "examples": "one record of the table",
+    "labels": "the label of one record of the table",
+}
 #: Fields that follow from the release, and that nobody can replace.
 _COMPUTED = frozenset(
     {

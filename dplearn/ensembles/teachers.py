@@ -54,6 +54,7 @@ def train_teachers(
     seeds: Sequence[int],
     classes: NDArray[Any] | None = None,
     n_jobs: int | None = None,
+    batched: bool = True,
     progress: Callable[[], None] | None = None,
 ) -> list[Any]:
     """Return a fitted estimator for each shard, or None where there is no teacher.
@@ -81,6 +82,9 @@ def train_teachers(
     n_jobs : int or None
         The number of workers, as for joblib. More than one worker means worker processes, never threads (see
         `run_tasks`). Results do not depend on it, unless pickling changes an estimator.
+    batched : bool, default=True
+        Whether teachers may be trained in batches, which depend on the lengths of all shards. These must
+        then be public, since batches round other teachers' votes in another way.
     progress : callable, optional
         Called once for each finished shard; the time of a call depends on the data.
 
@@ -97,7 +101,7 @@ def train_teachers(
         If the estimator cannot be cloned, or has a ledger (see `check_teachable`).
     """
     function = _TeacherFunction(_base_estimators(estimator))
-    return _run(function, X, y, shards, seeds, classes, progress, n_jobs)
+    return _run(function, X, y, shards, seeds, classes if batched else None, progress, n_jobs)
 
 
 def train_and_ask(
@@ -110,6 +114,7 @@ def train_and_ask(
     asked: Asked,
     seeds: Sequence[int],
     n_jobs: int | None = None,
+    batched: bool = True,
     progress: Callable[[], None] | None = None,
 ) -> NDArray[Any]:
     """Return the teachers' answers, and drop each teacher in the process that trained it.
@@ -126,7 +131,8 @@ def train_and_ask(
     """
     function = _TeacherFunction(_base_estimators(estimator), plain(sliceable(queries)), asked)
     answers = asked.nothing(len(shards), queries.shape[0])
-    given = _run(function, X, y, shards, seeds, asked.classes, progress, n_jobs)
+    classes = asked.classes if batched else None
+    given = _run(function, X, y, shards, seeds, classes, progress, n_jobs)
     for row, one in zip(answers, given, strict=True):
         row[:] = one
     return answers

@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
@@ -35,15 +36,17 @@ from dplearn.estimator.shown import guarantee_html
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP, Event, Guarantee, PrivacyLedger, event_of, open_account
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
+from dplearn.records.groups import SHIFTS, GroupedRecords, assuming_groups, grouping_of, one_row_each
 from dplearn.records.part_sources import source_of, table_in_memory
 from dplearn.records.parts import assuming_parts
+from dplearn.records.rows import count_of
 
 __all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateRegressor", "PrivateTransformer"]
 
 _USER = 4  # the stack level of a user's call: above `_fit`, `_fit_privately` and `fit`
 # Parameters that do not enter the context of a seeded fit: the seed enters by itself, and the others do not
 # affect any draw.
-_NOT_OF_THE_STREAM = {"classes", "ledger", "random_state"}
+_NOT_OF_THE_STREAM = {"classes", "ledger", "max_rows_per_group", "random_state"}
 
 
 class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
@@ -170,12 +173,14 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             (name, repr(parameters[name])) for name in sorted(parameters.keys() - _NOT_OF_THE_STREAM)
         )
 
-    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False, **public: Any) -> None:
+    def _fit(
+        self, X: Any, y: Any, dice: Dice, *, groups: Any = None, reproducible: bool = False, **public: Any
+    ) -> None:
         """Run the six stages of a fit with the given dice.
 
         Parameters
         ----------
-        X, y : object
+        X, y, groups : object
             As for `fit`.
         dice : Dice
             Source of chance.
@@ -185,9 +190,10 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             Public. Further arguments of `fit`, such as public rows; passed to `_prepared`.
         """
         params = self._params(reproducible)
-        charge = self._open_account(self._cost(params, X, y))
+        cost = self._cost(params, X, y)
+        charge = self._open_account(cost if groups is None or cost is None else _of_groups(cost))
         with self._fitted_attributes_kept():
-            table, plan = self._begin(X, y, params, **public)
+            table, plan = self._begin(X, y, params, groups=groups, **public)
             for text in plan.warnings:
                 warnings.warn(text, UserWarning, stacklevel=_USER)
             charge(plan.guarantee)
@@ -215,10 +221,18 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
 
-    def _begin(self, X: Any, y: Any, params: Params, **public: Any) -> tuple[Table, Any]:
+    def _begin(
+        self, X: Any, y: Any, params: Params, *, groups: Any = None, **public: Any
+    ) -> tuple[Table, Any]:
         """Read the table and plan the fit, without a secret draw or a charge."""
         params = self._with_public_choices(params)
         source = source_of(X, y)
+        if groups is not None:
+            if source is not None:
+                raise TypeError("groups must be None for a table in parts; pass a table in memory")
+            table = self._prepared(self._read_groups(table_in_memory(X), y, params, groups), params, **public)
+            plan = assuming_groups(self._plan(params, table.public))
+            return table, replace(plan, guarantee=_of_groups(plan.guarantee))
         if source is None:
             table = self._prepared(self._read(table_in_memory(X), y, params), params, **public)
             return table, self._plan(params, table.public)
@@ -231,6 +245,19 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         plan = self._plan(params, table.public)
         self._check_parts(plan)
         return table, assuming_parts(plan)
+
+    def _read_groups(self, X: Any, y: Any, params: Params, groups: Any) -> Table:
+        """Read a table whose records are the groups of rows; see `dplearn.records.groups`."""
+        # A learner whose summary is used for sums alone says how many rows of a group take part.
+        most = getattr(params, "group_rows", None)
+        stream = PublicStream.of(self.random_state, type(self).__name__, "groups")
+        shifts = partial(stream.labels, SHIFTS)
+        grouping = grouping_of(groups, count_of(X), most=most or 1, shifts=shifts)
+        if most is None:
+            return self._read(*one_row_each(X, y, grouping), params)
+        table = self._read(X, y, params)
+        public = replace(table.public, n_samples=grouping.n_groups)
+        return Table(public, GroupedRecords(table.rows, grouping))
 
     def _check_parts(self, plan: Any) -> None:
         """Refuse a plan that has no sums over the records of a table in parts; of use to subclasses."""
@@ -307,7 +334,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """Base of all private classifiers; the `_publish` of a subclass also sets `classes_`."""
 
-    def fit(self, X: Any, y: Any, **fit_parameters: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Fit privately; the data are used for this one release and are not kept.
 
         Parameters
@@ -317,6 +344,9 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
             it.
         y : array-like of shape (n_samples,)
             Private. Labels; of shape (n_samples, n_outputs) for a class with several outputs.
+        groups : array-like of shape (n_samples,), optional
+            Private. The group of each row, such as the person that it belongs to: texts or integers. The
+            guarantee then protects all rows of a group together, and the set of groups is public.
         **fit_parameters : None
             Not supported: a `sample_weight` other than None is refused.
 
@@ -335,7 +365,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
             catch this error.
         """
         refuse_parameters(type(self).__name__, fit_parameters)
-        return self._fit_privately(X, y)
+        return self._fit_privately(X, y, groups=groups)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -346,7 +376,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 class PrivateRegressor(RegressorMixin, PrivateEstimator):
     """Base of all private regressors, of targets within a declared range."""
 
-    def fit(self, X: Any, y: Any, **fit_parameters: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Fit privately; the data are used for this one release and are not kept.
 
         Parameters
@@ -356,6 +386,9 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
             it.
         y : array-like of shape (n_samples,)
             Private. Numbers within the declared range of the target.
+        groups : array-like of shape (n_samples,), optional
+            Private. The group of each row, such as the person that it belongs to: texts or integers. The
+            guarantee then protects all rows of a group together, and the set of groups is public.
         **fit_parameters : None
             Not supported: a `sample_weight` other than None is refused.
 
@@ -374,7 +407,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
             catch this error.
         """
         refuse_parameters(type(self).__name__, fit_parameters)
-        return self._fit_privately(X, y)
+        return self._fit_privately(X, y, groups=groups)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -385,7 +418,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
 class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
     """Base of all private transformers."""
 
-    def fit(self, X: Any, y: Any = None, **fit_parameters: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Fit privately; the data are used for this one release and are not kept.
 
         Parameters
@@ -394,6 +427,9 @@ class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
             Private. Values within the declared domain. A sparse matrix is refused.
         y : ignored
             Except as the name of a column, which is left out of a table in parts.
+        groups : array-like of shape (n_samples,), optional
+            Private. The group of each row, such as the person that it belongs to: texts or integers. The
+            guarantee then protects all rows of a group together, and the set of groups is public.
         **fit_parameters : None
             Not supported: a `sample_weight` other than None is refused.
 
@@ -412,4 +448,11 @@ class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
             catch this error.
         """
         refuse_parameters(type(self).__name__, fit_parameters)
-        return self._fit_privately(X, y if isinstance(y, str) else None)
+        return self._fit_privately(X, y if isinstance(y, str) else None, groups=groups)
+
+
+def _of_groups(cost: ApproxDP) -> ApproxDP:
+    """Return a guarantee of a fit whose records are groups of rows."""
+    if cost.protects == "labels":
+        raise ValueError("groups must be None where protects='labels', since groups are whole rows")
+    return replace(cost, protects="groups")

@@ -16,8 +16,9 @@ from typing import Any
 
 __all__ = ["ROUTED", "refuse_parameters"]
 
-#: The request for metadata routing: weights are passed to `fit`, which refuses them with an explanation.
-ROUTED = {"sample_weight": True}
+#: The requests for metadata routing: weights are passed to `fit`, which refuses them with an explanation, and
+#: groups, which a guarantee can protect.
+ROUTED = {"sample_weight": True, "groups": True}
 
 
 def refuse_parameters(name: str, parameters: Mapping[str, Any]) -> None:

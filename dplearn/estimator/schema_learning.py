@@ -243,7 +243,8 @@ class _SchemaParams(Params):
         inner = _with(learner, {parameter: _ANY, "ledger": None})
         own = inner._params(reproducible)
         numbers = getattr(learner, "_schema_numbers", NUMBERS)
-        given |= {"learn": learn, "parameter": parameter, "numbers": numbers}
+        # A schema is learned from one row of each group.
+        given |= {"learn": learn, "parameter": parameter, "numbers": numbers, "group_rows": None}
         return cls(
             own.cost, own=own, learner=inner, classes=getattr(own, "classes", None), declared=None, **given
         )

@@ -59,6 +59,7 @@ from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
 from dplearn.queries.factories import cost_of, oracle_for
 from dplearn.records.encoded import encoded
+from dplearn.records.groups import checked_rows
 from dplearn.records.outputs import declared_sets, label_columns, read_outputs
 from dplearn.records.reading import (
     TABLE,
@@ -145,6 +146,7 @@ class _Additive(PrivateEstimator):
             "steps": self._steps,
             "bins": self._bins,
             "interactions": _checked_interactions(self.interactions),
+            "group_rows": checked_rows(self.max_rows_per_group, trust_model=self.trust_model),
             "random_state": self.random_state,
         }
 
@@ -268,6 +270,9 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         All labels that can occur; with several outputs, one set for all or one for each. None: the labels of
         the schema, or else the labels that occur in `y`; the guarantee then assumes that the set of labels is
         public.
+    max_rows_per_group : int, default=10
+        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
+        is repeated. A group counts as one record, whose values are the means over these rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -352,6 +357,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         domain: Any = "learn",
         interactions: bool | str = "auto",
         classes: Sequence[Any] | None = None,
+        max_rows_per_group: int = 10,
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,
     ):
@@ -361,6 +367,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         self.domain = domain
         self.interactions = interactions
         self.classes = classes
+        self.max_rows_per_group = max_rows_per_group
         self.ledger = ledger
         self.random_state = random_state
 
@@ -560,6 +567,9 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         Public bounds (low, high) on the target, known without looking at the data; required.
     clip_target : bool, default=False
         Whether a target outside the range is moved to the nearest bound. False: it is refused.
+    max_rows_per_group : int, default=10
+        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
+        is repeated. A group counts as one record, whose values are the means over these rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -635,6 +645,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         interactions: bool | str = "auto",
         target_range: Any = None,
         clip_target: bool = False,
+        max_rows_per_group: int = 10,
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,
     ):
@@ -645,6 +656,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         self.interactions = interactions
         self.target_range = target_range
         self.clip_target = clip_target
+        self.max_rows_per_group = max_rows_per_group
         self.ledger = ledger
         self.random_state = random_state
 

@@ -50,6 +50,7 @@ from dplearn.queries.bounds import TailBound
 from dplearn.queries.factories import check_reports, cost_of, oracle_for
 from dplearn.queries.share_noise import central_noise, share_noise
 from dplearn.records.encoded import encoded
+from dplearn.records.groups import checked_rows
 from dplearn.records.reading import (
     TABLE,
     as_product,
@@ -112,6 +113,9 @@ class ConjunctionClassifier(RuleClassifier):
     classes : sequence, optional
         The two labels that can occur. None: the labels of the schema, or else the labels that occur in `y`;
         the guarantee then assumes that the set of labels is public.
+    max_rows_per_group : int, default=10
+        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
+        is repeated. A group counts as one record, whose values are the means over these rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -176,6 +180,7 @@ class ConjunctionClassifier(RuleClassifier):
         alpha: float = 0.1,
         beta: float = 0.05,
         classes: Sequence[Any] | None = None,
+        max_rows_per_group: int = 10,
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,
     ):
@@ -188,6 +193,7 @@ class ConjunctionClassifier(RuleClassifier):
         self.alpha = alpha
         self.beta = beta
         self.classes = classes
+        self.max_rows_per_group = max_rows_per_group
         self.ledger = ledger
         self.random_state = random_state
 
@@ -217,6 +223,7 @@ class ConjunctionClassifier(RuleClassifier):
             alpha=float(check_number("alpha", self.alpha, above=0, below=1)),
             beta=float(check_number("beta", self.beta, above=0, below=1)),
             classes=classes,
+            group_rows=checked_rows(self.max_rows_per_group, trust_model=self.trust_model),
             random_state=self.random_state,
         )
         if classes is not None:

@@ -25,6 +25,7 @@ from dplearn.estimator.callbacks import TellsProgress
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden, records_needed
+from dplearn.records.groups import GroupedRecords
 from dplearn.records.parts import PartedRecords
 from dplearn.records.reading import (
     COLUMNS,
@@ -209,7 +210,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             n_jobs=self.n_jobs,
             verbose=bool(self.verbose),
             random_state=self.random_state,
-            **self._more_params(),
+            **{"group_rows": 1} | self._more_params(),  # a shard has all rows of its groups
         )
 
     def _more_params(self) -> dict[str, Any]:
@@ -276,14 +277,21 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         """Return a warning if noise dominates the votes."""
         raise NotImplementedError
 
-    def _lessons(self, rows: Examples | PartedRecords, plan: AggregationPlan) -> dict[str, Any]:
+    def _lessons(
+        self, rows: Examples | PartedRecords | GroupedRecords, plan: AggregationPlan
+    ) -> dict[str, Any]:
         """Return the arguments of the teachers' training; the assignment of records to shards is public."""
+        more: dict[str, Any] = {"shards": plan.shards}
+        if isinstance(rows, GroupedRecords):  # all rows of a group are in one shard
+            more = {"shards": rows.rows_of(plan.shards or ()), "batched": False}  # lengths are private
+        examples: Any = rows.rows if isinstance(rows, GroupedRecords) else rows
+        parted = isinstance(rows, PartedRecords)
         return {
             "estimator": plan.public.estimator,
-            **({"X": rows, "y": None} if isinstance(rows, PartedRecords) else {"X": rows.X, "y": rows.y}),
-            "shards": plan.shards,
+            **({"X": rows, "y": None} if parted else {"X": examples.X, "y": examples.y}),
             "seeds": plan.seeds,
             "n_jobs": plan.params.n_jobs,
+            **more,
         }
 
     @staticmethod

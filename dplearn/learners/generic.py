@@ -189,7 +189,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, X_public: Any = None, **fit_parameters: Any) -> Self:
+    def fit(self, X: Any, y: Any, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Select a concept privately; the private data are used for this one release and are not kept.
 
         Parameters
@@ -202,6 +202,9 @@ class ExponentialMechanismClassifier(RuleClassifier):
         X_public : PublicData, optional
             Public rows, with the columns of `X` and no labels, for stumps and thresholds: only their values
             are cuts. None: all values of the domain are; required if only labels are protected.
+        groups : array-like of shape (n_samples,), optional
+            Private. The group of each row, such as the person that it belongs to: texts or integers. The
+            guarantee then protects all rows of a group together, and the set of groups is public.
         **fit_parameters : None
             Not supported: a `sample_weight` other than None raises an error.
 
@@ -220,7 +223,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
             `except Exception` does not catch this error.
         """
         refuse_parameters(type(self).__name__, fit_parameters)
-        return self._fit_privately(X, y, X_public=X_public)
+        return self._fit_privately(X, y, X_public=X_public, groups=groups)
 
     def plan(
         self,

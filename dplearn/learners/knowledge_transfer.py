@@ -242,7 +242,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, X_public: Any = None, **fit_parameters: Any) -> Self:
+    def fit(self, X: Any, y: Any, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Train teachers, label public rows by private aggregation of their votes, and train the student.
 
         Parameters
@@ -254,6 +254,9 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         X_public : PublicData, optional
             Public rows without labels; required if examples are protected and `domain` is None, else an
             error.
+        groups : array-like of shape (n_samples,), optional
+            Private. The group of each row, such as the person that it belongs to: texts or integers. The
+            guarantee then protects all rows of a group together, and the set of groups is public.
         **fit_parameters : None
             Not supported: a `sample_weight` other than None raises an error.
 
@@ -270,12 +273,13 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             `except Exception` does not catch this error.
         """
         refuse_parameters(type(self).__name__, fit_parameters)
-        return self._fit_privately(X, y, X_public=X_public)
+        return self._fit_privately(X, y, X_public=X_public, groups=groups)
 
     def _more_params(self) -> dict[str, Any]:
         return {
             "student": self._check_student(),
             "declared": self._declared(),
+            "group_rows": 1 if self.domain is None else None,  # the synthetic table is of one row of each
             "synthetic_share": check_number("synthetic_share", self.synthetic_share, above=0, below=1),
         }
 

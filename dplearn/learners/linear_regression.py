@@ -42,6 +42,7 @@ from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
 from dplearn.queries.factories import cost_of, oracle_for
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
+from dplearn.records.groups import checked_rows
 from dplearn.records.reading import TABLE, as_product, read_features
 from dplearn.records.targets import TargetRange, read_target
 
@@ -84,6 +85,9 @@ class LinearRegressor(PrivateRegressor):
         to the width of the range.
     clip_target : bool, default=False
         Whether a target outside the range is moved to the nearest bound. False: it is refused.
+    max_rows_per_group : int, default=10
+        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
+        is repeated. A group counts as one record, whose values are the means over these rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -154,6 +158,7 @@ class LinearRegressor(PrivateRegressor):
         domain: Any = None,
         target_range: Any = None,
         clip_target: bool = False,
+        max_rows_per_group: int = 10,
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,
     ):
@@ -163,6 +168,7 @@ class LinearRegressor(PrivateRegressor):
         self.domain = domain
         self.target_range = target_range
         self.clip_target = clip_target
+        self.max_rows_per_group = max_rows_per_group
         self.ledger = ledger
         self.random_state = random_state
 
@@ -193,6 +199,7 @@ class LinearRegressor(PrivateRegressor):
             declared=_declared(self.domain),
             target=TargetRange.of(self.target_range, clip=self.clip_target),
             finest=self._finest,
+            group_rows=checked_rows(self.max_rows_per_group, trust_model=self.trust_model),
             random_state=self.random_state,
         )
 

@@ -48,6 +48,7 @@ from dplearn.queries import Examples
 from dplearn.queries.factories import cost_of, oracle_for
 from dplearn.queries.images import ImageOracle
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
+from dplearn.records.groups import checked_rows
 from dplearn.records.reading import (
     TABLE,
     as_product,
@@ -99,6 +100,9 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     classes : sequence, optional
         All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.
+    max_rows_per_group : int, default=10
+        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
+        is repeated. A group counts as one record, whose values are the means over these rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -188,6 +192,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         domain: Any = None,
         n_steps: int | str = AUTO,
         classes: Sequence[Any] | None = None,
+        max_rows_per_group: int = 10,
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,
     ):
@@ -197,6 +202,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         self.domain = domain
         self.n_steps = n_steps
         self.classes = classes
+        self.max_rows_per_group = max_rows_per_group
         self.ledger = ledger
         self.random_state = random_state
 
@@ -239,6 +245,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
             finest=self._finest,
             levels=self._levels,
             most_columns=self._most_columns,
+            group_rows=checked_rows(self.max_rows_per_group, trust_model=self.trust_model),
             random_state=self.random_state,
         )
 

@@ -40,6 +40,7 @@ from dplearn.queries import Examples, HistogramQuery, Oracle
 from dplearn.queries.factories import check_reports, cost_of, oracle_for
 from dplearn.queries.share_noise import ShareNoise, central_noise, share_noise
 from dplearn.records.encoded import encoded
+from dplearn.records.groups import checked_rows
 from dplearn.records.reading import (
     TABLE,
     as_product,
@@ -105,6 +106,9 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     classes : sequence, optional
         All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.
+    max_rows_per_group : int, default=10
+        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
+        is repeated. A group counts as one record, whose values are the means over these rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -175,6 +179,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         smoothing: float = 1.0,
         priors: ArrayLike | None = None,
         classes: Sequence[Any] | None = None,
+        max_rows_per_group: int = 10,
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,
     ):
@@ -186,6 +191,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         self.smoothing = smoothing
         self.priors = priors
         self.classes = classes
+        self.max_rows_per_group = max_rows_per_group
         self.ledger = ledger
         self.random_state = random_state
 
@@ -231,6 +237,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
             smoothing=float(check_number("smoothing", self.smoothing, above=0)),
             priors=_checked_priors(self.priors),
             classes=classes,
+            group_rows=checked_rows(self.max_rows_per_group, trust_model=self.trust_model),
             random_state=self.random_state,
         )
 

@@ -53,6 +53,11 @@ _QUESTION = {
     ("replace_one", "labels"): "which of two labels the record of one person has, where all other values are"
     " public",
     ("add_remove", "examples"): "whether the record of one person is in the table",
+    (
+        "replace_one",
+        "groups",
+    ): "whether the table has the records of one group, or other records in their place",
+    ("add_remove", "groups"): "whether the records of one group are in the table",
 }
 
 Floats = NDArray[np.float64]
@@ -129,13 +134,14 @@ class AttackRisk:
         points = percent(self.advantage).removesuffix(" %")
         few, more = ((percent(rate), percent(self.true_positive_rate(rate))) for rate in _SHOWN_RATES)
         even, small = ((percent(prior), percent(self.posterior(prior))) for prior in _SHOWN_PRIORS)
+        unit = "group" if self.guarantee.protects == "groups" else "record"
         found = [
-            "An attacker sees the whole release, knows all other records, has unlimited computing power and"
+            f"An attacker sees the whole release, knows all other {unit}s, has unlimited computing power and"
             f" decides {question}: its true positive rate exceeds its false positive rate by at most {points}"
             " percentage points, where 0 is a guess and 100 is certainty.",
             f"At a false positive rate of {few[0]} its true positive rate is at most {few[1]}, and at"
             f" {more[0]} at most {more[1]}.",
-            f"Its belief in a statement about this record becomes at most {even[1]} if it was {even[0]}"
+            f"Its belief in a statement about this {unit} becomes at most {even[1]} if it was {even[0]}"
             f" before the release, and at most {small[1]} if it was {small[0]}.",
         ]
         if 0 < self.exception < 1:

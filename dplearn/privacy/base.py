@@ -15,7 +15,8 @@ from dplearn._writing import brief
 __all__ = ["Guarantee", "amounts", "decimal", "decimals", "guarantee_as_html", "in_words", "with_amounts"]
 
 NEIGHBORS = ("replace_one", "add_remove")
-PROTECTS = ("examples", "labels")
+#: What a guarantee can protect; each implies protection of those after it.
+PROTECTS = ("groups", "examples", "labels")
 _JSON_VERSION = 1
 
 
@@ -70,7 +71,8 @@ class Guarantee(ABC):
         """Return True if this guarantee is known to imply `other`.
 
         The test is sound but not complete: False means that none of the following rules applies. Smaller
-        numbers imply larger ones. Protection of examples implies protection of labels. A guarantee for
+        numbers imply larger ones. Protection of groups implies protection of examples, and that of examples
+        implies protection of labels. A guarantee for
         add_remove implies one for replace_one at distance 2 (one record removed, one added: twice the
         epsilon, four times the rho). Fewer assumptions imply more. Noise that cannot be reproduced implies
         noise that can. `ApproxDP.to_zcdp` and `ZeroConcentratedDP.to_approx` convert between the two kinds;
@@ -84,7 +86,7 @@ class Guarantee(ABC):
         steps = 1 if self.neighbors == other.neighbors else 2
         return (
             (steps == 1 or (self.neighbors, other.neighbors) == ("add_remove", "replace_one"))
-            and (self.protects == other.protects or self.protects == "examples")
+            and PROTECTS.index(self.protects) <= PROTECTS.index(other.protects)
             and set(self.assumes) <= set(other.assumes)
             and self.reproducible <= other.reproducible
             and self._implies_after(steps, other)
@@ -110,7 +112,11 @@ class Guarantee(ABC):
 
     def _change(self) -> str:
         """Return the change between two neighbouring data sets in words, with a capital."""
-        part = {"examples": "any one record", "labels": "the label of any one record"}[self.protects]
+        part = {
+            "groups": "all records of any one group",
+            "examples": "any one record",
+            "labels": "the label of any one record",
+        }[self.protects]
         verb = {"replace_one": "Replacing", "add_remove": "Adding or removing"}[self.neighbors]
         return f"{verb} {part}"
 

@@ -47,9 +47,10 @@ class ApproxDP(Guarantee):
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         Neighbouring data sets differ by one replaced record (their number n is public), or by one record
         added or removed.
-    protects : {"examples", "labels"}, default="examples"
-        Whether a record is a whole example, or its label while its features are public. Labels are replaced,
-        and not added or removed: "labels" goes with "replace_one" only.
+    protects : {"groups", "examples", "labels"}, default="examples"
+        Whether a record consists of all rows of one group, such as those of one person; or is a whole
+        example; or is its label, while its features are public. Labels are replaced, and not added or
+        removed: "labels" goes with "replace_one" only.
     assumes : iterable of str, default=()
         Statements that the guarantee takes as true and public. The caller can check each of them without
         access to the data.

@@ -48,8 +48,9 @@ class PrivacyLedger:
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The neighbours of the budget. If they are "replace_one", a release for "add_remove" is charged for
         distance 2. If they are "add_remove", a release for "replace_one" is refused: it implies no guarantee.
-    protects : {"examples", "labels"}, default="examples"
-        The protected part of a record. If it is "labels", releases that protect examples are charged too.
+    protects : {"groups", "examples", "labels"}, default="examples"
+        What is protected: all rows of a group, such as a person, a row, or the label of a row. Releases that
+        protect more are charged too, such as ones of groups where it is "examples".
     allow_reproducible : bool, default=False
         Whether fits with `random_state` set are accepted, for tests. By default they are refused, since noise
         that can be drawn again can be subtracted.

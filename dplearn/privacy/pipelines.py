@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from dplearn.privacy.base import PROTECTS
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 from dplearn.privacy.held import held_by
 
@@ -405,11 +406,11 @@ def _sum(guarantees: list[Any], assumed: list[str]) -> Guarantee:
         guarantees = [each if each.neighbors == "replace_one" else each.for_group(2) for each in guarantees]
     [kind] = kinds
     numbers = [sum((getattr(each, name) for each in guarantees), Fraction(0)) for name in kind._numbers]
-    protects = {each.protects for each in guarantees}
+    weakest = max((PROTECTS.index(each.protects) for each in guarantees), default=PROTECTS.index("examples"))
     total: Guarantee = kind(
         *numbers,
         neighbors=neighbors.pop() if len(neighbors) == 1 else "replace_one",
-        protects="labels" if "labels" in protects else "examples",
+        protects=PROTECTS[weakest],
         assumes=assumed,
         reproducible=any(each.reproducible for each in guarantees),
     )

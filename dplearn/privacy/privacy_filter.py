@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR
 from fractions import Fraction
 
-from dplearn.privacy.base import amounts, in_words, with_amounts
+from dplearn.privacy.base import PROTECTS, amounts, in_words, with_amounts
 from dplearn.privacy.errors import BudgetExceededError, LedgerError
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 
@@ -76,7 +76,7 @@ class PrivacyFilter:
                 " for tests: noise that can be drawn again can be subtracted"
             )
         budget = self.budget
-        if guarantee.protects not in (budget.protects, "examples"):
+        if PROTECTS.index(guarantee.protects) > PROTECTS.index(budget.protects):
             raise LedgerError(
                 f"the release protects {guarantee.protects!r}, which implies no guarantee for what the ledger"
                 f" protects, {budget.protects!r}"

@@ -30,6 +30,7 @@ from dplearn.queries.budgeted import Account, Bounds, BudgetedOracle
 from dplearn.queries.gaussian_noise import SumNoise, can_be_drawn
 from dplearn.queries.oracle import Answer
 from dplearn.queries.query import StatisticalQuery
+from dplearn.records.groups import GroupedRecords
 from dplearn.records.parts import summed
 
 __all__ = ["CentralOracle"]
@@ -62,11 +63,14 @@ class CentralOracle(BudgetedOracle):
 
     Notes
     -----
-    **Privacy.** `privacy`, for one replaced record. Proof: between neighbours each query's totals differ by
-    at most `l1` in the l1 norm, and `squared_l2` in the squared l2 norm. The noise of an answer is scaled to
+    **Privacy.** `privacy`, for one replaced record; where records are groups of rows (`GroupedRecords`), for
+    all replaced rows of one group. Proof: between neighbours each query's totals differ by at most `l1` in
+    the l1 norm, and `squared_l2` in the squared l2 norm; for groups of m rows each, by m times `l1` and m^2
+    times `squared_l2`, because the differences of m rows are added. The noise of an answer is scaled to
     the part of epsilon, or of mu^2 / 2 (`gaussian_sums`), that the answer spends. These parts add up to at
     most the whole, also if queries depend on earlier answers, and `gaussian_budget` implies `privacy`. Sums
-    with little Gaussian noise are multiplied by a public number first, which multiplies all distances.
+    with little or very much Gaussian noise are multiplied by a public number first, and rounded; `SumNoise`
+    bounds the distances of these multiples.
 
     **Assumes.** A query's value for a record is a function of that record alone; the number of records, and
     which queries are asked given the answers, are public.
@@ -83,34 +87,48 @@ class CentralOracle(BudgetedOracle):
         if noise == "gaussian" and not privacy.delta:
             raise ValueError("delta must be above 0 for noise='gaussian', got 0")
         gaussian = noise == "gaussian" or (noise == AUTO and privacy.delta > 0)
+        #: The rows of a record: a record that is a group of rows has the mean of their values.
+        self._each = records.each if isinstance(records, GroupedRecords) else 1
         self._budget = gaussian_budget(privacy) if gaussian else None
         self._epsilon = epsilon_of(privacy)
 
     def _check(self, account: Account, asked: list[StatisticalQuery], part: Fraction) -> None:
-        if any(self._n * max(abs(query.low), abs(query.high)) >= _FAR for query in asked):
+        if any(self._most(query) >= _FAR for query in asked):
             raise ValueError(f"queries must have bounds below 2**62 / n for {self._n} records")
         if self._budget is None:
             return
         if account.numbers + sum(query.size for query in asked) > MOST_NUMBERS:
             raise ValueError(f"queries must have at most {MOST_NUMBERS} numbers in all")
-        if not all(can_be_drawn(query.squared_l2, part * self._budget) for query in asked):
+        noises = [self._noise(query, part * self._budget) for query in asked]
+        if not all(can_be_drawn(noise.squared_l2, part * self._budget) for noise in noises):
             raise ValueError(
                 "queries must have bounds so narrow, or a share so large, that Gaussian noise has sigma2"
                 " below 2**56; noise='laplace' has no such limit"
             )
 
+    # A replaced group replaces `each` rows, so the totals of the rows differ by at most `each` times as much.
+
+    def _most(self, query: StatisticalQuery) -> int:
+        return self._n * self._each * max(abs(query.low), abs(query.high))
+
+    def _l1(self, query: StatisticalQuery) -> int:
+        return query.l1 * self._each
+
+    def _squared_l2(self, query: StatisticalQuery) -> int:
+        return query.squared_l2 * self._each**2
+
     def _noise(self, query: StatisticalQuery, budget: Fraction) -> SumNoise:
-        return SumNoise.of(query.squared_l2, budget, self._n * max(abs(query.low), abs(query.high)))
+        return SumNoise.of(self._squared_l2(query), budget, self._most(query), query.size)
 
     def _bounds(self, query: StatisticalQuery, part: Fraction) -> Bounds:
         if self._budget is None:
-            ratio = decay_ratio(part * self._epsilon / query.l1)
+            ratio = decay_ratio(part * self._epsilon / self._l1(query))
             noise = TailBound(linear=1 / decay_rate(ratio), size=query.size)
         else:
             deviation = self._noise(query, part * self._budget).deviation
             noise = TailBound(root=math.sqrt(2) * deviation, size=query.size)
         sampling = sampling_bound(query.high - query.low, self._n, query.size)
-        return noise.times(float(query.unit) / self._n), sampling.times(float(query.unit))
+        return noise.times(float(query.unit) / (self._n * self._each)), sampling.times(float(query.unit))
 
     def _exact(self, account: Account, asked: list[StatisticalQuery]) -> list[Any]:
         # One pass over the records for all queries of a round.
@@ -120,23 +138,24 @@ class CentralOracle(BudgetedOracle):
         self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds, exact: Any
     ) -> Answer:
         # The ends of totals are public, and no total is beyond them.
-        low, high, bits = self._n * query.low, self._n * query.high, 0
+        n = self._n * self._each
+        low, high, bits = n * query.low, n * query.high, 0
         if self._budget is None:
             privacy = ApproxDP(part * self._epsilon)
             noisy = laplace_counts(
-                exact, privacy=privacy, dice=account.dice, sensitivity=query.l1, low=low, high=high
+                exact, privacy=privacy, dice=account.dice, sensitivity=self._l1(query), low=low, high=high
             )
         else:
             budget = part * self._budget
             noise = self._noise(query, budget)
             bits = noise.bits
             noisy = gaussian_sums(
-                np.asarray(exact) << bits,
+                noise.of_sums(exact),
                 privacy=GaussianSums(budget),
                 dice=account.dice,
                 squared_sensitivity=noise.squared_l2,
-                low=low << bits,
-                high=high << bits,
+                low=int(noise.of_sums(low)),
+                high=int(noise.of_sums(high)),
             )
-        means = np.asarray(noisy, dtype=np.float64) * float(query.unit) / (self._n << bits)
+        means = np.asarray(noisy, dtype=np.float64) * float(query.unit) / (n * 2.0**bits)
         return Answer(means, self._n, *bounds)

@@ -43,7 +43,7 @@ def planned_deviation(
         return math.sqrt(randomizer.variance / count) * float(query.unit)
     if noise == "gaussian":
         most = n_samples * max(abs(query.low), abs(query.high))
-        drawn = SumNoise.of(query.squared_l2, gaussian_budget(privacy) * share, most)
+        drawn = SumNoise.of(query.squared_l2, gaussian_budget(privacy) * share, most, query.size)
         return drawn.deviation * float(query.unit) / n_samples
     squared = 2 * (query.l1 / (privacy.epsilon * share)) ** 2
     return math.sqrt(min(squared, Fraction(_FAR))) * float(query.unit) / n_samples

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.float_errors import float_errors_ignored
+from dplearn.records.groups import GroupedRecords
 from dplearn.records.pass_progress import counted
 from dplearn.records.rows import Records, count_of, joined, taken
 
@@ -410,4 +411,5 @@ def summed(records: Any, function: Callable[[Any], Sequence[Any]]) -> Sequence[A
     function : callable
         Maps records to a list of integers or arrays of them, which are sums over these records.
     """
-    return records.sums(function) if isinstance(records, PartedRecords) else function(records)
+    apart = isinstance(records, (PartedRecords, GroupedRecords))
+    return records.sums(function) if apart else function(records)

@@ -30,6 +30,7 @@ from dplearn.releases.quantiles import (
 from dplearn.releases.reductions import (
     interior_point_from_counts,
     interior_point_from_threshold_learner,
+    learner_from_release,
     threshold_from_corner_learner,
     threshold_from_interior_point,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "learned_distribution",
     "learned_schema",
     "learned_schema_plan",
+    "learner_from_release",
     "median",
     "median_plan",
     "quantiles",

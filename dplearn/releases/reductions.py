@@ -1,8 +1,7 @@
 """Reductions between private interior points, counts of records, and learning of thresholds and corners.
 
-Each function takes private codes of an ordered domain, from 0 to size - 1, and a private algorithm as a
-callable. Its docstring bounds the change in the callable's input for one replaced record, and so gives the
-guarantee.
+Each function takes private records and a private algorithm as a callable. Its docstring bounds the change in
+the callable's input for one replaced record, and so gives the guarantee.
 
 >>> interior_point_from_counts([40, 50, 60], 100, n_padded=5, release=lambda codes: (
 ...     lambda code: sum(value <= code for value in codes)
@@ -10,10 +9,14 @@ guarantee.
 50
 >>> threshold_from_interior_point([3, 8, 12], [1, 1, 0], 20, m=2, interior_point=lambda codes, size: 10)
 9
+>>> learner_from_release([3, 8, 12], [1, 1, 0], range(-1, 20), absent=20, release=lambda values: (
+...     lambda threshold: sum(value <= threshold for value in values)
+... ))
+8
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +27,13 @@ from dplearn.chance.dice import Dice
 __all__ = [
     "interior_point_from_counts",
     "interior_point_from_threshold_learner",
+    "learner_from_release",
     "threshold_from_corner_learner",
     "threshold_from_interior_point",
 ]
+
+Value = TypeVar("Value")
+Concept = TypeVar("Concept")
 
 
 def interior_point_from_counts(
@@ -261,3 +268,67 @@ def threshold_from_corner_learner(
         answers += given
     found = learn(rows, answers)
     return -1 if min(found) < 0 else found[own]
+
+
+def learner_from_release(
+    values: Sequence[Value],
+    labels: Sequence[int] | NDArray[Any],
+    concepts: Sequence[Concept],
+    *,
+    absent: Value,
+    release: Callable[[list[Value]], Callable[[Concept], float]],
+) -> Concept:
+    """Return a concept with few errors, learned from two releases of counts for a class.
+
+    Parameters
+    ----------
+    values : sequence of length n
+        Private. Values of any type that `release` takes.
+    labels : sequence of int, or ndarray of int or bool, of length n
+        Private. Labels 0 and 1.
+    concepts : sequence
+        Public. The concepts, at least one; a threshold may stand for itself.
+    absent : value
+        Public. A value at which every concept is 0.
+    release : callable
+        Private algorithm: takes a list of n values, and returns a function from a concept to an estimate of
+        the number of these at which the concept is 1. It is called twice, and must draw anew each time.
+
+    Returns
+    -------
+    concept
+        The first concept with the least estimated number of errors.
+
+    Raises
+    ------
+    ValueError
+        If there are no concepts, or as many labels as values are not given.
+
+    Notes
+    -----
+    The first list holds the values with label 1, and `absent` in the places of all others; the second list
+    holds those with label 0. The errors of a concept are the number of ones, less those ones at which it is
+    1, plus the zeros at which it is 1; the number of ones is the same for all concepts.
+
+    **Privacy.** That of two releases: epsilons and deltas add, `2 * epsilon` and `2 * delta` if both are
+    alike. Proof: both lists have n values, and a replaced record replaces one value of each at most. (It
+    leaves one list as it is if its label does not change; if the label changes, both lists change.)
+
+    **Accuracy.** If every estimate has an error of at most a, the returned concept has at most 4 a errors
+    more than the best: the estimated difference of the errors of two concepts has four estimates in it. This
+    is attained. So with estimates within alpha n, which two releases have with probability 1 - 2 beta, the
+    excess is at most 4 alpha n.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 6.8, after Gupta, Hardt, Roth and Ullman (2011)
+    and Beimel, Nissim and Stemmer (2013). The constants are ours. If the concepts are in the class, the
+    learner is proper.
+    """
+    if not len(concepts) or len(values) != len(labels):
+        raise ValueError(
+            "concepts must not be empty, and labels must be as many as values, got"
+            f" {len(concepts)} concepts, {len(labels)} labels and {len(values)} values"
+        )
+    is_one = np.asarray(labels, dtype=bool).tolist()
+    ones = release([value if one else absent for value, one in zip(values, is_one, strict=True)])
+    zeros = release([absent if one else value for value, one in zip(values, is_one, strict=True)])
+    return min(concepts, key=lambda concept: zeros(concept) - ones(concept))

@@ -9,6 +9,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "theory" / "pure_privacy.md"
 BOUNDS = DOCS / "theory" / "lower_bounds.md"
+REDUCTIONS = DOCS / "theory" / "reductions.md"
 
 
 @pytest.fixture
@@ -18,19 +19,34 @@ def computed(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["records", "labels", "bounds", "dimensions", pytest.param("small_classes", marks=pytest.mark.nightly)],
+    ("name", "page"),
+    [
+        ("records", PAGE),
+        ("labels", BOUNDS),
+        ("bounds", PAGE),
+        ("dimensions", PAGE),
+        pytest.param("small_classes", PAGE, marks=pytest.mark.nightly),
+        ("many_labels", REDUCTIONS),
+    ],
 )
-def test_the_page_has_the_table_that_is_computed(computed, name):
-    text = (BOUNDS if name == "labels" else PAGE).read_text(encoding="utf-8")
-    (found,) = re.findall(rf"<!-- computed: {name} -->\n(.*?)\n<!-- end -->", text, re.DOTALL)
+def test_the_page_has_the_table_that_is_computed(computed, name, page):
+    (found,) = re.findall(rf"<!-- computed: {name} -->\n(.*?)\n<!-- end -->", page.read_text(), re.DOTALL)
     assert found == computed.TABLES[name]()
 
 
 def test_every_table_is_on_a_page(computed):
-    assert list(computed.pages()) == [BOUNDS, PAGE]
-    found = [match[1] for page in (BOUNDS, PAGE) for match in re.findall(computed.COMPUTED, page.read_text())]
-    assert sorted(found) == sorted(computed.TABLES)
+    assert list(computed.pages()) == [BOUNDS, PAGE, REDUCTIONS]
+    written = [
+        found[1] for page in computed.pages() for found in re.findall(computed.COMPUTED, page.read_text())
+    ]
+    assert sorted(written) == sorted(computed.TABLES)
+
+
+def test_one_sanitiser_takes_more_records_than_a_thousand_selections(computed):
+    rows = computed.many_labels().splitlines()[2:]
+    *direct, quantiles, tree = (int(row.split("|")[2].replace(",", "")) for row in rows)
+    assert direct == sorted(direct)
+    assert min(quantiles, tree) > direct[-1]
 
 
 def test_the_build_computes_the_tables(computed, monkeypatch):

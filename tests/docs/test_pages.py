@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 import dplearn
 from dplearn import StatisticalQueryLogisticRegression, preprocessing, releases
+from dplearn.audit.cases import CASES
 from dplearn.domains import DomainError
 from dplearn.learners.additive_losses import LogisticLoss
 
@@ -28,10 +29,12 @@ RUN_HERE = (
     "composition",
     "contributing",
     "getting_started",
+    "groups",
     "hierarchies",
     "index",
     "large_tables",
     "rules",
+    "theory/reductions",
 )
 
 
@@ -62,6 +65,17 @@ def figures():
 def test_every_block_of_a_page_runs(name):
     _, scope = run(name)
     assert len(scope) > 2
+
+
+def test_the_page_on_groups_prints_what_it_says_and_states_the_exact_epsilon_of_its_cases():
+    (protects,), (sentence,) = run("groups")[0]
+    text = (DOCS / "groups.md").read_text(encoding="utf-8")
+    assert f"# {protects}\n" in text
+    assert f"# {sentence}\n" in text
+    names = ("naive_bayes_of_groups", "classifier_of_groups", "transfer_of_groups")
+    exact = [float(CASES[name].frozen()["epsilon"]) for name in names]
+    found = f"{exact[0]:.4f} of 1, {exact[1]:.2f} of 1 and {exact[2]:.2f} of 12"
+    assert found in " ".join(text.split())
 
 
 def test_a_fit_on_parts_is_that_on_the_whole_table():
@@ -212,6 +226,10 @@ def test_rules_are_what_the_page_says():
     assert few == 310
     assert str(point) == "'sick' if ward == 'east', else 'healthy'"
     assert (points, more) == (["east", "west", "east"], 415)
+
+
+def test_two_releases_find_the_threshold_of_the_page_on_reductions():
+    assert run("theory/reductions")[0] == [(True,)]
 
 
 def test_hierarchies_show_what_the_page_says():

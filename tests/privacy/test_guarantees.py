@@ -99,7 +99,11 @@ def test_assumptions_are_kept_once_and_in_order():
             ValueError,
             "neighbors must be one of 'replace_one', 'add_remove', got 'swap'",
         ),
-        ({"protects": "users"}, ValueError, "protects must be one of 'examples', 'labels', got 'users'"),
+        (
+            {"protects": "users"},
+            ValueError,
+            "protects must be one of 'groups', 'examples', 'labels', got 'users'",
+        ),
         ({"assumes": "n"}, TypeError, "assumes must be a collection of strings, got 'n'"),
         ({"assumes": [1]}, TypeError, "assumes must be a collection of strings, got [1]"),
         ({"reproducible": 1}, TypeError, "reproducible must be True or False, got 1"),
@@ -533,7 +537,11 @@ def test_rho_is_exact_and_the_rest_is_as_for_other_guarantees():
     [
         ({"rho": -1}, ValueError, "rho must be a finite number at least 0, got -1"),
         ({"rho": None}, TypeError, "rho must be a finite number at least 0, got None"),
-        ({"protects": "users"}, ValueError, "protects must be one of 'examples', 'labels', got 'users'"),
+        (
+            {"protects": "users"},
+            ValueError,
+            "protects must be one of 'groups', 'examples', 'labels', got 'users'",
+        ),
         ({"reproducible": 1}, TypeError, "reproducible must be True or False, got 1"),
     ],
     ids=str,

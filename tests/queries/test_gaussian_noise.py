@@ -1,6 +1,7 @@
 """The noise of sums: its variance is what accounting needs, on a grid that makes the additional one small."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -36,6 +37,32 @@ def test_noise_that_is_too_wide_cannot_be_drawn():
     assert can_be_drawn(2, Fraction(1, 2**50))
     assert not can_be_drawn(2, Fraction(1, 2**56))
     assert SumNoise.of(2, Fraction(1, 10**400), 5).deviation > 1e100
+
+
+@pytest.mark.parametrize("size", [1, 5, 40])
+@pytest.mark.parametrize("norm", [1 << 25, 1 << 29, 3 << 30])
+def test_very_noisy_sums_are_rounded_to_a_coarser_grid(norm, size):
+    budget, rng = Fraction(1, 2**12), np.random.default_rng(norm + size)
+    noise = SumNoise.of(norm**2, budget, 1 << 61, size)
+    assert not can_be_drawn(norm**2, budget) or noise.bits >= 0
+    assert can_be_drawn(noise.squared_l2, budget)
+    for _ in range(200):  # the distance of multiples is within the bound that the noise is for
+        sums = rng.integers(-(1 << 60), 1 << 60, size)
+        step = rng.normal(size=size)
+        other = sums + np.trunc(step * (norm / np.linalg.norm(step))).astype(np.int64)
+        apart = (noise.of_sums(sums) - noise.of_sums(other)).tolist()
+        assert sum(each**2 for each in apart) <= noise.squared_l2
+    spent = norm / (2 * float(budget)) ** 0.5
+    assert noise.deviation >= spent * (1 - 1e-9)
+    assert noise.deviation <= spent * (1.001 + 3 * size**0.5 * 2.0**-noise.bits / norm)
+
+
+def test_answers_on_a_coarser_grid_are_nearly_unbiased():
+    query = MeanQuery(lambda records: records, low=0, high=1 << 40)
+    oracle = partial(CentralOracle, np.full(50, 1 << 39), privacy=ApproxDP(1, 1e-6))
+    found = [oracle(dice=SeededDice(seed)).ask(query)[0].means[0] for seed in range(400)]
+    deviation = planned_deviation("gaussian", ApproxDP(1, 1e-6), 50, query, Fraction(1))
+    assert np.mean(found) == pytest.approx(1 << 39, abs=4 * deviation / 20)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 4, 50])

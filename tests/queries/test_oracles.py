@@ -399,9 +399,9 @@ def test_a_query_that_does_not_answer_once_for_each_record_is_refused(name, wron
 
 
 def test_noise_that_cannot_be_drawn_is_refused_before_a_share_is_spent():
-    gaussian = central_oracle(epsilon=0.01, delta=1e-6)
+    gaussian = central_oracle(epsilon=1e-9, delta=1e-9)
     with pytest.raises(ValueError, match=r"Gaussian noise has sigma2 below 2\*\*56; noise='laplace'"):
-        gaussian.ask(MeanQuery(lambda records: records, low=0, high=1 << 30))
+        gaussian.ask(MeanQuery(lambda records: records, low=0, high=1))
     with pytest.raises(ValueError, match="size must be at most 8192, got 10000"):
         local_oracle().ask(VectorQuery(None, size=10_000, norm=1))
     assert gaussian.rounds == ()

@@ -1,7 +1,7 @@
 """Interior points and thresholds made of one another, with exact, wrong and private algorithms."""
 
 from collections import Counter
-from itertools import product
+from itertools import count, product
 from math import log
 
 import numpy as np
@@ -14,9 +14,11 @@ from dplearn.domains import IntegerRange, Product
 from dplearn.mechanisms import select_exponential
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.privacy import ApproxDP
+from dplearn.releases import cdf, cdf_plan
 from dplearn.releases.reductions import (
     interior_point_from_counts,
     interior_point_from_threshold_learner,
+    learner_from_release,
     threshold_from_corner_learner,
     threshold_from_interior_point,
 )
@@ -255,3 +257,96 @@ def test_a_sample_of_another_size_is_refused():
             learn=lambda *_: [0] * 9,
             dice=SeededDice(0),
         )
+
+
+def errors(threshold, values, labels):
+    """The errors of a threshold on a table."""
+    return int(((np.asarray(values) <= threshold) != np.asarray(labels)).sum())
+
+
+def fewest_errors(values, labels, size):
+    """The errors of the best threshold."""
+    return min(errors(threshold, values, labels) for threshold in range(-1, size))
+
+
+def test_two_releases_make_a_learner_with_an_excess_of_at_most_four_errors_of_an_answer():
+    rng, error, worst = np.random.default_rng(0), 1.0, 0.0
+
+    def release(values):
+        off = rng.choice([-error, error], 5)
+        return lambda threshold: sum(value <= threshold for value in values) + off[threshold]
+
+    for _ in range(2000):
+        values, labels = rng.integers(0, 4, 8), rng.integers(0, 2, 8)
+        found = learner_from_release(values.tolist(), labels, range(-1, 4), absent=4, release=release)
+        worst = max(worst, errors(found, values, labels) - fewest_errors(values, labels, 4))
+    assert 3 * error <= worst <= 4 * error
+
+
+def test_the_excess_of_four_is_attained():
+    off, calls = {-1: 1, 0: -1}, []
+
+    def release(values):
+        """Estimates of ones are too low at -1 and too high at 0, those of zeros the other way."""
+        sign = 1 if calls else -1
+        calls.append(values)
+        return lambda threshold: sum(value <= threshold for value in values) + sign * off[threshold]
+
+    values, labels = [0, 0, 0, 0], [0, 0, 0, 0]  # -1 has no error and 0 has four; both are estimated at 2
+    assert learner_from_release(values, labels, [-1, 0], absent=1, release=release) == -1
+    calls.clear()
+    assert learner_from_release(values, labels, [0, -1], absent=1, release=release) == 0
+    assert calls == [[1] * 4, [0] * 4]
+
+
+def test_one_example_replaces_one_value_of_each_list():
+    records, seen = list(product(range(3), (0, 1))), []
+
+    def note(values):
+        seen.append(Counter(values))
+        return lambda threshold: 0
+
+    def given(rows):
+        seen.clear()
+        learner_from_release(*zip(*rows, strict=True), range(-1, 3), absent=3, release=note)
+        return list(seen)
+
+    both = 0
+    for rows, record in product(product(records, repeat=2), records):
+        moved = [
+            (mine - theirs).total()
+            for mine, theirs in zip(given(rows), given((record, rows[1])), strict=True)
+        ]
+        assert max(moved) <= 1
+        assert sum(moved) <= 1 or record[1] != rows[0][1]
+        both += sum(moved) == 2
+    assert both
+
+
+@pytest.mark.parametrize(
+    ("delta", "n"), [(0, 20_000), pytest.param(0, 60_000, marks=pytest.mark.nightly), (1e-6, 20_000)]
+)
+def test_released_distributions_make_a_threshold_within_four_times_their_error(delta, n):
+    size, rng, seeds, excess = 64, np.random.default_rng(1), count(), []
+    domain, how = IntegerRange(0, size), {"epsilon": 1.0, "delta": delta}
+    bound = 4 * cdf_plan(n, domain=domain, beta=0.05, **how).error
+
+    def release(values):
+        at_most = cdf(values, domain=domain, random_state=next(seeds), **how).cdf(np.arange(-1, size))
+        return lambda threshold: n * at_most[threshold + 1]
+
+    for _ in range(20):
+        values = rng.integers(0, size, n)
+        labels = (values <= 20) ^ (rng.random(n) < 0.2)
+        found = learner_from_release(values.tolist(), labels, range(-1, size), absent=size, release=release)
+        excess.append((errors(found, values, labels) - fewest_errors(values, labels, size)) / n)
+    assert max(excess) <= bound  # the errors of releases are several times smaller than their bounds
+    assert np.mean(excess) < bound / 4
+
+
+def test_a_learner_needs_concepts_and_a_label_for_each_value():
+    how = {"absent": 9, "release": lambda values: len}
+    with pytest.raises(ValueError, match="concepts must not be empty"):
+        learner_from_release([1], [1], [], **how)
+    with pytest.raises(ValueError, match="2 labels and 1 values"):
+        learner_from_release([1], [1, 0], [0], **how)

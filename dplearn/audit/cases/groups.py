@@ -1,0 +1,114 @@
+"""Audit cases of groups of rows: a neighbour has other rows of one group, and perhaps more or fewer of them.
+
+Of each record, which is a tuple of rows, the universe has several numbers of rows, so that the number of rows
+changes between neighbours. Learners by sums use two rows of each group, others one, and teachers all.
+"""
+
+from fractions import Fraction
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.cases.ensembles import Extreme
+from dplearn.audit.cases.naive_bayes import _shown as tables_shown
+from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.rules import RULES, groups_within, moved_by
+from dplearn.domains import Bits, IntegerRange
+from dplearn.ensembles.public_data import PublicData
+from dplearn.learners import ExponentialMechanismClassifier, KnowledgeTransferClassifier
+from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
+from dplearn.privacy import ApproxDP
+
+__all__ = ["CASES", "groups_of", "rows_of_groups"]
+
+
+def rows_of_groups(rows: Rows) -> tuple[Any, Any]:
+    """Return the columns and the labels of all rows of all groups, of groups in turn."""
+    ordered = list(chain.from_iterable(rows))
+    return np.array([row[:-1] for row in ordered]), np.array([row[-1] for row in ordered])
+
+
+def groups_of(rows: Rows) -> list[int]:
+    """Return the group of each row."""
+    return [group for group, members in enumerate(rows) for _ in members]
+
+
+def _predictions(fitted: Any) -> tuple[str, Any]:
+    answers = fitted.predict(np.array([[0], [1], [2]]))
+    return str(answers.tolist()), (answers, fitted)
+
+
+_SHORT = [((0, 0),), ((1, 1),), ((0, 0), (1, 1)), ((1, 1), (1, 1), (0, 1)), ((1, 1),) * 5]
+_NAIVE_BAYES = StatisticalQueryNaiveBayes(
+    domain=[Bits(None)], n_bins=2, classes=(0, 1), max_rows_per_group=2, random_state=0
+)
+_GENERIC = ExponentialMechanismClassifier(
+    "thresholds", domain=[IntegerRange(0, 2)], classes=(0, 1), random_state=0
+)
+_LONG = [((0, 0),), ((2, 1),), ((0, 1), (2, 0)), ((2, 0), (2, 0), (2, 1))]
+
+_TRANSFER = KnowledgeTransferClassifier(
+    Extreme(),
+    epsilon=12,
+    delta=0.05,
+    n_teachers=4,
+    aggregation="sparse_vector",
+    max_queries=2,
+    max_abstentions=1,
+    classes=("a", "b"),
+    random_state=0,
+)
+_TAUGHT = [((0, "a"),), ((2, "b"),), ((0, "b"), (2, "a"), (2, "a"))]
+_OTHERS = tuple(((place % 2, "ab"[place % 2]),) for place in range(5))
+_QUERIES = np.array([[1], [-1]])
+
+
+def _taught_rows(rows: Rows) -> tuple[Any, Any]:
+    return rows_of_groups((*rows, *_OTHERS))
+
+
+def _taught_groups(rows: Rows) -> list[int]:
+    return groups_of((*rows, *_OTHERS))
+
+
+def _asked(fitted: Any) -> tuple[str, Any]:
+    answers = fitted.predict(_QUERIES)
+    return str(answers.tolist()), (answers, fitted)
+
+
+CASES = (
+    AuditCase(
+        "naive_bayes_of_groups",
+        WholeFit(refitted(_NAIVE_BAYES), rows_of_groups, tables_shown, groups=groups_of),
+        _SHORT,
+        1,
+        ApproxDP(1, protects="groups"),
+        rules={**RULES, "discrete_laplace": moved_by(4)},  # two rows leave their cells
+        required=Required(3, 0.999),
+    ),
+    AuditCase(
+        "classifier_of_groups",
+        WholeFit(refitted(_GENERIC), rows_of_groups, _predictions, groups=groups_of),
+        _LONG,
+        2,
+        ApproxDP(1, protects="groups"),
+        rules={**RULES, "power_weighted": groups_within(1)},
+        required=Required(4, 0.3),
+    ),
+    AuditCase(
+        "transfer_of_groups",
+        StagedFit(
+            WholeFit(
+                refitted(_TRANSFER), _taught_rows, _asked, {"X_public": PublicData(_QUERIES)}, _taught_groups
+            )
+        ),
+        _TAUGHT,
+        3,
+        ApproxDP(12, Fraction(1, 20) + Fraction(1, 1 << 16), protects="groups"),
+        rules=None,
+        tail_bits=24,
+        required=Required(3, 0.3),
+    ),
+)

@@ -1,0 +1,259 @@
+"""Rows of groups, such as the several rows of one person, where a guarantee protects a whole group.
+
+Of each group a fixed number of rows takes part, `each`: of a group with more rows, `each` of them; of a group
+with fewer, each row several times, as equally often as possible. So a group is one record whose value, for
+any query, is the mean over its `each` rows. It lies within the bounds of a single row's value, so the noise
+is that of as many records as there are groups.
+
+The set of groups is public. The number of a group's rows is private, like their values: which of its rows
+take part is a function of their positions within the group, their number and a public number of the group.
+
+>>> import numpy as np
+>>> grouping = grouping_of(["bo", "al", "bo", "cy", "bo"], 5, most=2, shifts=lambda n: [0] * n)
+>>> grouping.n_groups, grouping.slots.tolist()  # al, bo, cy
+(3, [[1, 1], [0, 2], [3, 3]])
+>>> records = GroupedRecords(np.array([1, 10, 2, 100, 4]), grouping)
+>>> len(records), [int(each) for each in records.sums(lambda rows: [rows.sum()])]
+(3, [223])
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn._validation import check_count
+from dplearn.domains.cells import as_cells, frame_column, is_frame, is_missing
+from dplearn.records.rows import Records, count_of, taken
+from dplearn.records.tables import rows_of, sliceable
+
+__all__ = [
+    "GROUPS",
+    "MOST_ROWS",
+    "SHIFTS",
+    "GroupedRecords",
+    "Grouping",
+    "assuming_groups",
+    "checked_rows",
+    "grouping_of",
+    "one_row_each",
+]
+
+#: The assumption of a guarantee that protects groups.
+GROUPS = (
+    "the set of groups is public; the number of rows of a group is not, and a group's rows are in no other"
+    " group"
+)
+#: The greatest `max_rows_per_group`; a sum over groups is over as many rows of each.
+MOST_ROWS = 1000
+SHIFTS = 1 << 20
+_COUNTED = ("the number of records", "the number of groups")
+_MADE = ("from one record alone", "from rows of one group alone")
+
+
+def checked_rows(most: Any, *, trust_model: str) -> int | None:
+    """Return the number of rows of a group that take part in a learner's sums, or None for one row.
+
+    Parameters
+    ----------
+    most : int
+        The learner's parameter `max_rows_per_group`; validated here.
+    trust_model : str
+        With "local", each group makes one report, of one row.
+    """
+    count = check_count("max_rows_per_group", most, low=1, high=MOST_ROWS)
+    return None if trust_model == "local" else count
+
+
+@dataclass(frozen=True, repr=False)
+class Grouping:
+    """The rows of each group that take part.
+
+    Attributes
+    ----------
+    slots : ndarray of int64 of shape (n_groups, each)
+        Private. Row numbers, those of a group in a row of the array; a row of the table may occur several
+        times.
+    members : ndarray of int64 of shape (n,)
+        Private. The number of each row's group, in the order of the sorted ids.
+    """
+
+    slots: NDArray[np.int64]
+    members: NDArray[np.int64]
+
+    @property
+    def n_groups(self) -> int:
+        """The number of groups; public."""
+        return len(self.slots)
+
+    @property
+    def each(self) -> int:
+        """The number of rows of a group that take part, repeated ones included; public."""
+        return int(self.slots.shape[1])
+
+
+def grouping_of(groups: Any, n_rows: int, *, most: int, shifts: Callable[[int], Any]) -> Grouping:
+    """Return which rows of each group take part.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_rows,)
+        Private. The group of each row: texts, or integers. The set of these is public.
+    n_rows : int
+        Number of rows.
+    most : int
+        Public. The number of rows of a group that take part.
+    shifts : callable
+        Maps the number of groups to as many public integers from 0 to SHIFTS - 1, by which rows are chosen
+        where a group has more.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a row has no group, groups are of several types, or their number is not that of the rows.
+    """
+    members, n_groups = _members(groups, n_rows)
+    order = np.argsort(members, kind="stable")
+    counts = np.bincount(members, minlength=n_groups)
+    starts = np.cumsum(counts) - counts
+    # Equally spaced positions from a public start: distinct if the group has at least `most` rows, and else
+    # each position equally often, to 1.
+    shift = np.asarray(shifts(n_groups), dtype=np.int64)[:, None] + SHIFTS * np.arange(most)
+    positions = (shift * counts[:, None]) // (most * SHIFTS)
+    return Grouping(order[starts[:, None] + positions], members)
+
+
+def _members(groups: Any, n_rows: int) -> tuple[NDArray[np.int64], int]:
+    """Return the number of each row's group, in the order of the sorted ids, and the number of groups."""
+    if is_frame(groups):
+        if groups.shape[1] != 1:
+            raise ValueError(f"groups must have one column, got a data frame of shape {groups.shape}")
+        groups = frame_column(groups, 0)
+    ids = as_cells(groups)
+    if ids.ndim != 1:
+        raise ValueError(f"groups must be a 1d array, one id for each row, got shape {ids.shape}")
+    if len(ids) != n_rows:
+        raise ValueError(f"X and groups must have equal numbers of rows, got {n_rows} and {len(ids)}")
+    if ids.dtype == object:
+        listed = ids.tolist()
+        if any(map(is_missing, listed)):
+            raise ValueError(_MISSING)
+        if not (all(isinstance(each, str) for each in listed) or all(map(_is_whole, listed))):
+            raise TypeError("groups must be all texts or all integers; convert other ids to texts")
+        ids = np.array(listed)
+    if ids.dtype.kind not in "iubUSf":
+        raise TypeError(f"groups must hold texts or integers, got the type {ids.dtype}")
+    if ids.dtype.kind == "f" and not np.isfinite(ids).all():
+        raise ValueError(_MISSING)
+    found, members = np.unique(ids, return_inverse=True)
+    return members.astype(np.int64), len(found)
+
+
+_MISSING = "groups must name the group of every row, but one is missing; drop such rows, or give each its own"
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer))
+
+
+class GroupedRecords(Records):
+    """Records that are groups of rows.
+
+    Parameters
+    ----------
+    rows : object
+        Private. All rows, from `as_records`.
+    grouping : Grouping
+        Private. Which of them take part.
+    """
+
+    def __init__(self, rows: Any, grouping: Grouping):
+        self.rows, self._grouping = rows, grouping
+
+    def __len__(self) -> int:
+        return self._grouping.n_groups
+
+    def __getitem__(self, places: NDArray[np.int64]) -> Self:
+        grouping = self._grouping
+        return type(self)(self.rows, replace(grouping, slots=grouping.slots[places]))
+
+    @property
+    def each(self) -> int:
+        """The number of rows of a group that take part: a sum over records is over as many rows of each."""
+        return self._grouping.each
+
+    def then(self, function: Callable[[Any], Any]) -> "GroupedRecords":
+        """Return the records that a function makes from the rows.
+
+        Parameters
+        ----------
+        function : callable
+            Maps rows to as many rows, each a function of its own row alone.
+        """
+        return GroupedRecords(function(self.rows), self._grouping)
+
+    def sums(self, function: Callable[[Any], Sequence[Any]]) -> list[Any]:
+        """Return sums over all groups and their rows, `each` of a group.
+
+        Parameters
+        ----------
+        function : callable
+            Maps rows to integers or arrays of them, which are sums over these rows.
+        """
+        times = np.bincount(self._grouping.slots.ravel(), minlength=count_of(self.rows))
+        total: list[Any] = []
+        for count in range(1, self.each + 1):  # rows that occur equally often
+            places = np.flatnonzero(times == count)
+            if len(places):
+                sums = [count * each for each in function(taken(self.rows, places))]
+                total = [old + new for old, new in zip(total, sums, strict=True)] if total else sums
+        return total
+
+    def rows_of(self, shards: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+        """Return the numbers of all rows of the groups in each shard.
+
+        Parameters
+        ----------
+        shards : sequence of ndarray of int
+            The numbers of the groups in each shard.
+        """
+        members = self._grouping.members
+        order = np.argsort(members, kind="stable")
+        of_group = np.split(order, np.cumsum(np.bincount(members, minlength=len(self)))[:-1])
+        none = np.arange(0)
+        return [np.concatenate([none, *(of_group[each] for each in shard.tolist())]) for shard in shards]
+
+
+def one_row_each(X: Any, y: Any, grouping: Grouping) -> tuple[Any, Any]:
+    """Return a table, and its labels, with one row of each group.
+
+    Parameters
+    ----------
+    X, y : object
+        Private. Not yet validated; y may be None.
+    grouping : Grouping
+        Has one row of each group.
+    """
+    places = grouping.slots[:, 0]
+    return _selected(X, places), None if y is None else _selected(y, places)
+
+
+def _selected(table: Any, places: NDArray[np.int64]) -> Any:
+    if hasattr(table, "shape"):
+        return rows_of(sliceable(table), places)
+    return [table[place] for place in places.tolist()]
+
+
+def assuming_groups(plan: Any) -> Any:
+    """Return a plan whose guarantee states its assumptions about groups, instead of those about records.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of a fit; has a `guarantee`.
+    """
+    guarantee = plan.guarantee
+    assumes = (each.replace(*_COUNTED).replace(*_MADE) for each in guarantee.assumes)
+    return replace(plan, guarantee=replace(guarantee, assumes=(*assumes, GROUPS)))
