@@ -2,7 +2,7 @@
 
 >>> evidence = evidence_of("PrivateMinMaxClipper")
 >>> evidence.whole, [check.name for check in checks_of(evidence)]
-(True, ['min_max_clipper'])
+(True, ['min_max_clipper', 'searching_min_max_clipper', 'first_reaching'])
 """
 
 from collections.abc import Mapping

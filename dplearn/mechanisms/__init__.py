@@ -2,6 +2,7 @@
 
 from dplearn.mechanisms.choosing import choosing_mechanism
 from dplearn.mechanisms.exponential import exponential_mechanism, select_exponential
+from dplearn.mechanisms.first_reaching import first_reaching
 from dplearn.mechanisms.frequent_keys import frequent_keys
 from dplearn.mechanisms.halving import codes_at_fractions
 from dplearn.mechanisms.interior_point import interior_point_code
@@ -28,6 +29,7 @@ __all__ = [
     "codes_at_fractions",
     "consistent_parity",
     "exponential_mechanism",
+    "first_reaching",
     "frequent_keys",
     "gaussian_counts",
     "gaussian_sums",

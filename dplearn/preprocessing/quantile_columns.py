@@ -5,13 +5,14 @@
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
@@ -22,10 +23,11 @@ from dplearn.preprocessing.number_columns import NamesOfColumns, NumberColumns, 
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.parts import PartedRecords
+from dplearn.records.parts import PartedRecords, summed
 from dplearn.records.reading import TABLE, as_product
 from dplearn.records.rows import Columns
-from dplearn.releases.few_records import quantile_warnings
+from dplearn.releases.extremes import ExtremesPlan, counts_within, release_extremes
+from dplearn.releases.few_records import extremes_warnings, quantile_warnings
 from dplearn.releases.quantiles import QuantilesPlan, quantiles_plan, rank_windows, release_quantiles
 
 __all__ = [
@@ -48,9 +50,9 @@ class ColumnsPlan(Plan):
         The guarantee of the fit.
     n_samples : int
         Number of records.
-    columns : dict of str to QuantilesPlan
-        The plan of each column's quantiles at its share of epsilon: their rank errors, and the numbers of
-        records needed. Empty if no quantile is learned.
+    columns : dict of str to QuantilesPlan or ExtremesPlan
+        The plan of each column's quantiles, or of a search for its ends, at its share of epsilon: rank
+        errors, and the numbers of records needed. Empty if no quantile is learned.
     error : int
         The greatest rank error over all columns. For each column, with probability at least 1 - beta, no
         quantile has a greater rank error.
@@ -64,7 +66,7 @@ class ColumnsPlan(Plan):
 
     guarantee: ApproxDP
     n_samples: int
-    columns: dict[str, QuantilesPlan]
+    columns: dict[str, QuantilesPlan | ExtremesPlan]
     fractions: Any = hidden()
     product: Any = hidden()
     share: Any = hidden()
@@ -72,16 +74,18 @@ class ColumnsPlan(Plan):
     @property
     def warnings(self) -> tuple[str, ...]:
         """A warning if the quantiles of the column with the largest domain may be any value of it."""
-        if not self.fractions:
-            return ()
-        size = max(domain.size for domain in self.product.domains)
-        return quantile_warnings(
-            self.n_samples,
-            self.fractions,
-            size,
-            epsilon=self.share.epsilon,
-            columns=len(self.product),
-        )
+        columns, epsilon = len(self.product), self.share.epsilon
+        drawn = [plan.domain.size for plan in self.columns.values() if isinstance(plan, QuantilesPlan)]
+        found: tuple[str, ...] = ()
+        if drawn:
+            found = quantile_warnings(
+                self.n_samples, self.fractions, max(drawn), epsilon=epsilon, columns=columns
+            )
+        searched = [plan for plan in self.columns.values() if isinstance(plan, ExtremesPlan)]
+        if searched:
+            n_inside = max((plan.n_inside or self.n_samples + 1) for plan in searched)
+            found += extremes_warnings(self.n_samples, n_inside, epsilon=epsilon, columns=columns)
+        return found
 
     @property
     def error(self) -> int:
@@ -118,6 +122,12 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
     def _publish_quantiles(self, released: Numbers) -> None:
         """Set the fitted attributes from the quantiles, an array of shape (k, n_features)."""
 
+    def _column_plan(
+        self, n_samples: int, fractions: Sequence[Fraction], *, domain: Any, **accuracy: Any
+    ) -> "QuantilesPlan | ExtremesPlan":
+        """Return the plan of one column, with the parameters of `quantiles_plan`."""
+        return quantiles_plan(n_samples, fractions, domain=domain, **accuracy)
+
     def plan(
         self, n_samples: int, *, n_features: int | None = None, alpha: Any = 0.05, beta: Any = 0.05
     ) -> "ColumnsPlan":
@@ -153,8 +163,8 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
         share = ApproxDP(params.cost.epsilon / len(product))
 
         @cache
-        def of(domain: Any) -> QuantilesPlan:
-            return quantiles_plan(
+        def of(domain: Any) -> QuantilesPlan | ExtremesPlan:
+            return self._column_plan(
                 public.n_samples,
                 params.fractions,
                 epsilon=share.epsilon,
@@ -178,11 +188,21 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
 
     def _release(self, summary: "_SortedColumns | PartedRecords", plan: "ColumnsPlan", dice: Dice) -> Numbers:
         # A replaced record replaces one code of each column; each column spends its share of epsilon.
-        ranks = _ranks_of(summary, plan) if plan.fractions else ()
+        drawn = {place for place, each in enumerate(plan.columns.values()) if isinstance(each, QuantilesPlan)}
+        searched = {
+            place: each for place, each in enumerate(plan.columns.values()) if isinstance(each, ExtremesPlan)
+        }
+        ranks = _ranks_of(summary, plan, drawn) if drawn else ()
+        counts = summed(summary, partial(_counts_of, searched)) if searched else ()
+        counts_of = dict(zip(searched, zip(counts[::2], counts[1::2], strict=True), strict=True))
         released = np.empty((len(plan.fractions), len(plan.product)))
         for place, domain in enumerate(plan.product.domains):
             assert isinstance(domain, NumberDomain)  # `declared_numbers` has checked it
-            if plan.fractions:
+            if place in searched:
+                released[:, place] = release_extremes(
+                    counts_of[place], searched[place], privacy=plan.share, dice=dice
+                )
+            elif plan.fractions:
                 released[:, place] = release_quantiles(
                     ranks[place], domain, plan.fractions, privacy=plan.share, dice=dice
                 )
@@ -201,13 +221,25 @@ class _SortedColumns(Columns):
         return [SortedCodes(codes) for codes in self.columns]
 
 
-def _ranks_of(summary: _SortedColumns | PartedRecords, plan: ColumnsPlan) -> Sequence[Ranks]:
-    """Return the ranks of the codes of each column."""
+def _counts_of(searched: Mapping[int, ExtremesPlan], records: Columns) -> list[NDArray[np.int64]]:
+    """Return two arrays of counts of each column whose ends are searched for."""
+    return [
+        counts
+        for place, plan in searched.items()
+        for counts in counts_within(records.columns[place], plan.domain)
+    ]
+
+
+def _ranks_of(summary: _SortedColumns | PartedRecords, plan: ColumnsPlan, drawn: Set[int]) -> Sequence[Ranks]:
+    """Return the ranks of the codes of each column; those of the columns in `drawn` are found in passes."""
     if isinstance(summary, _SortedColumns):
         return summary.ranks
     sizes = [domain.size for domain in plan.product.domains]
     windows = [
-        rank_windows(tuple(plan.fractions), size, plan.n_samples, privacy=plan.share) for size in sizes
+        rank_windows(tuple(plan.fractions), size, plan.n_samples, privacy=plan.share)
+        if place in drawn
+        else ()
+        for place, size in enumerate(sizes)
     ]
     return parted_ranks(summary, sizes, windows)
 

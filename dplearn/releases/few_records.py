@@ -14,7 +14,7 @@ from math import log2
 from dplearn.releases.quantile_errors import quantile_errors
 from dplearn.releases.tree_errors import TreePlan
 
-__all__ = ["count_warnings", "few_records_warnings", "quantile_warnings", "written"]
+__all__ = ["count_warnings", "extremes_warnings", "few_records_warnings", "quantile_warnings", "written"]
 
 _EXACT = 1 << 20  # smaller numbers of values are written as digits
 _HALF = 0.5
@@ -92,6 +92,37 @@ def quantile_warnings(
         problem=f"with epsilon {float(epsilon):.3g}{' a column' if columns > 1 else ''}, quantiles among"
         f" {written(size)} values may miss by {max(missed, default=0)} ranks, so that every value of the"
         " domain is possible",
+        remedy=", or take fewer columns" if columns > 1 else "",
+    )
+
+
+def extremes_warnings(
+    n_samples: int, n_inside: int, *, epsilon: Fraction, columns: int = 1
+) -> tuple[str, ...]:
+    """Return a warning if a search for the ends of the data may end far beyond them.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records.
+    n_inside : int
+        Number of records from which on it rarely does; more than any if none is enough.
+    epsilon : Fraction
+        Privacy cost of one column.
+    columns : int, default=1
+        Number of columns.
+
+    Returns
+    -------
+    tuple of str
+        One text, or none.
+    """
+    return few_records_warnings(
+        n_samples,
+        float(n_inside > n_samples),
+        enough=1,
+        problem=f"with epsilon {float(epsilon):.3g}{' a column' if columns > 1 else ''}, the search for the"
+        " ends of the data may miss most records or end far beyond all of them",
         remedy=", or take fewer columns" if columns > 1 else "",
     )
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -12,12 +13,17 @@ from dplearn.audit.cases.quantiles import CASES as QUANTILE_CASES
 from dplearn.audit.cases.quantiles import level_case, quantiles_case
 from dplearn.audit.enumeration import distribution_on
 from dplearn.core import ranks as ranked
-from dplearn.core.exact import at_most_exp
+from dplearn.core.exact import at_most_exp, decay_ratio
 from dplearn.core.ranks import Cell, SortedCodes
 from dplearn.mechanisms import halving, rank_selection
 from dplearn.mechanisms.rank_selection import code_near_rank
+from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP
+from dplearn.releases import extremes
+from tests.laws.conftest import OnePair
 
+# The package exports a function by the module's name.
+first_reaching = import_module("dplearn.mechanisms.first_reaching")
 QUARTER, HALF = Fraction(1, 4), Fraction(1, 2)
 
 
@@ -200,3 +206,60 @@ def test_the_fast_route_with_nothing_drawn_anew_has_another_law(monkeypatch):
 def test_a_case_of_quantiles_has_as_many_as_were_asked_for():
     case = quantiles_case("ends", [Fraction(0), Fraction(1)], values=2, n=2, epsilon=1)
     assert {seen[1][0] for seen in distribution(case, (0, 1)).masses} == {"[0, 0]", "[0, 1]", "[1, 1]"}
+
+
+# --- The search for the first count that reaches a threshold. ---
+
+#: The worst of the case's universe: counts 1, 2, 3 against 2, 2, 3.
+REACHING_PAIR = ((0, 1, 2), (0, 0, 2))
+
+
+def reaching():
+    [case] = [case for case in QUANTILE_CASES if case.name == "first_reaching"]
+    return case
+
+
+def exceeds_by(pair=REACHING_PAIR):
+    """Return whether the search exceeds its claim on a pair."""
+    return not OnePair.of(reaching(), pair).run().keeps(reaching().claim)
+
+
+def test_the_search_keeps_its_claim_unmutated():
+    assert not exceeds_by()
+
+
+@pytest.mark.parametrize(
+    "ratios",
+    [
+        lambda epsilon: (decay_ratio(epsilon * Fraction(2, 3)), decay_ratio(epsilon * Fraction(2, 5))),
+        lambda epsilon: (decay_ratio(epsilon * Fraction(3, 4)), decay_ratio(epsilon * Fraction(1, 3))),
+        lambda epsilon: (decay_ratio(epsilon), decay_ratio(epsilon)),
+    ],
+    ids=["less noise on counts", "less noise on the threshold", "epsilon twice"],
+)
+def test_less_noise_in_the_search_breaks_the_claim(monkeypatch, ratios):
+    monkeypatch.setattr(first_reaching, "reaching_ratios", ratios)
+    assert exceeds_by()
+
+
+def test_a_search_in_counts_that_move_both_ways_breaks_the_claim():
+    """The numbers of records at each candidate, in place of those up to it."""
+
+    def fit(rows, dice):
+        at_0, at_1 = ([*rows].count(value) for value in range(2))
+        found = first_reaching.first_reaching([at_0, at_1, 0], 1, privacy=ApproxDP(3), dice=dice)
+        return str(found), found
+
+    case = replace(reaching(), fit=fit, universe=range(2), n=1)
+    assert not OnePair.of(case, ((0,), (1,))).run().keeps(case.claim)
+
+
+def test_a_threshold_without_noise_breaks_the_claim(monkeypatch):
+    monkeypatch.setattr(Questions, "noisy_threshold", lambda self: self.threshold)
+    assert exceeds_by(((0, 1, 2), (0, 1, 3))) or exceeds_by(((2, 2, 2), (0, 2, 2))) or exceeds_by()
+
+
+def test_ends_that_each_spend_everything_break_the_claim(monkeypatch):
+    [case] = [case for case in QUANTILE_CASES if case.name == "searching_min_max_clipper"]
+    monkeypatch.setattr(extremes, "epsilon_of", lambda privacy: 2 * privacy.epsilon)
+    assert not OnePair.of(case, ((-2.0,), (1.0,))).run().keeps(case.claim)

@@ -22,7 +22,7 @@ def shown():
 
 def test_the_page_shows_what_it_says(shown):
     lines, _ = shown
-    (plain,), (released,), (guarantee,), *plans, (left,), (guaranteed,), (error,) = lines
+    (plain,), (released,), (guarantee,), *plans, found, drawn, (left,), (guaranteed,), (error,) = lines
     assert plain.tolist() == [1530, 2950, 5950]
     np.testing.assert_allclose(released, plain, rtol=0.15)
     assert (guarantee.epsilon, guarantee.delta) == (1, 0)
@@ -30,6 +30,10 @@ def test_the_page_shows_what_it_says(shown):
     assert (errors, needed, alone, of_ages) == ((351, 234, 351), 6920, (95,), (15,))
     assert (inside, ages_inside) == (1353, 31)
     assert "".join(f"# {line}\n" for line in str(few).splitlines()) in PAGE.read_text()
+    low, high = (end.item() for end in found)
+    assert low == 0
+    assert 10_000 < high < 200_000
+    assert len(drawn) == 2
     assert left == 0
     assert guaranteed == 2
     expected = (

@@ -99,6 +99,10 @@ def above(values, dice, privacy):
     return mechanisms.AboveThreshold(0, privacy=privacy, dice=dice).ask_all(values).tolist()
 
 
+def reaching(counts, dice, privacy):
+    return mechanisms.first_reaching(counts, 1, privacy=privacy, dice=dice)
+
+
 def sparse(values, dice, privacy):
     vector = mechanisms.SparseVector(0, max_positives=2, privacy=privacy, dice=dice)
     return vector.ask_all(values).tolist()
@@ -192,6 +196,7 @@ CLAIMS = {
     "frequent_keys": Claim(rare_key_of_a_column, "a" * 20 + "b", "a" * 21, PERCENT, TWENTY_PERCENT, n=10_000),
     "choosing_mechanism": Claim(choosing, (30, 29), (29, 30), PERCENT, ApproxDP(8, "0.01")),
     "AboveThreshold": Claim(above, (0, 0, 0, 0, 1), (1, 1, 1, 1, 0), ONE, FOUR),
+    "first_reaching": Claim(reaching, (0, 0, 0, 0, 1, 1), (1, 1, 1, 1, 1, 1), ONE, FOUR),
     "StableAnswers": Claim(stable_answers, ([0], [0]), ([1], [0]), PERCENT, TWENTY_PERCENT),
     "sanitized_noisy_max_epsilon": Claim(
         sanitized, [(10, 2), (9, 3)], [(9, 3), (8, 4)], ONE, ApproxDP(20), n=3_000

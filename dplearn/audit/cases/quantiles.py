@@ -14,10 +14,11 @@ import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
-from dplearn.audit.rules import RULES, Rule
+from dplearn.audit.rules import RULES, Rule, each_moved_by
 from dplearn.chance.dice import Dice
 from dplearn.core.ranks import Cell, SortedCodes, rank_sensitivity
-from dplearn.domains import IntegerRange
+from dplearn.domains import Floats, IntegerRange
+from dplearn.mechanisms.first_reaching import first_reaching
 from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.preprocessing.min_max_clipper import PrivateMinMaxClipper
 from dplearn.privacy import ApproxDP
@@ -25,6 +26,11 @@ from dplearn.releases.quantiles import _Quantiles
 
 __all__ = ["CASES", "level_case", "quantiles_case"]
 
+
+_LEFT_OUT = Fraction(1, 1 << 30)  # delta for the noise beyond the enumerated part
+
+#: A replaced record moves every count by at most 1.
+_COUNTS = {**RULES, "geometric": each_moved_by(1)}
 
 #: Whose fits or releases are quantiles of columns.
 _MADE_OF_QUANTILES = (
@@ -153,6 +159,64 @@ def _clipper_case(name: str, n: int, *, required: Required, staged: bool = True)
     )
 
 
+def reaching_case(name: str, *, required: Required = NOTHING_REQUIRED) -> AuditCase:
+    """Return a case of the first of three counts to reach a threshold; all that move rise together.
+
+    Parameters
+    ----------
+    name : str
+        Name of the case.
+    required : Required
+        Required evidence of the case.
+    """
+    claim = ApproxDP(3, _LEFT_OUT)
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        counts = [sum(row <= end for row in rows) for end in range(3)]
+        found = first_reaching(counts, 2, privacy=ApproxDP(3), dice=dice)
+        return str(found), found
+
+    return AuditCase(
+        name,
+        fit,
+        range(4),
+        3,
+        claim,
+        ordered=False,
+        tail_bits=31,
+        rules=_COUNTS,
+        verifies=("first_reaching",),
+        part_of=("PrivateMinMaxClipper",),
+        required=required,
+    )
+
+
+def _searching_clipper_case(name: str, *, required: Required) -> AuditCase:
+    """Return a case of the fit of a transformer that searches for both ends of one column of five values."""
+    clipper = PrivateMinMaxClipper(
+        quantile_range=(0, 100),
+        epsilon=24,
+        method="above_threshold",
+        domain=Floats(significand_bits=0, smallest=1, largest=2),
+    )
+
+    def shown(fitted: PrivateMinMaxClipper) -> tuple[str, Any]:
+        return str([fitted.data_low_.tolist(), fitted.data_high_.tolist()]), fitted
+
+    return AuditCase(
+        name,
+        StagedFit(WholeFit(refitted(clipper), lambda rows: (np.array(rows)[:, None], None), shown)),
+        [-2.0, 1.0],
+        1,
+        ApproxDP(24, _LEFT_OUT),
+        ordered=False,
+        tail_bits=32,
+        rules=_COUNTS,
+        verifies=("PrivateMinMaxClipper",),
+        required=required,
+    )
+
+
 _QUARTERS = [Fraction(i, 4) for i in (1, 2, 3)]
 
 CASES = (
@@ -167,4 +231,6 @@ CASES = (
     ),
     _clipper_case("min_max_clipper", 2, required=Required(9, 0.2)),
     _clipper_case("small_min_max_clipper", 1, staged=False, required=Required(4, 0.16)),
+    reaching_case("first_reaching", required=Required(10, 0.999999)),
+    _searching_clipper_case("searching_min_max_clipper", required=Required(2, 0.66)),
 )
