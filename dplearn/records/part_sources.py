@@ -227,7 +227,8 @@ def _refuse_unread(X: Any) -> None:
         raise TypeError(_PATH)
     if type(X).__name__ == "LazyFrame":
         raise TypeError(LAZY)
-    if isinstance(X, Mapping) or hasattr(type(X), "to_arrow_reader"):
+    of_columns = isinstance(X, Mapping) and not hasattr(X, "shape")  # some sparse matrices are mappings
+    if of_columns or hasattr(type(X), "to_arrow_reader"):
         raise TypeError(_UNREAD.format(type(X).__name__, advice_on(X)))
     if isinstance(X, Iterator):
         raise TypeError(_ONCE.format("X", _CHUNKS))

@@ -109,6 +109,7 @@ def test_the_types_of_arrow_are_kept_though_a_part_has_gaps():
         pl.from_pandas(FRAME),
         FRAME.to_numpy(),
         csr_matrix(np.eye(3)),
+        csr_matrix(np.eye(3)).todok(),
         [[1, 2], [3, 4]],
         [(1, 2), (3, 4)],
         [np.array([1, 2]), np.array([3, 4])],
