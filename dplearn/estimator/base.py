@@ -104,7 +104,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         alpha : number, optional
             The wanted accuracy, in (0, 1): the least epsilon is returned for which the plan's `n_needed` for
             this alpha is at most `n_samples`; for a plan without an alpha, the least one for which its
-            `tolerance`, `deviation` or `error` is at most alpha. If alpha and advantage are both None: the
+            `tolerance` or `deviation` is at most alpha. If alpha and advantage are both None: the
             least one for which `n_needed` as the plan states it is at most `n_samples`.
         advantage : number, optional
             The wanted bound on the true minus the false positive rate of an attacker on one record, in
