@@ -114,7 +114,9 @@ def inside(code, epsilon, dice):
     ("n", "m", "bases", "bits", "most", "seen"),
     [(2, 40, [30], 197, 0.0955, 4), (3, 4, [8, 64], 24577, 0.5865, 0)],
 )
-def test_our_method_finds_interior_points_no_more_often_than_any_private_method_can(n, m, bases, bits, most, seen):
+def test_our_method_finds_interior_points_no_more_often_than_any_private_method_can(
+    n, m, bases, bits, most, seen
+):
     dice, runs = SeededDice(1), 300 if n == 2 else 20
     codes = [InteriorPointCode.drawn(n, m, bases, dice=dice) for _ in range(runs)]
     assert codes[0].size.bit_length() == bits
