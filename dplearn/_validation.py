@@ -129,7 +129,7 @@ def _exact(bound: float | Fraction) -> int | Fraction:
 def check_count(name: str, value: Any, *, low: int = 0, high: int | float = math.inf) -> int:
     """Return `value` as a Python integer if it is an integer within low..high."""
     wanted = f"at least {low}" if high == math.inf else f"from {low} to {high}"
-    rule = f"{name} must be an integer {wanted}"
+    rule = f"{name} must be {low}" if low == high else f"{name} must be an integer {wanted}"
     if type(value) is not int and (isinstance(value, bool) or not isinstance(value, Integral)):
         raise TypeError(f"{rule}, got {shown(value)}")
     count = int(value)

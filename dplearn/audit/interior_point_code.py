@@ -91,7 +91,8 @@ class InteriorPointCode:
         m : int
             The numbers of the code for one user, at least 2.
         bases : sequence of int of length n - 1
-            The base of each step, at least 2. A codeword must have at most 2**14 digits.
+            The base of each step, at least 2. A codeword must have at most 2**14 digits. With small m and
+            bases `error` is 1, and an accusation says nothing.
         dice : Dice, optional
             Source of chance; the operating system's entropy unless given.
         """

@@ -146,6 +146,8 @@ class Corners(ConceptClass):
         inside: int | None = None,
     ):
         self.domain = domain
+        if not isinstance(domain, Product):
+            raise TypeError(f"domain must be a Product of the domains of all columns, got {brief(domain)}")
         self.n_labels = check_count("n_labels", n_labels, low=2, high=2)
         self.features = _checked_features(domain, features)
         self.inside = None if inside is None else check_count("inside", inside, high=1)

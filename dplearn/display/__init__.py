@@ -9,7 +9,7 @@ from dplearn.display.agreement import QueryBudgetDisplay, TeacherAgreementDispla
 from dplearn.display.card import PrivacyCard, privacy_card
 from dplearn.display.distribution import DistributionDisplay
 from dplearn.display.epsilon import EpsilonDisplay
-from dplearn.display.registry import RegistryEntry, registry_entry
+from dplearn.display.registry import RegistryEntry, registry_entry, registry_schema
 from dplearn.display.sample_size import SampleSizeDisplay
 from dplearn.display.shapes import ShapesDisplay
 from dplearn.display.synthetic import SyntheticTableDisplay
@@ -28,4 +28,5 @@ __all__ = [
     "TeacherAgreementDisplay",
     "privacy_card",
     "registry_entry",
+    "registry_schema",
 ]

@@ -48,11 +48,20 @@ from dplearn.privacy.base import decimals, in_words
 __all__ = ["RegistryEntry", "registry_entry", "registry_schema"]
 
 _BASIC, _LOSS = "deployment.basic", "deployment.privacy_loss"
+_PREPROCESSING = "deployment.implementation.preprocessing_and_hyperparameter_tuning"
 _MODEL, _ACCOUNTING = "deployment.deployment_model", "deployment.accounting"
 _UNITS = {
     "groups": "all records of one group of the table, such as one person",
     "examples": "one record of the table",
     "labels": "the label of one record of the table",
+}
+_TYPES = {
+    "date": "a date, YYYY-MM-DD",
+    "integer": "an integer",
+    "number": "a float",
+    "number or text": "a float or a str that is not empty",
+    "text": "a str that is not empty",
+    "texts": "a list of str that are not empty, at least one",
 }
 #: Fields that follow from the release, and that nobody can replace.
 _COMPUTED = frozenset(
@@ -134,6 +143,10 @@ def registry_entry(
     The variant, the neighbours, the parameters and their meaning, the assumptions, the deployment model, the
     costs in the ledger and the mechanisms are filled in. What only the publisher knows is a parameter.
 
+    The registry is the Differential Privacy Deployments Registry,
+    https://github.com/opendp/deployments-registry-data. To submit an entry, save it to a file in the
+    directory `deployments` of a copy of that repository, and open a pull request.
+
     Parameters
     ----------
     estimator : object
@@ -155,7 +168,9 @@ def registry_entry(
     Returns
     -------
     RegistryEntry
-        A draft. Its tier is the greatest for which all fields up to this tier are filled.
+        A draft. Its tier is the greatest for which all fields up to this tier are filled. For tier 2,
+        `details` must add "deployment_model.release_type", "deployment_model.data_source_type" and
+        "deployment_model.access_type"; `registry_schema` has the tier of each field.
 
     Raises
     ------
@@ -201,7 +216,14 @@ def registry_entry(
 
 @cache
 def registry_schema() -> Mapping[str, Any]:
-    """Return the recorded schema: its source, and for each field its type, tier and allowed values."""
+    """Return the recorded schema of the registry: its source, and its fields.
+
+    Returns
+    -------
+    mapping of str to object
+        "source", "commit", "date" and "paper" say where it is from. "fields" maps the path of each field to
+        a mapping: its "type", and, if it has them, its "tier", its allowed values ("choices") and "required".
+    """
     text = resources.files("dplearn.display").joinpath("registry_schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
@@ -213,23 +235,40 @@ def _of_guarantee(guarantee: Guarantee) -> dict[str, Any]:
         numbers = {"epsilon": guarantee.epsilon} | ({"delta": guarantee.delta} if guarantee.delta else {})
     else:
         variant, numbers = "Zero-concentrated DP", {"rho": guarantee.rho}  # type: ignore[attr-defined]
-    assumed = "; ".join(guarantee.assumes)
-    domain = f"All tables of which the following is true: {assumed}." if assumed else ""
-    free = "The other values of each record. " if guarantee.protects == "labels" else ""
+    values, known, others = _sorted_assumptions(guarantee.assumes)
+    if guarantee.protects == "labels" and not any(each.startswith("all features are") for each in known):
+        known = ["all values of a record but its label", *known]
     return {
         "deployment.dp_variant.variant_name": variant,
-        **({"deployment.dp_variant.data_domain": domain} if domain else {}),
-        **(
-            {"deployment.dp_variant.unprotected_quantities": f"{free}Taken as public: {assumed}."}
-            if assumed
-            else {}
-        ),
+        **_listing("deployment.dp_variant.data_domain", "All tables in which", values),
+        **_listing("deployment.dp_variant.unprotected_quantities", "Not protected:", known),
+        **_listing(_PREPROCESSING, "The guarantee assumes:", others),
         f"{_LOSS}.privacy_unit": _UNITS[guarantee.protects],
         f"{_LOSS}.privacy_unit_details": f"Neighbours: {neighboring(guarantee)}. Protected:"
         f" {protected(guarantee)}.",
         **{f"{_LOSS}.privacy_parameters.{each}": _number(x) for each, x in numbers.items()},
         f"{_LOSS}.privacy_parameters_details": " ".join(attack_risk(guarantee).sentences()),
     }
+
+
+def _sorted_assumptions(assumes: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """Return the assumptions on values, those that something is public, and all others."""
+    values: list[str] = []
+    known: list[str] = []
+    others: list[str] = []
+    for each in assumes:
+        if re.match(r"(in .*, )?(values|labels|targets) are |each record has ", each):
+            values.append(each)
+        elif re.match(r"(the|all) .*\b(is|are) public\b", each):
+            known.append(each)
+        else:
+            others.append(each)
+    return values, known, others
+
+
+def _listing(path: str, start: str, texts: Sequence[str]) -> dict[str, str]:
+    """Return a field that lists texts; nothing if there is none."""
+    return {path: f"{start} {'; '.join(texts)}."} if texts else {}
 
 
 def _number(x: Fraction) -> float:
@@ -271,7 +310,7 @@ def _mechanisms(parts: list[Any]) -> str:
         texts.append(
             f"{kind.__name__}({settings})"
             + (f" with noise of the kind {noise!r}" if noise is not None else "")
-            + (f"; its code is enumerated by the audit cases {cases}" if cases else "")
+            + (f"; audit cases of the class, of all its settings: {cases}" if cases else "")
         )
     return (
         f"dplearn {__version__}: {'; '.join(texts)}. Secret draws come from the operating system's entropy,"
@@ -293,10 +332,13 @@ def _check(given: Mapping[str, Any]) -> None:
     for path, value in given.items():
         short = path.removeprefix("deployment.")
         if path not in fields:
-            raise ValueError(f"details must have fields of the registry's schema, got {short!r}")
+            raise ValueError(
+                "details must have fields of the registry's schema, which registry_schema()['fields'] lists,"
+                f" got {short!r}"
+            )
         wanted, choices = fields[path]["type"], fields[path].get("choices")
         if not _fits(wanted, value):
-            raise ValueError(f"{short} must be of the type {wanted}, and not empty, got {brief(value)}")
+            raise ValueError(f"{short.rpartition('.')[2]} must be {_TYPES[wanted]}, got {brief(value)}")
         if choices is not None and value not in choices:
             raise ValueError(f"{short} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 

@@ -107,8 +107,8 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         alpha : number, optional
             The wanted accuracy, in (0, 1): the least epsilon is returned for which the plan's `n_needed` for
             this alpha is at most `n_samples`; for a plan without an alpha, the least one for which its
-            `tolerance`, `deviation` or `error` is at most alpha. None: that for which `n_needed` as stated is
-            at most `n_samples`.
+            `tolerance` or `deviation` is at most alpha. If alpha and advantage are both None: the
+            least one for which `n_needed` as the plan states it is at most `n_samples`.
         advantage : number, optional
             The wanted bound on the true minus the false positive rate of an attacker on one record, in
             (0, 1): the greatest epsilon is returned for which that of the plan is at most this.
@@ -118,8 +118,8 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         Returns
         -------
         float
-            A decimal of three digits from .001 to 100; the plan at this epsilon has been computed, and has
-            the wanted property.
+            A decimal of three significant digits from .001 to 100; the plan at this epsilon has been
+            computed, and has the wanted property.
 
         Raises
         ------

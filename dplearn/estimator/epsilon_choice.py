@@ -89,11 +89,21 @@ def _least(learner: Any, n_samples: int, alpha: Any, public: dict[str, Any]) -> 
 
     if not suffices(_LAST):
         shown = "the error that the plan states" if alpha is None else f"alpha={float(alpha):g}"
+        plan: Any = _planned(learner, _EPSILONS[_LAST], n_samples, public)
+        there = _stated(plan, error)
         raise ValueError(
             f"n_samples must be greater: {n_samples} records do not suffice for {shown} at any epsilon up to"
-            f" {_EPSILONS[_LAST]}"
+            f" {_EPSILONS[_LAST]}{there and f', where {there}'}"
         )
     return float(_EPSILONS[first(_unless_refused(suffices), 0, _LAST)])
+
+
+def _stated(plan: Any, error: str | None) -> str:
+    """Return what a plan states about its accuracy; nothing if it states nothing."""
+    if error is not None:
+        return f"{error} is {float(getattr(plan, error)):.3g}"
+    needed = getattr(plan, "n_needed", None)
+    return "" if needed is None else f"{needed} are needed"
 
 
 def _with_alpha(
@@ -104,7 +114,8 @@ def _with_alpha(
         plan = _planned(learner, _EPSILONS[_LAST], n_samples, public)
         if not hasattr(plan, "n_needed"):
             raise ValueError(
-                f"advantage must be given: {type(plan).__name__} states no n_needed, so no accuracy"
+                f"advantage must be given: the plan of {type(learner).__name__} states no n_needed, so no"
+                " accuracy"
             )
         return learner, public, None
     check_number("alpha", alpha, above=0, below=1)
@@ -115,8 +126,9 @@ def _with_alpha(
     plan = _planned(learner, _EPSILONS[_LAST], n_samples, public)
     if plan.error_name is None:
         raise ValueError(
-            f"alpha must be None: {type(plan).__name__} states no error that could be compared with it;"
-            " without it, epsilon_for returns the least epsilon for which n_needed is at most n_samples"
+            f"alpha must be None: the plan of {type(learner).__name__} states no error that could be compared"
+            " with it; without it, epsilon_for returns the least epsilon for which n_needed is at most"
+            " n_samples"
         )
     return learner, public, plan.error_name
 

@@ -268,6 +268,13 @@ def epsilon_for_risk(
         "true_positive_rate": lambda: max((wanted - lost) / less[0], (1 - lost - less[0]) / (1 - wanted)),
         "posterior": lambda: wanted * (1 - less[0]) / (less[0] * (1 - wanted)) / (2 if lost else 1),
     }[name]()
+    if name == "posterior" and 0 < 2 * lost < 1 and factor < 1:
+        least = float(rounded_up(2 * less[0] / (1 + less[0]), 3))
+        raise ValueError(
+            f"posterior must be at least {least:g} with a positive delta, the least that can be bounded from"
+            f" prior={float(less[0]):g}, which is 2 prior / (1 + prior), got {float(wanted):g}; ask for an"
+            " advantage, or give delta=0"
+        )
     if factor < 1 or (name == "posterior" and 2 * lost >= 1):
         raise ValueError(
             f"{name} must be reachable at delta={float(lost):g}: no epsilon has so small a risk,"

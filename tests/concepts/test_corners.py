@@ -371,7 +371,7 @@ def test_classes_say_what_they_are():
         ({"directions": ["<=", "<"]}, "directions must have '<=' or '>' for each of 2 columns"),
         ({"directions": ["<="]}, "directions must have '<=' or '>' for each of 2 columns"),
         ({"inside": 2}, "inside must be"),
-        ({"n_labels": 3}, "n_labels must be"),
+        ({"n_labels": 3}, "n_labels must be 2, got 3"),
     ],
     ids=str,
 )
@@ -380,3 +380,5 @@ def test_wrong_parameters_are_named(given, message):
         Corners(Product([Bits(), Bits(), Categories(["a", "b"])]), **given)
     with pytest.raises(ValueError, match="fewer than 2\\*\\*64 values"):
         Corners(Product([LargeIntegerRange(0, 2**100)]))
+    with pytest.raises(TypeError, match="domain must be a Product of the domains of all columns, got"):
+        Corners([Bits()])

@@ -14,8 +14,8 @@ from dplearn import (
     StatisticalQueryNaiveBayes,
     ZeroConcentratedDP,
 )
-from dplearn.display import registry_entry
-from dplearn.display.registry import _of_guarantee, registry_schema
+from dplearn.display import registry_entry, registry_schema
+from dplearn.display.registry import _of_guarantee
 from dplearn.domains import IntegerRange
 from dplearn.releases import cdf
 
@@ -121,12 +121,23 @@ def test_the_guarantee_is_stated_and_never_rounded_down():
     assert fields["deployment.privacy_loss.privacy_parameters.delta"] == 1e-6
     assert fields["deployment.deployment_model.model_name"] == "Central"
     assert "noise of the kind 'gaussian'" in fields["deployment.implementation.mechanisms"]
-    assert "audit cases naive_bayes" in fields["deployment.implementation.mechanisms"]
+    assert (
+        "audit cases of the class, of all its settings: naive_bayes"
+        in fields["deployment.implementation.mechanisms"]
+    )
     local = registry_entry(RELEASES["local"](), **GIVEN).fields
     assert local["deployment.deployment_model.model_name"] == "Local"
     labels = registry_entry(RELEASES["labels"](), **GIVEN).fields
     assert "label" in labels["deployment.privacy_loss.privacy_unit"]
-    assert labels["deployment.dp_variant.unprotected_quantities"].startswith("The other values")
+    assert "all features are public" in labels["deployment.dp_variant.unprotected_quantities"]
+    assert fields["deployment.dp_variant.data_domain"].startswith(
+        "All tables in which in every column, values"
+    )
+    assert "public" not in fields["deployment.dp_variant.data_domain"]
+    assert "values are" not in fields["deployment.dp_variant.unprotected_quantities"]
+    assert fields["deployment.implementation.preprocessing_and_hyperparameter_tuning"].startswith(
+        "The guarantee assumes: each row of X is made from one record alone"
+    )
     third = _of_guarantee(ApproxDP("1/3"))
     written = third["deployment.privacy_loss.privacy_parameters.epsilon"]
     assert Fraction(1, 3) <= Fraction(repr(written)) <= Fraction(repr(math.nextafter(1 / 3, 1)))
@@ -163,12 +174,15 @@ def test_a_ledger_gives_the_composition_and_further_fields_raise_the_tier():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"name": ""}, "basic.name must be of the type text, and not empty, got ''"),
-        ({"data_curators": "A hospital"}, "basic.data_curators must be of the type texts"),
-        ({"registry_authors": []}, "administrative.registry_authors must be of the type texts"),
-        ({"publication_date": "26.11.2026"}, "basic.publication_date must be of the type date"),
+        ({"name": ""}, "name must be a str that is not empty, got ''"),
+        ({"data_curators": "A hospital"}, "data_curators must be a list of str"),
+        ({"registry_authors": []}, "registry_authors must be a list of str"),
+        ({"publication_date": "26.11.2026"}, "publication_date must be a date, YYYY-MM-DD, got '26.11.2026'"),
         ({"data_product_type": "Rule"}, "basic.data_product_type must be one of 'Summary statistics'"),
-        ({"details": {"basic.colour": "red"}}, "fields of the registry's schema, got 'basic.colour'"),
+        (
+            {"details": {"basic.colour": "red"}},
+            "registry_schema\\(\\)\\['fields'\\] lists, got 'basic.colour'",
+        ),
         (
             {"details": {"privacy_loss.privacy_parameters.epsilon": 0.1}},
             "details must not replace privacy_loss.privacy_parameters.epsilon",

@@ -128,12 +128,15 @@ def test_each_name_in_the_last_column_exists(name):
         assert not function or function in functions(path)
     elif name.startswith("concept_class="):
         assert name.partition("=")[2].strip('"') in CONCEPT_CLASSES
+    elif "=" in name:
+        assert name in SETTINGS
     else:
         assert name in CASES or name in PARAMETERS
 
 
 #: Words in backticks that are neither code nor cases: parameters that are named beside their function.
 PARAMETERS = {"alpha", "beta", "gamma", "neighbors", "quality", "sensitivity"}
+SETTINGS = {"rooted=True"}
 
 
 def found(name):

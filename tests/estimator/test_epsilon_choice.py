@@ -108,17 +108,28 @@ def test_no_parameter_and_no_ledger_is_touched():
             "alpha must be a finite number above 0 and below 1, got 2",
         ),
         (StatisticalQueryNaiveBayes(), {"advantage": 0}, "advantage must be a finite number above 0"),
-        (StatisticalQueryNaiveBayes(), {"alpha": 1e-9}, "10 records do not suffice for alpha=1e-09"),
+        (
+            StatisticalQueryNaiveBayes(),
+            {"alpha": 1e-9},
+            "10 records do not suffice for alpha=1e-09 at any epsilon up to 100, where tolerance is 0",
+        ),
+        (
+            ExponentialMechanismClassifier(domain=Bits()),
+            {"alpha": 0.05},
+            "for alpha=0.05 at any epsilon up to 100, where [0-9]+ are needed",
+        ),
         (StatisticalQueryNaiveBayes(delta=0.1), {"advantage": 0.01}, "advantage must be reachable"),
         (
             SubsampleAggregateClassifier(),
             {"alpha": 0.1},
-            "alpha must be None: AggregationPlan states no error",
+            "alpha must be None: the plan of SubsampleAggregateClassifier states no error",
         ),
     ],
 )
 def test_wishes_that_no_epsilon_meets_are_refused(learner, given, message):
-    public = {"n_labels": 2} | ({"n_features": 6} if isinstance(learner, StatisticalQueryNaiveBayes) else {})
+    public = {"n_labels": 2} | (
+        {} if isinstance(learner, SubsampleAggregateClassifier) else {"n_features": 6}
+    )
     with pytest.raises(ValueError, match=message):
         learner.epsilon_for(10, **given, **public)
 

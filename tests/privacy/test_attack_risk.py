@@ -222,7 +222,11 @@ def test_the_chosen_epsilon_is_the_greatest_with_the_wanted_risk(delta, wanted):
         ({"advantage": 1}, "advantage must be a finite number above 0 and below 1, got 1"),
         ({"posterior": 0.1, "prior": 0.2}, "prior must be a finite number above 0 and below 0.1, got 0.2"),
         ({"advantage": 0.1, "delta": 0.2}, "advantage must be reachable at delta=0.2"),
-        ({"posterior": 0.6, "prior": 0.5, "delta": 1e-6}, "posterior must be reachable at delta=1e-06"),
+        (
+            {"posterior": 0.55, "prior": 0.5, "delta": 1e-6},
+            r"at least 0.667 .* prior=0.5, .* advantage, or give delta=0",
+        ),
+        ({"posterior": 0.9, "prior": 0.5, "delta": 0.5}, "posterior must be reachable at delta=0.5"),
         ({"advantage": 0.1, "delta": 1}, "delta must be a finite number at least 0 and below 1, got 1"),
     ],
 )
