@@ -113,7 +113,11 @@ def _gaussian_run_budget(stopping: RandomStopping, total: ApproxDP, fits: int) -
     if run.delta < _LEAST_DELTA * fits:
         return Fraction(0)
     known = gaussian_budget(ApproxDP(run.epsilon, run.delta - (fits - 1) * FAILURE))
-    if stopping.most > MOST_RUNS or stopping.concentration > _CONCENTRATION or total.epsilon > LARGEST_EPSILON:
+    if (
+        stopping.most > MOST_RUNS
+        or stopping.concentration > _CONCENTRATION
+        or total.epsilon > LARGEST_EPSILON
+    ):
         return known
     low, high = known, gaussian_budget(total)  # of one run
     for _ in range(_STEPS):

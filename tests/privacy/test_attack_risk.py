@@ -261,9 +261,7 @@ def test_the_sentences_name_what_is_protected_and_state_the_numbers():
 
 
 def test_a_seed_voids_the_bounds_and_the_last_sentence_says_so():
-    plain, seeded = (
-        attack_risk(ApproxDP(1, 1e-6, reproducible=seed)).sentences() for seed in (False, True)
-    )
+    plain, seeded = (attack_risk(ApproxDP(1, 1e-6, reproducible=seed)).sentences() for seed in (False, True))
     assert seeded[:-1] == plain
     assert "no bound holds against an attacker who knows or guesses the seed" in seeded[-1]
     assert attack_risk(ZeroConcentratedDP(1, reproducible=True)).sentences()[-1] == seeded[-1]
