@@ -85,7 +85,13 @@ def linear_plan(
     public = Public(n_samples, n_numbers, n_labels)
     for bits in range(FINEST, -1, -1):
         params = Params(
-            cost, trust_model="central", n_steps=1, finest=bits, levels=_LEVELS, most_columns=n_numbers
+            cost,
+            trust_model="central",
+            n_steps=1,
+            class_weight=None,
+            finest=bits,
+            levels=_LEVELS,
+            most_columns=n_numbers,
         )
         with suppress(ValueError):  # no noise can be drawn even with the whole budget
             # One step needs no second moments: on the tables of `_is_linear`, declared ranges make columns

@@ -50,7 +50,12 @@ class Calibration:
 
 
 def calibrate(
-    counts: NDArray[np.float64], edges: NDArray[np.float64], *, slope: float, noise: float
+    counts: NDArray[np.float64],
+    edges: NDArray[np.float64],
+    *,
+    slope: float,
+    noise: float,
+    weights: NDArray[np.float64] | None = None,
 ) -> Calibration:
     """Return the slope and the offset that maximise the posterior given noisy counts.
 
@@ -64,6 +69,9 @@ def calibrate(
         The prior mean and the prior standard deviation of the slope; positive.
     noise : float
         The standard deviation of the noise in each count, in the unit of the counts.
+    weights : ndarray of float64 of shape (2,), optional
+        Public or released. The weights of records without and with the label, at most 1; the counts must then
+        be nonnegative. None: both 1.
 
     Notes
     -----
@@ -73,9 +81,13 @@ def calibrate(
     **Source.** Platt (1999); the use of a histogram in place of records is ours.
     """
     middles = (edges[1:] + edges[:-1]) / 2
-    records = counts.sum(axis=1)
-    records = np.where(records > _SEEN * noise, records, 0.0)
-    with_label = np.where(records > 0, counts[:, 1], 0.0).clip(0.0, records)
+    if weights is None:
+        records = counts.sum(axis=1)
+        records = np.where(records > _SEEN * noise, records, 0.0)
+        with_label = np.where(records > 0, counts[:, 1], 0.0).clip(0.0, records)
+    else:  # all bins: those with few records of a frequent label may have most of a rare one
+        counts = counts * weights
+        records, with_label = counts.sum(axis=1), counts[:, 1]
     total = max(float(counts.sum()), _TINY)
     prior = float(logit(np.clip(counts[:, 1].sum() / total, _RAREST, 1 - _RAREST)))
     if not records.any():

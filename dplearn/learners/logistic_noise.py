@@ -72,6 +72,7 @@ def logistic_plan(
         beta=float(beta),
         design=design,
         public=public,
+        class_weight=params.class_weight,
         levels=params.levels,
     )
     _check_columns(first)

@@ -27,6 +27,7 @@ FINEST = 10
 
 _CALIBRATION = Fraction(3, 20)  # share of the budget for the calibration of slope and offset
 _SLOPE = Fraction(2, 15)  # the same with more than two classes, for the slope only
+_COUNTING = Fraction(1, 20)  # share of the budget for the numbers of records of the classes, with weights
 _SELECTION = Fraction(3, 20)  # share of the budget for the masses of the columns of a wide table
 
 
@@ -47,7 +48,8 @@ class LogisticPlan(Plan):
     n_queries : int
         The number of queries: one for the metric, one for each step, and for the calibration one with two
         classes, or two with more, which are asked together. All other queries are sequential. A wide table
-        has one more, for the masses of its columns.
+        has one more, for the masses of its columns, and a fit with class weights one more, for the numbers
+        of records of the classes.
     n_kept : int or None
         The greatest number of columns of a wide table that a fit keeps, by their noisy masses, buckets of the
         others included; the noise and the steps are those for so many columns. None: the table is not wide,
@@ -78,6 +80,7 @@ class LogisticPlan(Plan):
     design: Any = hidden()  # the encoding as a matrix of numbers; None: the table is one
     public: Any = hidden()
     bits: int = hidden(FINEST)  # rows and residuals are rounded to 2**-bits, towards 0
+    class_weight: Any = hidden()  # None, "balanced" or a dict from labels to weights
     levels: int = hidden(9)  # number of score bins by magnitude; see `score_edges`
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
     narrowed: Any = hidden()  # from a number of kept columns to the plan of the queries about them
@@ -87,8 +90,8 @@ class LogisticPlan(Plan):
     _sums_gaussian = True
 
     def __post_init__(self) -> None:
-        selection = self.n_kept is not None
-        object.__setattr__(self, "n_queries", selection + 1 + self.n_steps + self.n_score_queries)
+        more = (self.n_kept is not None) + (self.class_weight is not None)
+        object.__setattr__(self, "n_queries", more + 1 + self.n_steps + self.n_score_queries)
 
     @property
     def n_needed(self) -> int | None:
@@ -182,7 +185,7 @@ class LogisticPlan(Plan):
     @property
     def shares(self) -> tuple[Fraction, Fraction, Fraction]:
         """The shares of the budget for the metric, for the labels and for each further step."""
-        left = 1 - self.selection_share - self.calibration_share
+        left = 1 - self.selection_share - self.calibration_share - self.counting_share
         if self.n_steps == 1:
             return left * Fraction(1, 5), left * Fraction(4, 5), Fraction(0)
         return left * Fraction(3, 20), left * Fraction(7, 20), left / 2 / (self.n_steps - 1)
@@ -191,6 +194,11 @@ class LogisticPlan(Plan):
     def calibration_share(self) -> Fraction:
         """The share of the budget for the calibration of scores."""
         return (1 - self.selection_share) * (_CALIBRATION if self.n_classes == 2 else _SLOPE)
+
+    @property
+    def counting_share(self) -> Fraction:
+        """The share of the budget for the numbers of records of the classes."""
+        return (1 - self.selection_share) * (Fraction(0) if self.class_weight is None else _COUNTING)
 
     @property
     def selection_share(self) -> Fraction:

@@ -29,6 +29,7 @@ from dplearn.core.last_result import LastResult
 from dplearn.core.row_blocks import float_blocks
 from dplearn.core.unit_rows import unit_rows
 from dplearn.learners.logistic_plan import LogisticPlan
+from dplearn.learners.logistic_weights import WEIGHT_UNITS, count_query, weighted_parts
 from dplearn.queries import Examples, HistogramQuery, StatisticalQuery, VectorQuery
 
 __all__ = [
@@ -161,7 +162,9 @@ def mean_row_query(plan: LogisticPlan) -> VectorQuery:
     )
 
 
-def products_query(plan: LogisticPlan, mapped: Mapped, parts: Parts) -> VectorQuery:
+def products_query(
+    plan: LogisticPlan, mapped: Mapped, parts: Parts, weights: NDArray[np.float64] | None = None
+) -> VectorQuery:
     """Return the query for the products of mapped rows with centred parts of classes.
 
     Parameters
@@ -172,7 +175,13 @@ def products_query(plan: LogisticPlan, mapped: Mapped, parts: Parts) -> VectorQu
         The map from records to rescaled rows.
     parts : callable
         The map from rescaled rows and labels to integers of shape (n, asked), from `LogisticPlan.less`.
+    weights : ndarray of shape (n_classes,), optional
+        Released, or public. The weights of records by class, at most 1; see `weighted_parts`. None: all 1.
     """
+    units = 1
+    if weights is not None:
+        units, parts = WEIGHT_UNITS, weighted_parts(parts, weights)
+    norm = units * plan.norm
 
     def each(records: Examples) -> NDArray[np.int64]:
         rows = mapped.of(records).astype(np.float64)
@@ -187,10 +196,10 @@ def products_query(plan: LogisticPlan, mapped: Mapped, parts: Parts) -> VectorQu
     return VectorQuery(
         each,
         size=plan.n_columns * plan.asked,
-        norm=plan.norm,
-        unit=Fraction(1, plan.reach * plan.whole),
+        norm=norm,
+        unit=Fraction(1, plan.reach * plan.whole * units),
         total=total,
-        l1=_l1(plan.norm, plan.order),
+        l1=_l1(norm, plan.order),
     )
 
 
@@ -330,10 +339,12 @@ def kinds_of_queries(plan: LogisticPlan) -> list[tuple[StatisticalQuery, Fractio
     """
     directions, labels, step = plan.shares
     first = moments_query(plan) if plan.second_moments else mean_row_query(plan)
-    products = products_query(plan, Mapped(plan, np.ones((1, 1))), label_parts(plan))
+    weights = None if plan.class_weight is None else np.ones(plan.n_classes)
+    products = products_query(plan, Mapped(plan, np.ones((1, 1))), label_parts(plan), weights)
     scores = HistogramQuery(lambda records: records.y, categories=_n_scores(plan))
     last = (scores, plan.calibration_share / plan.n_score_queries)
-    return [(first, directions), (products, labels), *([(products, step)] if step else []), last]
+    kinds = [(first, directions), (products, labels), *([(products, step)] if step else []), last]
+    return kinds if weights is None else [*kinds, (count_query(plan.n_classes), plan.counting_share)]
 
 
 def _l1(norm: int, order: int) -> int | None:

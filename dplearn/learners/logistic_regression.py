@@ -43,6 +43,7 @@ from dplearn.learners.logistic_effects import Effects
 from dplearn.learners.logistic_noise import MOST_COLUMNS, logistic_plan
 from dplearn.learners.logistic_plan import FINEST, LogisticPlan, row_order
 from dplearn.learners.logistic_steps import LogisticModel, learn_logistic
+from dplearn.learners.logistic_weights import check_class_weight, check_weighted_classes
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
 from dplearn.queries.factories import cost_of, oracle_for
@@ -97,6 +98,13 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         Number of steps of accelerated gradient descent; each step is one query. "auto": 24 (6 where delta is
         0 in the central model), or 1 if the answers to further queries would be noise-dominated. The choice
         is a function of public numbers.
+    class_weight : None, "balanced" or dict, default=None
+        Public. The weight of each class in the loss, by label; positive, and 1 for labels that are not in the
+        dict. Only the ratios matter. "balanced": inverse to the noisy numbers of records. Predicted
+        probabilities are then those of the weighted population, as of scikit-learn's LogisticRegression. The
+        noise is that of a fit without weights, but for a twentieth of the budget, by which the classes are
+        counted. With two classes, the steps use the weights as far as the noise allows, and the calibration
+        uses them as given. With more, the weights shift the margins and change nothing else.
     classes : sequence, optional
         All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.
@@ -160,7 +168,10 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     with the centred indicator of its label, or with its predicted probabilities under the released weights.
     Of a wide table, with 4,096 numeric columns or more, the first query is for the mass of each column (see
     `dplearn.learners.logistic_columns`), and the rows of all further queries have only the columns with the
-    greatest released masses, and sums of other columns. The last queries are histograms: with two classes,
+    greatest released masses, and sums of other columns. With class weights, one query is for the number of
+    records of each class, and the products with labels and predictions are multiplied by weights of at most
+    1, rounded to integers that are no greater than the unweighted ones in their unit, which keeps the bounds.
+    The last queries are histograms: with two classes,
     one by score bin and label; with more, two by bin of the difference between the margin of the label and
     that of the next class, or of the previous class. Each record is in one cell of each histogram. The
     oracle's noise is calibrated to the norm and to the query's share of the budget, and the shares sum to 1.
@@ -191,6 +202,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         trust_model: str = "central",
         domain: Any = None,
         n_steps: int | str = AUTO,
+        class_weight: Any = None,
         classes: Sequence[Any] | None = None,
         max_rows_per_group: int = 10,
         ledger: PrivacyLedger | None = None,
@@ -201,6 +213,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         self.trust_model = trust_model
         self.domain = domain
         self.n_steps = n_steps
+        self.class_weight = class_weight
         self.classes = classes
         self.max_rows_per_group = max_rows_per_group
         self.ledger = ledger
@@ -241,6 +254,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
             trust_model=self.trust_model,
             declared=_declared(self.domain),
             n_steps=check_count_or_auto("n_steps", self.n_steps, low=1),
+            class_weight=check_class_weight(self.class_weight),
             classes=classes,
             finest=self._finest,
             levels=self._levels,
@@ -260,6 +274,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
 
     def _plan(self, params: Params, public: Public, *, beta: float = 0.05) -> LogisticPlan:
         failure = check_number("beta", beta, above=0, below=1)
+        check_weighted_classes(params.class_weight, public.classes)
         design = _design(params.declared, public)
         plan = logistic_plan(params, public, design, beta=failure)
         assumed = (_NUMBERS if design is None else design.domain).assumes

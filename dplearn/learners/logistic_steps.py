@@ -18,7 +18,7 @@ histograms of score differences calibrate the scale.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ from dplearn.learners.logistic_queries import (
     score_edges,
     score_queries,
 )
+from dplearn.learners.logistic_weights import ClassWeights, released_weights
 from dplearn.queries import Answer, Oracle
 
 __all__ = ["LogisticModel", "Steps", "learn_logistic", "take_steps"]
@@ -128,9 +129,18 @@ def learn_logistic(oracle: Oracle, plan: LogisticPlan) -> LogisticModel:
     statistical queries; Nesterov (1983) for accelerated steps; Platt (1999) for the calibration. The rows of
     one norm in a released metric, the split of the gradient, and the histograms are ours.
     """
-    steps = take_steps(oracle, plan)
+    weights = None
+    if plan.class_weight is not None:
+        weights = released_weights(
+            oracle,
+            plan.class_weight,
+            plan.public.classes,
+            share=plan.counting_share,
+            noise_to_signal=plan.noise_to_signal,
+        )
+    steps = take_steps(oracle, plan, weights)
     directions, mapped = steps.directions, steps.mapped
-    slope, offsets, deviation, curvature = _calibrated(oracle, plan, steps)
+    slope, offsets, deviation, curvature = _calibrated(oracle, plan, steps, weights)
     # The scale of the metric gives a typical row, with a 1 added, the length 1.
     metric = mapped.metric * (mapped.unit / directions.typical_length)
     back = slope * metric @ directions.vectors
@@ -191,12 +201,13 @@ class Steps:
         # An error in the curvature changes the first step in proportion; later steps correct part of it.
         rest = 1 - curvature
         kept = (1 - rest**self.n_steps) / max(self.n_steps * curvature, _LEAST)
-        moved = kept * self.directions.moment_noise * _CURVATURE / (bounds + ridges)
+        heaviest = self.directions.mean_weight * _CURVATURE
+        moved = kept * self.directions.moment_noise * heaviest / (bounds + ridges)
         weighted = self.directions.moment_noise[:, None] * self.weights
         return np.asarray(variances + moved**2 * float((weighted**2).sum(axis=0).mean()))
 
 
-def take_steps(oracle: Oracle, plan: LogisticPlan) -> Steps:
+def take_steps(oracle: Oracle, plan: LogisticPlan, class_weights: ClassWeights | None = None) -> Steps:
     """Query the metric and the labels, and take all steps.
 
     Parameters
@@ -205,11 +216,16 @@ def take_steps(oracle: Oracle, plan: LogisticPlan) -> Steps:
         An oracle for records `Examples(plan.rows(X), codes)`.
     plan : LogisticPlan
         The plan of the fit.
+    class_weights : ClassWeights, optional
+        Released. The weights of the classes. None: all 1.
     """
     directions = _directions(oracle, plan)
+    of_class = None
+    if class_weights is not None:
+        directions, of_class = replace(directions, mean_weight=class_weights.mean), class_weights.steps
     mapped = Mapped(plan, directions.metric)
     _, label_share, step_share = plan.shares
-    answer = oracle.ask(products_query(plan, mapped, label_parts(plan)), label_share)[0]
+    answer = oracle.ask(products_query(plan, mapped, label_parts(plan), of_class), label_share)[0]
     labels = directions.vectors.T @ _per_class(plan, answer)
     label_variance, step_variance = _class_variance(plan, answer), 0.0
     bounds, ridges = directions.curvature_bounds, directions.ridges(label_variance, labels)
@@ -218,7 +234,7 @@ def take_steps(oracle: Oracle, plan: LogisticPlan) -> Steps:
         gradient = labels
         if step:
             predicted = predicted_parts(plan, directions.vectors @ ahead)
-            answer = oracle.ask(products_query(plan, mapped, predicted), step_share)[0]
+            answer = oracle.ask(products_query(plan, mapped, predicted, of_class), step_share)[0]
             step_variance = _class_variance(plan, answer)
             gradient = labels - directions.vectors.T @ _per_class(plan, answer)
         moved = (bounds * ahead + gradient) / (bounds + ridges)
@@ -230,7 +246,7 @@ def take_steps(oracle: Oracle, plan: LogisticPlan) -> Steps:
 
 
 def _calibrated(
-    oracle: Oracle, plan: LogisticPlan, steps: Steps
+    oracle: Oracle, plan: LogisticPlan, steps: Steps, class_weights: ClassWeights | None
 ) -> tuple[float, NDArray[np.float64], float, float]:
     """Return the scale and the offsets of margins, the relative deviation of the scale, and the curvature."""
     two = plan.n_classes == 2
@@ -247,10 +263,16 @@ def _calibrated(
     means = np.sum([answer.means for answer in answers], axis=0)
     counts = means.reshape(-1, 2) if two else np.column_stack([means[::-1], means])
     noise = math.sqrt(sum(answer.noise_variance for answer in answers))
-    found = calibrate(counts, edges, slope=reach, noise=noise)
+    by_label = None
+    if two and class_weights is not None:
+        by_label, counts = class_weights.loss, class_weights.counts(counts)
+    found = calibrate(counts, edges, slope=reach, noise=noise, weights=by_label)
     slope, relative = found.slope / reach, found.deviation / found.slope
     half = (found.offset - slope * shift) / 2
-    offsets = np.array([-half, half]) if two else np.zeros(plan.n_classes)
+    if two:
+        offsets = np.array([-half, half])
+    else:
+        offsets = np.zeros(plan.n_classes) if class_weights is None else np.log(class_weights.loss)
     return slope, offsets, relative, found.curvature
 
 
@@ -285,6 +307,8 @@ class _Directions:
     moment_noise : ndarray of shape (r,)
         Released. The noise of the metric in each direction. The product of two of these numbers is the
         standard deviation of the noise in the corresponding entry of the mapped second moments.
+    mean_weight : float, default=1.0
+        Released. The approximate mean of the weights of the records.
     """
 
     metric: NDArray[np.float64]
@@ -293,12 +317,13 @@ class _Directions:
     typical_length: float
     mean_of_longest: float
     moment_noise: NDArray[np.float64]
+    mean_weight: float = 1.0
 
     @property
     def curvature_bounds(self) -> NDArray[np.float64]:
         """The bound on the curvature of the loss in each direction, of shape (r, 1)."""
         least = _LEAST_CURVATURE * float(self.energies[:-1].max(initial=0.0))
-        return np.asarray(_CURVATURE * np.maximum(self.energies, least))[:, None]
+        return np.asarray(self.mean_weight * _CURVATURE * np.maximum(self.energies, least))[:, None]
 
     def ridges(self, variance: float, labels: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the ridges for gradients with noise of this variance, of shape (r, 1).

@@ -3,5 +3,13 @@
 from dplearn.model_selection.plan import SearchPlan
 from dplearn.model_selection.score import PrivateScore, private_score
 from dplearn.model_selection.search import PrivateSearchCV
+from dplearn.model_selection.tuned_threshold import PrivateTunedThresholdClassifier, TunedThresholdPlan
 
-__all__ = ["PrivateScore", "PrivateSearchCV", "SearchPlan", "private_score"]
+__all__ = [
+    "PrivateScore",
+    "PrivateSearchCV",
+    "PrivateTunedThresholdClassifier",
+    "SearchPlan",
+    "TunedThresholdPlan",
+    "private_score",
+]

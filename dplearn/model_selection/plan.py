@@ -30,7 +30,7 @@ from dplearn.privacy.random_stopping import RandomStopping
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.records.reading import labels_assumed
 
-__all__ = ["METHODS", "SearchPlan", "SearchTable"]
+__all__ = ["METHODS", "SearchPlan", "SearchTable", "with_assumptions"]
 
 METHODS = ("auto", "permute_and_flip", "random_stopping")
 _ON_THE_REFIT = Fraction(1, 2)
@@ -170,7 +170,7 @@ class SearchPlan(Plan):
         ratio = decay_ratio(epsilon / public.exposure.tests)
         own = [*assumes, *([_UNOBSERVED] if stopping else [])]
         return cls(
-            guarantee=_guarantee(params.cost, public.guarantees, own),
+            guarantee=with_assumptions(params.cost, public.guarantees, own),
             method=method,
             n_candidates=n_candidates,
             n_samples=public.n_samples,
@@ -262,7 +262,7 @@ def _part(budget: ApproxDP, share: Fraction) -> ApproxDP:
     return replace(budget, epsilon=budget.epsilon * share, delta=budget.delta * share)
 
 
-def _guarantee(cost: ApproxDP, guarantees: Sequence[ApproxDP], own: Sequence[str]) -> ApproxDP:
+def with_assumptions(cost: ApproxDP, guarantees: Sequence[ApproxDP], own: Sequence[str]) -> ApproxDP:
     """Return the cost with all assumptions; the search's entry about labels replaces the candidates'."""
     given = labels_assumed(())
     theirs = [entry for guarantee in guarantees for entry in guarantee.assumes if entry != given]

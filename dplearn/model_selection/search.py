@@ -53,7 +53,7 @@ from dplearn.records.reading import (
 )
 from dplearn.records.rows import Examples
 
-__all__ = ["PrivateSearchCV"]
+__all__ = ["PrivateSearchCV", "steps_assumed"]
 
 _SPLITS = "the split into training and test records depends only on the records' positions"
 _ALONE = "a fitted candidate predicts for each record by itself"
@@ -279,7 +279,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
 
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> SearchPlan:
         assert isinstance(public, SearchTable)
-        steps = _of_steps(params.candidates, params.stateless)
+        steps = steps_assumed(params.candidates, params.stateless)
         own = [*TABLE, labels_assumed(params.classes), _SPLITS, _ALONE, *steps]
         return SearchPlan.of(params, public, assumes=own, beta=beta)
 
@@ -401,7 +401,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         return tags
 
 
-def _of_steps(candidates: Sequence[Any], stateless: Collection[str]) -> list[str]:
+def steps_assumed(candidates: Sequence[Any], stateless: Collection[str]) -> list[str]:
     """Return the assumptions about the steps of pipelines."""
     trusted = dict.fromkeys(name for each in candidates for name in taken_on_trust(each))
     return [

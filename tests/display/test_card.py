@@ -31,7 +31,7 @@ from dplearn.display import privacy_card
 from dplearn.display.evidence import recorded_evidence
 from dplearn.display.shape_cells import ShownCells
 from dplearn.domains import Grid, IntegerRange, Product
-from dplearn.model_selection import PrivateSearchCV, private_score
+from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier, private_score
 from dplearn.preprocessing import (
     CellEncoder,
     PrivateKBinsDiscretizer,
@@ -141,6 +141,9 @@ FITS = {
     "Grouped": lambda X, _, seed: grouped(
         list(map(str, X[:, 0])), X[:, 1], bounds=(-9, 9), groups=["a", "b"], random_state=seed
     ),
+    "PrivateTunedThresholdClassifier": lambda X, y, seed: PrivateTunedThresholdClassifier(
+        StatisticalQueryLogisticRegression(classes=[0, 1]), random_state=seed
+    ).fit(X, y),
     "InteriorPoint": lambda X, _, seed: interior_point(X[:, 0], epsilon=1, random_state=seed),
     "Quantiles": lambda X, _, seed: quantiles(X[:, 0], [0.5], epsilon=1, random_state=seed),
     "StableCounts": lambda X, _, seed: stable_counts(

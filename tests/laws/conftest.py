@@ -52,7 +52,7 @@ from dplearn.chance import SeededDice
 from dplearn.domains import Floats, Grid
 from dplearn.estimator import PrivateClassifier
 from dplearn.learners.online import OnlineEnsembleClassifier
-from dplearn.model_selection import PrivateSearchCV
+from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier
 from dplearn.preprocessing import (
     CellEncoder,
     PrivateKBinsDiscretizer,
@@ -263,6 +263,7 @@ CLASSIFIERS = (
         {"method": ["exponential", "permute_and_flip"]},
         epsilon=1000.0,
     ),
+    PrivateTunedThresholdClassifier(StatisticalQueryLogisticRegression(), epsilon=100.0),
     PrivateMultiOutputClassifier(ExponentialMechanismClassifier()),
     SyntheticDataClassifier(GaussianNB(), domain=FEW_VALUES),
     SyntheticDataClassifier(),
@@ -402,12 +403,15 @@ def in_its_time(check):
 def expected_failures(estimator):
     """Which of scikit-learn's checks an estimator fails on purpose, and why."""
     failures = {}
-    learner = estimator.estimator if isinstance(estimator, PrivateSearchCV) else estimator
+    tuned = isinstance(estimator, PrivateSearchCV | PrivateTunedThresholdClassifier)
+    learner = estimator.estimator if tuned else estimator
     if getattr(learner, "domain", None) == "learn":
         failures["check_dtype_object"] = (
             "an array of objects shows no kinds of columns; no cell may show them"
         )
-    if isinstance(estimator, PrivateSearchCV | PrivateMultiOutputClassifier):
+    if isinstance(
+        estimator, PrivateSearchCV | PrivateTunedThresholdClassifier | PrivateMultiOutputClassifier
+    ):
         reason = "no unfitted private estimator is pickled alike twice, lest a cache takes one for another"
         failures["check_estimators_overwrite_params"] = reason
     if isinstance(estimator, OnlineEnsembleClassifier):

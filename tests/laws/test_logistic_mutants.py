@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dplearn.audit.cases import logistic_regression as cases
 from dplearn.audit.cases.logistic_regression import (
     CASES as LOGISTIC_CASES,
 )
@@ -16,7 +17,7 @@ from dplearn.audit.cases.logistic_regression import (
     logistic_plan_case,
 )
 from dplearn.audit.cases.queries import local_oracle
-from dplearn.learners import logistic_columns
+from dplearn.learners import logistic_columns, logistic_weights
 from dplearn.learners import logistic_queries as queries
 from dplearn.learners.logistic_queries import mean_row_query, moments_query
 from dplearn.mechanisms import noisy_counts
@@ -219,3 +220,29 @@ def test_masses_of_squares_that_are_not_shares_break_the_claim(monkeypatch):
         logistic_columns, "_masses", lambda rows, most: np.rint(rows.data**2 * most).astype(np.int64)
     )
     assert excess(MASSES.with_fit(MASSES.fit)) > 1.5
+
+
+def test_weighted_gradients_with_noise_for_an_added_record_break_the_claim(monkeypatch):
+    case = CASES["logistic_class_weights"]
+    right = cases.products_query
+
+    def half(*given):
+        query = right(*given)
+        query.l1 //= 2
+        return query
+
+    monkeypatch.setattr(cases, "products_query", half)
+    assert excess(case.with_fit(case.fit)) > 1.1
+
+
+def test_classes_that_are_counted_with_half_the_noise_break_the_claim(monkeypatch):
+    case = CASES["logistic_class_weights"]
+    right = logistic_weights.count_query
+
+    def half(n_classes):
+        query = right(n_classes)
+        query.l1 //= 2
+        return query
+
+    monkeypatch.setattr(logistic_weights, "count_query", half)
+    assert excess(case.with_fit(case.fit)) > 1.2

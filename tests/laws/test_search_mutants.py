@@ -9,7 +9,7 @@ import pytest
 from dplearn.audit.cases import search as search_cases
 from dplearn.audit.cases.search import CASES as SEARCH_CASES
 from dplearn.mechanisms import random_stopping
-from dplearn.model_selection import plan, score, search, trial
+from dplearn.model_selection import plan, score, search, trial, tuned_threshold
 from dplearn.privacy import gaussian_stopping
 from dplearn.privacy.gaussian_stopping import gaussian_runs_delta
 from dplearn.privacy.random_stopping import RandomStopping
@@ -193,3 +193,29 @@ def test_a_score_without_its_noise_is_caught(monkeypatch):
     case = CASES["private_score"]
     monkeypatch.setattr(score, "laplace_counts", lambda errors, **_: errors)
     assert not case.with_fit(case.fit).run().keeps(case.claim)
+
+
+def counts_for_an_added_record(monkeypatch):
+    right = tuned_threshold.laplace_counts
+    monkeypatch.setattr(
+        tuned_threshold, "laplace_counts", lambda counts, **how: right(counts, **how | {"sensitivity": 1})
+    )
+
+
+def held_out_records_that_train_too(monkeypatch):
+    honest = tuned_threshold.splits_by_position
+    monkeypatch.setattr(
+        tuned_threshold,
+        "splits_by_position",
+        lambda cv, n: [(np.concatenate([test, train]), test) for train, test in honest(cv, n)],
+    )
+    monkeypatch.setattr(
+        tuned_threshold.Exposure, "of", classmethod(lambda cls, splits, n: cls(trains=1, tests=1, apart=True))
+    )
+
+
+@pytest.mark.parametrize("mistake", [counts_for_an_added_record, held_out_records_that_train_too])
+def test_a_mistake_in_a_tuned_threshold_exceeds_the_claim(monkeypatch, mistake):
+    mistake(monkeypatch)
+    case = OnePair.of(CASES["tuned_threshold"].with_fit(CASES["tuned_threshold"].fit), LAST)
+    assert not case.run().keeps(case.claim)

@@ -15,6 +15,7 @@ def planned(n, d, k, *, epsilon=1, delta=0, trust_model="central", n_steps=None,
     settings = {
         "trust_model": trust_model,
         "n_steps": n_steps,
+        "class_weight": None,
         "finest": 10,
         "levels": 9,
         "most_columns": MOST_COLUMNS,

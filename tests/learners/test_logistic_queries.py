@@ -28,11 +28,14 @@ def queries(plan, seed=0):
     rng = np.random.default_rng(seed)
     mapped = Mapped(plan, rng.normal(size=(plan.n_columns, plan.n_columns)))
     weights = 40 * rng.normal(size=(plan.n_columns, plan.n_classes))
+    by_class = np.array([1.0, *rng.random(plan.n_classes - 1)])
     return [
         moments_query(plan),
         mean_row_query(plan),
         products_query(plan, mapped, label_parts(plan)),
         products_query(plan, mapped, predicted_parts(plan, weights)),
+        products_query(plan, mapped, label_parts(plan), by_class),
+        products_query(plan, mapped, predicted_parts(plan, weights), by_class),
     ]
 
 
@@ -49,7 +52,12 @@ PLANS = [
 ]
 
 
-@pytest.mark.parametrize("plan", PLANS, ids=str)
+shapes = pytest.mark.parametrize(
+    "plan", PLANS, ids=lambda plan: f"{plan.n_columns}-{plan.n_classes}-{plan.order}-{plan.bits}"
+)
+
+
+@shapes
 def test_totals_are_the_sums_of_rows_that_keep_their_norms(plan):
     records = example(plan)
     for query in queries(plan):
@@ -60,7 +68,7 @@ def test_totals_are_the_sums_of_rows_that_keep_their_norms(plan):
             assert np.abs(each).sum(axis=1).max() <= query.norm
 
 
-@pytest.mark.parametrize("plan", PLANS, ids=str)
+@shapes
 def test_one_replaced_record_moves_totals_by_no_more_than_is_claimed(plan):
     records = example(plan, n=40, seed=1)
     for query in queries(plan, seed=1):

@@ -27,6 +27,7 @@ from dplearn.learners.logistic_queries import (
 )
 from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
 from dplearn.learners.logistic_steps import take_steps
+from dplearn.learners.logistic_weights import WEIGHT_UNITS, released_weights
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, Examples
 
@@ -41,6 +42,7 @@ __all__ = [
 ]
 
 _LEARNER = ("StatisticalQueryLogisticRegression",)
+_VISIBLE = 16  # an epsilon at which the share of a class, which has a least value, shows one record
 _FAR = 1e17  # so far that nothing of a row's intercept is left
 #: One column's value and a label.
 UNIVERSE = ((-_FAR, 0), (-_FAR, 1), (0.0, 0), (0.0, 1), (_FAR, 0), (_FAR, 1))
@@ -200,6 +202,19 @@ def _scores(rows: Rows, dice: Dice) -> tuple[str, Any]:
     return str(oracle.ask(queries)[0].means.tolist()), oracle.rounds
 
 
+def _weighted(rows: Rows, dice: Dice) -> tuple[str, Any]:
+    """Ask for the numbers of records of the classes, and for the label part of the weighted gradient."""
+    X, y = _split(rows)
+    oracle = CentralOracle(Examples(STEP.rows(X), y), privacy=ApproxDP(_VISIBLE), dice=dice)
+    half = Fraction(1, 2)
+    # Noise that allows the steps the weights as they are.
+    weights = released_weights(oracle, {0: 0.25}, (0, 1), share=half, noise_to_signal=0.0)
+    labels = products_query(STEP, Mapped(STEP, np.eye(2)), label_parts(STEP), weights.steps)
+    answer = oracle.ask(labels, half)[0]
+    found = (weights.shares, weights.steps, answer.means)
+    return str([part.round(6).tolist() for part in found]), oracle.rounds
+
+
 CASES = (
     logistic_fit_case("logistic", 1, UNIVERSE[::3], required=Required(2, 0.999)),
     logistic_plan_case("logistic_step", STEP, UNIVERSE[::4], required=Required(2, 0.63)),
@@ -213,6 +228,16 @@ CASES = (
         rules=_COUNTS,
         part_of=_LEARNER,
         required=Required(10, 0.999),
+    ),
+    AuditCase(
+        "logistic_class_weights",
+        _weighted,
+        UNIVERSE[1:3] + UNIVERSE[5:],
+        1,
+        ApproxDP(_VISIBLE),
+        rules={**RULES, "discrete_laplace": moved_by(2 * WEIGHT_UNITS)},
+        part_of=_LEARNER,
+        required=Required(3, 0.8),
     ),
     AuditCase(
         "logistic_masses",
@@ -241,5 +266,11 @@ LOGISTIC_REPLAYS = (
     logistic_fit_case("logistic_wide", 4, _WIDE, bits=10, moves=1 << 22, most_columns=1),
     logistic_fit_case("logistic_wide_gaussian", 4, _WIDE, bits=10, delta=1e-6, n_steps=3, most_columns=1),
     logistic_fit_case("logistic_gaussian", 4, _PLAIN, bits=10, delta=1e-6, n_steps=8),
+    logistic_fit_case(
+        "logistic_weighted", 4, _PLAIN, bits=10, delta=1e-6, n_steps=3, class_weight={0: 2, 1: 1, 2: 5}
+    ),
+    logistic_fit_case(
+        "logistic_balanced", 4, UNIVERSE, bits=10, delta=1e-6, n_steps=3, class_weight="balanced"
+    ),
     logistic_fit_case("logistic_local", 15, _PLAIN, bits=10, trust_model="local", n_steps=2),
 )

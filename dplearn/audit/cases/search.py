@@ -21,6 +21,7 @@ from dplearn.mechanisms import randomized_response
 from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.score import _release
 from dplearn.model_selection.search import PrivateSearchCV
+from dplearn.model_selection.tuned_threshold import PrivateTunedThresholdClassifier
 from dplearn.privacy import ApproxDP, Event, GaussianSums
 from dplearn.privacy.plan import Plan
 from dplearn.privacy.random_stopping import RandomStopping
@@ -136,6 +137,15 @@ class OneAnswer(PrivateClassifier):
         return self.classes_[[self.concept_] * len(X)]
 
 
+class OneChance(OneAnswer):
+    """Predict one constant probability, by the randomised response of one of the training records."""
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the same probabilities for each row."""
+        likely = 0.25 + 0.5 * self.concept_
+        return np.tile([1 - likely, likely], (len(X), 1))
+
+
 class GaussianAnswer(OneAnswer):
     """Predict one constant label: whether the label of a record, with Gaussian noise, is positive."""
 
@@ -204,6 +214,16 @@ def _found(search: PrivateSearchCV) -> tuple[str, Any]:
     return f"{search.best_index_} {search.best_score_:.3f} {getattr(best, 'concept_', None)}", search
 
 
+def _tuning() -> PrivateTunedThresholdClassifier:
+    return PrivateTunedThresholdClassifier(
+        OneChance(classes=[0, 1]), thresholds=[0.5], cv=PredefinedSplit([-1, 0]), epsilon=2, random_state=0
+    )
+
+
+def _tuned(fitted: PrivateTunedThresholdClassifier) -> tuple[str, Any]:
+    return f"{fitted.estimator_.concept_} {fitted.counts_.tolist()} {fitted.best_score_:.3f}", fitted
+
+
 def _score(rows: Rows, dice: Dice) -> tuple[str, Any]:
     found = _release(sum(rows), len(rows), Fraction(1, 20), ApproxDP(1), dice)
     return f"{found.value:.3f}", found
@@ -262,6 +282,16 @@ CASES = (
     ),
     search_case(
         "search_over_folds", ApproxDP(2), method="permute_and_flip", cv=KFold(2), required=Required(2, 0.07)
+    ),
+    AuditCase(
+        "tuned_threshold",
+        WholeFit(_tuning, _split, _tuned),
+        (0, 1),
+        2,
+        ApproxDP(2),
+        rules=None,
+        verifies=("PrivateTunedThresholdClassifier",),
+        required=Required(4, 0.999),
     ),
     AuditCase(
         "private_score",

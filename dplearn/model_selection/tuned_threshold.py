@@ -1,0 +1,488 @@
+"""A private classifier of two labels whose decision threshold is tuned on held-out records.
+
+>>> from sklearn.datasets import make_classification
+>>> from dplearn import StatisticalQueryLogisticRegression
+>>> X, y = make_classification(20_000, 6, n_informative=4, weights=[0.98], class_sep=1.5, random_state=0)
+>>> model = StatisticalQueryLogisticRegression(classes=[0, 1])
+>>> tuned = PrivateTunedThresholdClassifier(model, epsilon=2.0, random_state=0).fit(X, y)
+>>> 0.005 < tuned.best_threshold_ < 0.1, tuned.guarantee_.epsilon
+(True, Fraction(2, 1))
+"""
+
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.model_selection import ShuffleSplit
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from dplearn._validation import AUTO, check_choice, check_count, check_number
+from dplearn._writing import brief
+from dplearn.chance import public_seed
+from dplearn.chance.dice import Dice
+from dplearn.core.exact import decay_ratio
+from dplearn.core.float_errors import ignores_float_errors
+from dplearn.core.simplex import nearest_shares
+from dplearn.domains import DomainError
+from dplearn.estimator.base import PrivateClassifier
+from dplearn.estimator.schema_learning import learns_schema
+from dplearn.estimator.stages import Params, Public, Table
+from dplearn.mechanisms import laplace_counts
+from dplearn.model_selection.candidates import (
+    check_candidate,
+    fit_candidate,
+    last_step,
+    no_warnings,
+    private_steps,
+    read_by_candidate,
+    with_budget,
+)
+from dplearn.model_selection.plan import SearchTable, with_assumptions
+from dplearn.model_selection.search import steps_assumed
+from dplearn.model_selection.splits import Exposure, splits_by_position
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.pipelines import fitted_together
+from dplearn.privacy.plan import Plan, hidden
+from dplearn.records.reading import (
+    TABLE,
+    check_classes,
+    check_two_labels,
+    declared_classes,
+    labels_assumed,
+    read_labels,
+    read_rows,
+)
+from dplearn.records.rows import Examples
+from dplearn.records.tables import rows_of
+
+__all__ = ["PrivateTunedThresholdClassifier", "TunedThresholdPlan"]
+
+_SPLIT = "the split into training and held-out records depends only on the records' positions"
+_ALONE = "the fitted classifier predicts for each record by itself"
+_FARTHEST = 7.0  # the log-odds of the outermost of the thresholds: about 1/1000
+_MOST_THRESHOLDS = 1000
+
+Floats64 = NDArray[np.float64]
+Score = Callable[[Floats64, Floats64, Floats64, Floats64], Floats64]
+
+
+def _balanced_accuracy(tp: Floats64, fp: Floats64, fn: Floats64, tn: Floats64) -> Floats64:
+    return (_ratio(tp, tp + fn) + _ratio(tn, tn + fp)) / 2
+
+
+def _accuracy(tp: Floats64, fp: Floats64, fn: Floats64, tn: Floats64) -> Floats64:
+    return _ratio(tp + tn, tp + fp + fn + tn)
+
+
+def _f1(tp: Floats64, fp: Floats64, fn: Floats64, tn: Floats64) -> Floats64:  # noqa: ARG001
+    return _ratio(2 * tp, 2 * tp + fp + fn)
+
+
+def _ratio(part: Floats64, whole: Floats64) -> Floats64:
+    return np.asarray(part / np.maximum(whole, 1e-9))
+
+
+_SCORES: dict[str, Score] = {"accuracy": _accuracy, "balanced_accuracy": _balanced_accuracy, "f1": _f1}
+
+
+@dataclass(frozen=True)
+class TunedThresholdPlan(Plan):
+    """The plan of a fit of `PrivateTunedThresholdClassifier`.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        The guarantee of the fit.
+    n_samples, n_held_out : int
+        Number of records, and of those on which the threshold is tuned.
+    n_thresholds : int
+        Number of thresholds that are compared.
+    fit, counting : ApproxDP
+        Budget of the fit of the classifier, and of the counts. No record is in both, so that the guarantee is
+        the greater of the two and not their sum.
+    deviation : float
+        Standard deviation of the noise in each of the 2 * (n_thresholds + 1) counts.
+    """
+
+    guarantee: ApproxDP
+    n_samples: int
+    n_held_out: int
+    n_thresholds: int
+    fit: ApproxDP
+    counting: ApproxDP
+    deviation: float = 0.0
+    thresholds: Any = hidden()
+    params: Any = hidden()
+    public: Any = hidden()
+
+    error_name = "deviation"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings of the classifier."""
+        notes: tuple[str, ...] = self.public.notes
+        return notes
+
+
+@learns_schema(parameter="estimator__domain")
+class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
+    """Tune the threshold of a private classifier of two labels on held-out records, within one budget.
+
+    It follows scikit-learn's TunedThresholdClassifierCV with one split and without a refit. (A threshold that
+    is known beforehand costs nothing: scikit-learn's FixedThresholdClassifier takes it around any private
+    classifier.)
+
+    Parameters
+    ----------
+    estimator : PrivateClassifier or Pipeline
+        As for `PrivateSearchCV`, with `predict_proba`. `epsilon` and `delta` are set by this class.
+    scoring : {"balanced_accuracy", "accuracy", "f1"}, default="balanced_accuracy"
+        The score that the threshold maximises, computed from noisy counts.
+    thresholds : int or array-like of float, default=20
+        Public. The thresholds that are compared, in (0, 1): these, or so many with log-odds in equal steps
+        from -7 to 7, which suits rare labels. Each further threshold adds noise to the scores of all.
+    cv : None, float or splitter, default=None
+        Public. The held-out records: None, a fifth of the positions, publicly drawn; a float in (0, 1),
+        another share; or a splitter by positions with one split, as for `PrivateSearchCV`.
+    pos_label : label, optional
+        Public. The label that is predicted from the threshold on. None: the second of `classes_`.
+    epsilon : float, default=1.0
+        Privacy cost of the whole fit, the threshold included.
+    delta : float or "auto", default="auto"
+        Delta of the whole fit, if `estimator` has a `delta`; otherwise delta is 0. "auto": that of
+        `estimator`.
+    stateless : collection of str, default=()
+        As for `PrivateSearchCV`.
+    ledger : PrivacyLedger, optional
+        The account that is charged, once for the whole fit, before any draw.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee records this. The `random_state` of `estimator` is not used.
+
+    Attributes
+    ----------
+    estimator_ : PrivateClassifier or Pipeline
+        Released. The classifier, fitted on the records that are not held out.
+    best_threshold_ : float
+        Released. The selected threshold.
+    best_score_ : float
+        Released. Its noisy score on the held-out records. Selection biases it upwards.
+    cv_results_ : dict of str to ndarray
+        Released. `thresholds`, and the noisy `scores` at each.
+    counts_ : ndarray of int64 of shape (2, n_thresholds + 1)
+        Released. The noisy numbers of held-out records, by negative or positive label and by the number of
+        thresholds that the probability of the positive label reaches. A number may be negative.
+    pos_label_ : label
+        Public. The label that is predicted from the threshold on.
+    classes_ : ndarray of shape (2,)
+        Public. The labels, sorted: declared for `estimator`, or assumed public.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the whole fit, for all published values, with its assumptions.
+    schema_ : Product
+        Released. The learned domain of a record, if the `domain` of `estimator` is "learn".
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta) for one replaced record; the number of records is public. Proof: a record
+    is held out or not by its position. One that is not held out changes the fit, whose guarantee is the
+    budget; given the fitted classifier, it changes no count. One that is held out changes no fit; it leaves
+    one count and enters another, so that the counts move by at most 2 in the L1 norm, and the noise is
+    discrete Laplace for sensitivity 2 and the whole epsilon. Threshold and scores are functions of the noisy
+    counts.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** `plan(n_samples).deviation` is the standard deviation of the noise in each count. Of a
+    label with fewer held-out records than about five times that, no threshold can be tuned.
+
+    **Source.** Dwork, McSherry, Nissim and Smith (2006) for the noise and for disjoint records (there:
+    histograms); scikit-learn's TunedThresholdClassifierCV for the parameters.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        scoring: str = "balanced_accuracy",
+        thresholds: Any = 20,
+        cv: Any = None,
+        pos_label: Any = None,
+        epsilon: float = 1.0,
+        delta: float | str = AUTO,
+        stateless: Collection[str] = (),
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.scoring = scoring
+        self.thresholds = thresholds
+        self.cv = cv
+        self.pos_label = pos_label
+        self.epsilon = epsilon
+        self.delta = delta
+        self.stateless = stateless
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def plan(self, n_samples: int) -> TunedThresholdPlan:
+        """Return the plan of a fit: its guarantee, its budgets and the noise in the counts, without data.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        """
+        params = self._params(self.random_state is not None)
+        return self._plan(params, _table(params, check_count("n_samples", n_samples, low=2)))
+
+    def _params(self, reproducible: bool) -> Params:
+        check_choice("scoring", self.scoring, tuple(_SCORES))
+        check_candidate(self.estimator, self.stateless)
+        if not hasattr(self.estimator, "predict_proba"):
+            raise TypeError(
+                f"estimator must have a method predict_proba, got {type(last_step(self.estimator)).__name__}"
+            )
+        last = last_step(self.estimator)
+        classes = declared_classes(last.classes, getattr(last, "domain", None))
+        params = Params(
+            self._most(reproducible),
+            estimator=clone(self.estimator),
+            classes=classes,
+            declared=last.classes,
+            scoring=self.scoring,
+            thresholds=_checked_thresholds(self.thresholds),
+            cv=_checked_split(self.cv),
+            pos_label=self.pos_label,
+            random_state=self.random_state,
+            sparse=get_tags(self.estimator).input_tags.sparse,
+            stateless=self.stateless,
+        )
+        if classes is not None:
+            _positive(params, check_classes(classes))
+        return params
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        rows = read_rows(self, X, reset=True, sparse=params.sparse)
+        table = _table(params, rows.shape[0])
+        classes, codes = read_labels(y, table.n_samples, params.classes)
+        _positive(params, classes)
+        last_step(params.estimator).set_params(classes=list(classes))  # independent of the training labels
+        seed = public_seed(params.random_state, type(self).__name__) if params.cost.reproducible else None
+        records = Examples(rows, classes[codes])
+        found = []
+        for places in (table.splits[0][0], np.arange(table.n_samples)):  # held-out records are valid too
+            found.append(
+                read_by_candidate(
+                    with_budget(params.estimator, params.cost, seed),
+                    rows_of(rows, places),
+                    records.y[places],
+                    reproducible=params.cost.reproducible,
+                    budget=params.cost,
+                )
+            )
+        public = replace(
+            table,
+            n_features=rows.shape[1],
+            classes=classes,
+            seed=seed,
+            guarantees=(*found[0][0], *found[1][0]),
+            notes=tuple(found[0][1]),
+        )
+        return Table(public, records)
+
+    def _plan(self, params: Params, public: Public) -> TunedThresholdPlan:
+        assert isinstance(public, SearchTable)
+        steps = steps_assumed([params.estimator], params.stateless)
+        own = [*TABLE, labels_assumed(params.classes), _SPLIT, _ALONE, *steps]
+        counting = replace(params.cost, delta=Fraction(0))
+        ratio = float(decay_ratio(counting.epsilon / 2))
+        return TunedThresholdPlan(
+            with_assumptions(params.cost, public.guarantees, own),
+            n_samples=public.n_samples,
+            n_held_out=len(public.splits[0][1]),
+            n_thresholds=len(params.thresholds),
+            fit=params.cost,
+            counting=counting,
+            deviation=(2 * ratio) ** 0.5 / (1 - ratio),
+            thresholds=params.thresholds,
+            params=params,
+            public=public,
+        )
+
+    def _summarize(self, table: Table, plan: TunedThresholdPlan) -> Examples:  # noqa: ARG002
+        # An oracle of one fit and of the counts of the held-out records.
+        records: Examples = table.rows
+        return records
+
+    def _release(self, summary: Examples, plan: TunedThresholdPlan, dice: Dice) -> tuple[Any, NDArray[Any]]:
+        train, held = plan.public.splits[0]
+        fitted = with_budget(plan.params.estimator, plan.fit, plan.public.seed)
+        with no_warnings():
+            fit_candidate(
+                fitted,
+                rows_of(summary.X, train),
+                summary.y[train],
+                dice,
+                reproducible=plan.guarantee.reproducible,
+                budget=plan.fit,
+            )
+        counts = _counts(fitted, rows_of(summary.X, held), summary.y[held], plan)
+        noisy = laplace_counts(
+            counts.ravel(),
+            privacy=plan.counting,
+            dice=dice,
+            sensitivity=2,  # a replaced record leaves one cell and enters another
+            low=-len(held),  # not 0: sums over many empty cells would be too great
+            high=2 * len(held),
+        )
+        return fitted, noisy.reshape(counts.shape)
+
+    def _publish(self, outcome: tuple[Any, NDArray[Any]], plan: TunedThresholdPlan) -> None:
+        fitted, counts = outcome
+        scores = _scores(counts, _SCORES[plan.params.scoring])
+        best = int(np.argmax(scores))
+        self.classes_, self.guarantee_ = plan.public.classes, plan.guarantee
+        self.counts_ = counts
+        self.cv_results_ = {"thresholds": plan.thresholds.copy(), "scores": scores}
+        self.best_threshold_, self.best_score_ = float(plan.thresholds[best]), float(scores[best])
+        self.pos_label_ = self.classes_[_positive(plan.params, self.classes_)]
+        last_step(fitted).set_params(classes=plan.params.declared)
+        self.estimator_ = fitted_together(fitted, self.guarantee_)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the positive label where its probability is at least `best_threshold_`; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `estimator`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of `classes_`.
+        """
+        check_is_fitted(self)
+        place = int(self.classes_[1] == self.pos_label_)
+        reached = self.predict_proba(X)[:, place] >= self.best_threshold_
+        labels: NDArray[Any] = self.classes_[np.where(reached, place, 1 - place)]
+        return labels
+
+    @ignores_float_errors
+    def predict_proba(self, X: Any) -> Floats64:
+        """Return the probabilities that the fitted classifier predicts; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `estimator`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+        """
+        check_is_fitted(self)
+        likely: Floats64 = self.estimator_.predict_proba(X)
+        return likely
+
+    def _most(self, reproducible: bool) -> ApproxDP:
+        """Return the cost of a fit."""
+        steps = private_steps(self.estimator)
+        given = [step.delta for step in steps if hasattr(step, "delta")]
+        deltas = [check_number("delta", each, low=0, below=1) for each in given]
+        labels_only = any(getattr(step, "protects", "") == "labels" for step in steps)
+        protects = "labels" if labels_only else "examples"
+        delta: Any = max(deltas, default=Fraction(0)) if self.delta == AUTO else self.delta
+        epsilon = check_number("epsilon", self.epsilon, above=0)
+        cost = ApproxDP(epsilon, delta, protects=protects, reproducible=reproducible)
+        return cost if deltas else replace(cost, delta=Fraction(0))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = replace(get_tags(self.estimator).input_tags)
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def _table(params: Params, n: int) -> SearchTable:
+    cv = params.cv
+    if isinstance(cv, float):
+        cv = ShuffleSplit(1, test_size=cv, random_state=0)
+    splits = splits_by_position(cv, n)
+    exposure = Exposure.of(splits, n)
+    if len(splits) != 1 or not exposure.apart:
+        raise ValueError(f"cv must give one split, got {len(splits)} of {brief(params.cv)}")
+    return SearchTable(n, splits=splits, exposure=exposure)
+
+
+def _checked_split(cv: Any) -> Any:
+    """Return the parameter `cv`; a share as a float."""
+    if cv is None or not isinstance(cv, (int, float, Fraction)) or isinstance(cv, bool):
+        return cv
+    return float(check_number("cv", cv, above=0, below=1))
+
+
+def _checked_thresholds(thresholds: Any) -> Floats64:
+    """Return the thresholds, ascending."""
+    if isinstance(thresholds, str) or not np.ndim(thresholds):
+        count = check_count("thresholds", thresholds, low=1, high=_MOST_THRESHOLDS)
+        return np.asarray(expit(np.linspace(-_FARTHEST, _FARTHEST, count) if count > 1 else np.zeros(1)))
+    listed = list(thresholds)
+    if not 0 < len(listed) <= _MOST_THRESHOLDS or np.ndim(thresholds) > 1:
+        raise ValueError(
+            f"thresholds must be a number of thresholds, or 1 to {_MOST_THRESHOLDS} of them, got"
+            f" {brief(thresholds)}"
+        )
+    return np.unique([float(check_number("thresholds", each, above=0, below=1)) for each in listed])
+
+
+def _positive(params: Params, classes: NDArray[Any]) -> int:
+    """Return the place of the positive label among the two."""
+    check_two_labels(classes, "a threshold")
+    if params.pos_label is None:
+        return 1
+    listed = classes.tolist()
+    if params.pos_label not in listed:
+        raise ValueError(f"pos_label must be None or one of {listed}, got {params.pos_label!r}")
+    return listed.index(params.pos_label)
+
+
+def _counts(fitted: Any, rows: Any, labels: NDArray[Any], plan: TunedThresholdPlan) -> NDArray[np.int64]:
+    """Return the numbers of records by label and number of reached thresholds; errors are hidden."""
+    place, likely = _positive(plan.params, plan.public.classes), None
+    with no_warnings(), suppress(Exception):  # raised outside, so that the error has no context
+        likely = np.asarray(fitted.predict_proba(rows), dtype=np.float64)[:, place]
+    if likely is None or likely.shape != labels.shape:
+        raise DomainError(
+            "X holds records for which the classifier does not predict probabilities (its own message is"
+            " hidden because it might quote records); try its predict_proba on made-up records"
+        )
+    reached = np.searchsorted(plan.thresholds, likely, side="right")
+    positive = (labels == plan.public.classes[place]).astype(np.int64)
+    cells = positive * (len(plan.thresholds) + 1) + reached
+    return np.bincount(cells, minlength=2 * (len(plan.thresholds) + 1)).reshape(2, -1)
+
+
+def _scores(counts: NDArray[np.int64], score: Score) -> Floats64:
+    """Return the scores at the thresholds, given noisy counts.
+
+    The counts of each label are projected to nonnegative ones with the same sum, which is not biased.
+    """
+    fitted = []
+    for each in counts:
+        total = max(float(each.sum()), 1.0)
+        fitted.append(total * nearest_shares(each / total))
+    below = [np.cumsum(each)[:-1] for each in fitted]
+    (tn, fn), (negative, positive) = below, [each.sum() for each in fitted]
+    return score(positive - fn, negative - tn, fn, tn)

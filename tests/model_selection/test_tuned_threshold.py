@@ -1,0 +1,134 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import metrics
+from sklearn.datasets import make_classification
+from sklearn.metrics import balanced_accuracy_score, recall_score
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+
+from dplearn import StatisticalQueryLogisticRegression
+from dplearn.audit.cases.search import OneAnswer
+from dplearn.domains import Floats
+from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
+from dplearn.model_selection import PrivateTunedThresholdClassifier
+from dplearn.model_selection.tuned_threshold import _SCORES, _scores, _table
+from dplearn.preprocessing import PrivateRobustScaler
+from dplearn.privacy import PrivacyLedger
+
+RARE = make_classification(20_000, 6, n_informative=4, weights=[0.98], class_sep=1.5, random_state=0)
+
+
+def logistic(**parameters):
+    return StatisticalQueryLogisticRegression(**{"classes": [0, 1]} | parameters)
+
+
+def tuned(estimator=None, **parameters):
+    return PrivateTunedThresholdClassifier(estimator or logistic(), **{"random_state": 0} | parameters)
+
+
+def test_a_rare_label_is_found():
+    X, y = RARE
+    model = tuned(epsilon=3.0).fit(X, y)
+    plain = logistic(epsilon=3.0, random_state=0).fit(X, y)
+    assert balanced_accuracy_score(y, model.predict(X)) > balanced_accuracy_score(y, plain.predict(X)) + 0.1
+    assert recall_score(y, model.predict(X)) > 0.5
+    reached = model.estimator_.predict_proba(X)[:, 1] >= model.best_threshold_
+    assert (model.predict(X) == reached).all()
+    assert model.best_score_ == model.cv_results_["scores"].max()
+    assert model.counts_.shape == (2, 21)
+    assert model.counts_.sum() == pytest.approx(4000, abs=100)
+
+
+@pytest.mark.parametrize("scoring", _SCORES)
+def test_the_score_is_that_of_the_counts_without_noise(scoring):
+    rng = np.random.default_rng(0)
+    y, likely, thresholds = rng.integers(2, size=300), rng.random(300), np.array([0.2, 0.5, 0.9])
+    reached = np.searchsorted(thresholds, likely, side="right")
+    counts = np.bincount(4 * y + reached, minlength=8).reshape(2, 4)
+    wanted = [getattr(metrics, f"{scoring}_score")(y, likely >= each) for each in thresholds]
+    assert _scores(counts, _SCORES[scoring]) == pytest.approx(wanted)
+
+
+def test_the_other_label_can_be_the_positive_one():
+    X, y = RARE
+    model = tuned(logistic(classes=["no", "yes"]), pos_label="no", thresholds=[0.1, 0.5]).fit(
+        X, np.where(y == 1, "no", "yes")
+    )
+    assert model.pos_label_ == "no"
+    assert (model.predict(X)[model.predict_proba(X)[:, 0] >= model.best_threshold_] == "no").all()
+
+
+def test_the_whole_budget_is_charged_once():
+    X, y = RARE
+    ledger = PrivacyLedger(1, 1e-6)
+    model = tuned(ledger=ledger, random_state=None).fit(X, y)
+    assert [each.guarantee for each in ledger.history()] == [model.guarantee_]
+    assert model.guarantee_.epsilon == model.estimator_.guarantee_.epsilon == 1
+    plan = tuned().plan(20_000)
+    assert (plan.n_held_out, plan.fit.epsilon, plan.counting.epsilon, plan.counting.delta) == (4000, 1, 1, 0)
+    assert plan.deviation == pytest.approx(2 * 2**0.5, rel=0.03)
+
+
+def test_pipelines_and_naive_bayes_are_tuned():
+    X, y = RARE
+    pipeline = make_pipeline(PrivateRobustScaler(), StatisticalQueryNaiveBayes(classes=[0, 1]))
+    model = tuned(pipeline, epsilon=20.0, cv=0.5).fit(X, y)
+    assert recall_score(y, model.predict(X)) > 0.5
+    assert model.plan(20_000).n_held_out == 10_000
+
+
+def test_a_frame_of_text_and_gaps_is_tuned_with_a_learned_schema():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "town": rng.choice(["a", "b", "c"], 3000),
+            "age": np.where(rng.random(3000) < 0.1, np.nan, rng.integers(90, size=3000)),
+            "same": 1.0,
+        }
+    )
+    y = np.where(rng.random(3000) < 0.02, "rare", "usual")
+    with np.errstate(all="raise"):
+        model = tuned(logistic(domain="learn", classes=["rare", "usual"]), epsilon=5.0).fit(frame, y)
+    assert set(model.predict(frame)) <= {"rare", "usual"}
+
+
+@pytest.mark.filterwarnings("ignore:n_samples is")
+def test_two_records_and_a_label_without_records_are_fitted():
+    with np.errstate(all="raise"):
+        model = tuned().fit(np.zeros((2, 1)), [0, 0])
+    assert set(model.predict(np.zeros((3, 1)))) <= {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"scoring": "roc_auc"}, ValueError, "scoring must be"),
+        ({"thresholds": 0}, ValueError, "thresholds must be an integer from 1 to 1000, got 0"),
+        ({"thresholds": "few"}, TypeError, "thresholds must be"),
+        ({"thresholds": []}, ValueError, "thresholds must be a number of thresholds, or 1 to 1000"),
+        ({"thresholds": [0.5, 1.0]}, ValueError, "thresholds must be a finite number above 0 and below 1"),
+        ({"cv": 1.5}, ValueError, "cv must be a finite number above 0 and below 1"),
+        ({"cv": KFold(2)}, ValueError, "cv must give one split, got 2"),
+        ({"cv": StratifiedKFold(2)}, TypeError, "cv must be None"),
+        ({"pos_label": 7}, ValueError, r"pos_label must be None or one of \[0, 1\], got 7"),
+        ({"estimator": OneAnswer(classes=[0, 1])}, TypeError, "estimator must have a method predict_proba"),
+        ({"estimator": GaussianNB()}, TypeError, "estimator must be, or end in, a private classifier"),
+        ({"estimator": logistic(classes=[0, 1, 2])}, ValueError, "Only binary classification is supported"),
+        ({"epsilon": 0}, ValueError, "epsilon must be a finite number above 0"),
+    ],
+)
+def test_bad_parameters_are_refused_before_anything_is_charged(parameters, error, message):
+    ledger = PrivacyLedger(5, 1e-3)
+    with pytest.raises(error, match=message):
+        tuned(**parameters, ledger=ledger, random_state=None).fit(*RARE)
+    assert ledger.history() == []
+
+
+def test_a_held_out_record_outside_the_domain_is_refused():
+    X, y = RARE[0][:20].copy(), RARE[1][:20]
+    held = tuned()._params(True)
+    X[_table(held, 20).splits[0][1][0], 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        tuned(logistic(domain=Floats())).fit(X, y)
