@@ -1,4 +1,4 @@
-"""Rare labels: 2 % positive, by recall, AUC and balanced accuracy, beside a logistic regression without privacy.
+"""Rare labels, 2 % positive: recall, AUC and balanced accuracy beside a logistic regression without privacy.
 
     python benchmarks/bench_imbalance.py [--quick] [--output FILE]
 

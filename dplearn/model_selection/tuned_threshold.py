@@ -452,7 +452,7 @@ def _positive(params: Params, classes: NDArray[Any]) -> int:
     check_two_labels(classes, "a threshold")
     if params.pos_label is None:
         return 1
-    listed = classes.tolist()
+    listed: list[Any] = classes.tolist()
     if params.pos_label not in listed:
         raise ValueError(f"pos_label must be None or one of {listed}, got {params.pos_label!r}")
     return listed.index(params.pos_label)

@@ -23,6 +23,7 @@ from dplearn import (
     ExponentialMechanismClassifier,
     PrivacyLedger,
     PublicData,
+    StatisticalQueryLogisticRegression,
     ThresholdClassifier,
     mechanisms,
     queries,

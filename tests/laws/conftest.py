@@ -263,7 +263,7 @@ CLASSIFIERS = (
         {"method": ["exponential", "permute_and_flip"]},
         epsilon=1000.0,
     ),
-    PrivateTunedThresholdClassifier(StatisticalQueryLogisticRegression(), epsilon=100.0),
+    PrivateTunedThresholdClassifier(ExponentialMechanismClassifier(), epsilon=100.0),
     PrivateMultiOutputClassifier(ExponentialMechanismClassifier()),
     SyntheticDataClassifier(GaussianNB(), domain=FEW_VALUES),
     SyntheticDataClassifier(),

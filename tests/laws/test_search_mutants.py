@@ -214,7 +214,10 @@ def held_out_records_that_train_too(monkeypatch):
     )
 
 
-@pytest.mark.parametrize("mistake", [counts_for_an_added_record, held_out_records_that_train_too])
+@pytest.mark.parametrize(
+    "mistake",
+    [counts_for_an_added_record, pytest.param(held_out_records_that_train_too, marks=pytest.mark.nightly)],
+)
 def test_a_mistake_in_a_tuned_threshold_exceeds_the_claim(monkeypatch, mistake):
     mistake(monkeypatch)
     case = OnePair.of(CASES["tuned_threshold"].with_fit(CASES["tuned_threshold"].fit), LAST)
