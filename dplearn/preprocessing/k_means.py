@@ -30,10 +30,10 @@ from dplearn.queries import Oracle, VectorQuery
 
 __all__ = ["ClusterRound", "PrivateKMeans", "cluster_query"]
 
-# Chosen on the tables of `dplearn.preprocessing.spread`, which no benchmark reports.
+# Chosen on the tables that `dplearn.preprocessing.spread` names.
 _SPREAD_SHARE = Fraction(1, 4)  # of the budget, for the means and variances of columns
 _ROUNDS = 3
-_RADIUS = 1.2  # rows are shortened to so many root mean squared distances from the mean
+_RADIUS = 1.4  # rows are shortened to so many root mean squared distances from the mean
 _START = 1.0  # initial centres are so many standard deviations from the mean, per column
 _CANDIDATES = 32  # for each initial centre: the farthest from all others is chosen
 _CLEAR = 3.0  # a centre moves if the count of its records exceeds so many deviations of its noise

@@ -28,7 +28,7 @@ from dplearn.queries import Answer, Oracle, VectorQuery
 
 __all__ = ["Nearby", "PrivatePCA", "moments_query"]
 
-# Chosen on the tables of `dplearn.preprocessing.spread`.
+# Chosen on the tables that `dplearn.preprocessing.spread` names.
 _SPREAD_SHARE = Fraction(1, 5)  # of the budget, for the means and variances of columns
 _RADIUS = 1.25  # rows are shortened to so many root mean squared distances from the mean
 _MOST_COLUMNS = 1 << 11
