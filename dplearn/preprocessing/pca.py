@@ -30,7 +30,9 @@ __all__ = ["Nearby", "PrivatePCA", "moments_query"]
 
 # Chosen on the tables that `dplearn.preprocessing.spread` names.
 _SPREAD_SHARE = Fraction(1, 5)  # of the budget, for the means and variances of columns
-_RADIUS = 1.25  # rows are shortened to so many root mean squared distances from the mean
+# Rows are shortened to so many root mean squared distances from the mean: more where noise is small, as long as
+# its eigenvalues stay below a part of the total variance.
+_RADII, _NOISE_PART = (1.25, 3.0), 0.05
 _MOST_COLUMNS = 1 << 11
 
 
@@ -150,7 +152,8 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> "_Spectrum":
         d = len(plan.product)
         spread = released_spread(oracle, d, plan.steps, _SPREAD_SHARE)
-        radius = spread.radius(_RADIUS, plan.steps, plan.order)
+        times = np.sqrt(_NOISE_PART / (2 * plan.deviation * np.sqrt(d))).clip(*_RADII)
+        radius = spread.radius(float(times), plan.steps, plan.order)
         near = Nearby(np.rint(spread.mean), radius, plan.order)
         answer = oracle.ask(moments_query(d, plan.noise, radius, near))[0]
         step = reach_of(box, plan) / plan.steps

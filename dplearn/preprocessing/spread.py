@@ -57,7 +57,7 @@ class Spread:
 
 
 def reach_of(box: Box, plan: BoxPlan) -> float:
-    """Return the norm of a corner of the box from its middle, which no row exceeds, in units of the columns."""
+    """Return the distance of a corner of the box from its middle, which no row exceeds."""
     largest = float(box.half.max(initial=0.0))
     if not largest:
         return 0.0
