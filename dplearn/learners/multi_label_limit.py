@@ -137,7 +137,7 @@ def multi_label_lower_bound(
     **Agnostic.** A share m of the records is at x, where two concepts differ; the others are where they
     agree. Let signs replace labels. For each output draw its mean p_j at x uniformly from [-1, 1]. Let f_j be
     the sign that the learner predicts at x, and x_ij the label of record i. A learner that does not fail has
-    f_j p_j >= |p_j| - 2 alpha / m, and f_j p_j >= -|p_j| always. The mean of the greater of the two over p_j
+    f_j p_j >= abs(p_j) - 2 alpha / m, and f_j p_j >= -abs(p_j) always. The mean of the greater over p_j
     is 1/2 - 2 a + a**2, with a = alpha / m at most 1. Therefore
 
         E sum_j f_j p_j >= k ((1 - beta) (1/2 - 2 a + a**2) - beta / 2).
@@ -146,7 +146,7 @@ def multi_label_lower_bound(
     the records i at x, and by parts the integral of (1 - p**2) g'(p) / 2 is that of p g(p). So the sum over i
     of E Z_i, Z_i = sum_j f_j (x_ij - p_j) at x and 0 elsewhere, is twice the left side. Where record i is at
     x, let the learner see it with labels drawn anew instead. Then Z_i has mean 0, variance at most 2 k / 3 on
-    average, and range [-R, R] with R = sum_j |x_ij - p_j|, whose mean is 2 k / 3. With s**2 the variance and
+    average, and range [-R, R] with R = sum_j abs(x_ij - p_j), of mean 2 k / 3. With s**2 the variance and
     c >= 0, privacy for the events Z > t with t > c, and Z < t with t < c, gives
 
         E Z_i <= c + e^epsilon E(Z - c)+ - e^-epsilon E(c - Z)+ + delta (1 + e^-epsilon) E R,

@@ -71,7 +71,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     explained_variance_ratio_ : ndarray of float64 of shape (n_components,)
         Released. These variances as shares of the total.
     singular_values_ : ndarray of float64 of shape (n_components,)
-        Released. sqrt((n_samples - 1) * explained_variance_).
+        Released. The roots of n_samples - 1 times the explained variances.
     noise_variance_ : float
         Released. The mean of the variances along all other directions, as scikit-learn's.
     mean_ : ndarray of float64 of shape (n_features,)

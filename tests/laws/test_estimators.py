@@ -61,8 +61,8 @@ def test_a_pickle_does_not_grow_with_the_records_and_holds_no_dice(one_a_class, 
     more = alike.fit(X, y)
     # A float64 record of 4 columns takes 32 bytes, 300 more of them 9,600.
     if hasattr(few, "synthetic_") and (classifier.domain == "learn" or hasattr(classifier, "student")):
-        # Released cells, trees on synthetic records and students of their labels have sizes of their own; with
-        # a declared domain, and no student, they are compared.
+        # Released cells, trees on synthetic records and students of their labels have sizes of their own;
+        # with a declared domain, and no student, they are compared.
         few, more = (clone(each) for each in (few, more))
     assert abs(len(pickle.dumps(more)) - len(pickle.dumps(few))) < 300
     pickled = pickle.dumps(fitted)
