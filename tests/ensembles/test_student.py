@@ -212,3 +212,12 @@ def test_rows_of_every_kind_of_table_are_cut_out_of_it(kind):
     assert type(X) is type(kind(rows(4)))
     values = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     assert values.ravel().tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    "labels", [np.array([1.0, 2.0]), np.array([1, 2]), np.array(["a", "b"]), np.array([False, True])]
+)
+def test_where_all_answers_are_one_label_of_any_type_the_student_predicts_it(labels):
+    released = Answers.without_counts(np.array([1, 1, -1]), 2)
+    taught_one = teach(Recording(), rows(3), released, labels)
+    assert taught_one.predict(rows(2)).tolist() == [labels[1]] * 2
