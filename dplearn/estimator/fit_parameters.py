@@ -14,11 +14,13 @@ set_fit_request(sample_weight=False) keeps weights from this fit
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["ROUTED", "refuse_parameters"]
+__all__ = ["ROUTED", "ROUTED_WITHOUT_GROUPS", "refuse_parameters"]
 
 #: The requests for metadata routing: weights are passed to `fit`, which refuses them with an explanation, and
 #: groups, which a guarantee can protect.
 ROUTED = {"sample_weight": True, "groups": True}
+#: The same for what learns nothing of any row.
+ROUTED_WITHOUT_GROUPS = {**ROUTED, "groups": False}
 
 
 def refuse_parameters(name: str, parameters: Mapping[str, Any]) -> None:

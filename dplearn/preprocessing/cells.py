@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dplearn.core.float_errors import IgnoresFloatErrors
 from dplearn.domains import Categories, Domain, Floats, Hashed, Product
 from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array, text_of
-from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
+from dplearn.estimator.fit_parameters import ROUTED_WITHOUT_GROUPS, refuse_parameters
 from dplearn.privacy.pipelines import learns_nothing
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.records.part_sources import table_in_memory
@@ -56,7 +56,7 @@ class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, Bas
     """
 
     _read_private_rows = frozenset({"fit", "transform"})
-    __metadata_request__fit = ROUTED
+    __metadata_request__fit = ROUTED_WITHOUT_GROUPS
 
     def __init__(self, buckets: int = 64):
         self.buckets = buckets

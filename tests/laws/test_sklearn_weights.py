@@ -80,8 +80,8 @@ def test_no_weights_are_none(unfitted):
 
 
 def test_other_parameters_of_fit_are_refused_by_name(unfitted):
-    with pytest.raises(TypeError, match=r"fit\(\) got an unexpected keyword argument 'groups'"):
-        unfitted.fit(X, y, groups=WEIGHTS)
+    with pytest.raises(TypeError, match=r"fit\(\) got an unexpected keyword argument 'cohorts'"):
+        unfitted.fit(X, y, cohorts=WEIGHTS)
 
 
 def test_scikit_learn_is_not_told_that_fits_weigh(estimator):

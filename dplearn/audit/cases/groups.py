@@ -86,6 +86,7 @@ CASES = (
         1,
         ApproxDP(1, protects="groups"),
         rules={**RULES, "discrete_laplace": moved_by(4)},  # two rows leave their cells
+        part_of=("StatisticalQueryNaiveBayes",),
         required=Required(3, 0.999),
     ),
     AuditCase(
@@ -95,6 +96,7 @@ CASES = (
         2,
         ApproxDP(1, protects="groups"),
         rules={**RULES, "power_weighted": groups_within(1)},
+        part_of=("ExponentialMechanismClassifier",),
         required=Required(4, 0.3),
     ),
     AuditCase(
@@ -109,6 +111,7 @@ CASES = (
         ApproxDP(12, Fraction(1, 20) + Fraction(1, 1 << 16), protects="groups"),
         rules=None,
         tail_bits=24,
+        part_of=("KnowledgeTransferClassifier",),
         required=Required(3, 0.3),
     ),
 )
