@@ -194,6 +194,7 @@ CASES = (
         1,
         _PLACES[::2],
         bits=0,
+        staged=False,
         required=Required(3, 0.2),
     ),
     boxed_case(
@@ -202,6 +203,7 @@ CASES = (
         1,
         _PLACES[::2],
         bits=0,
+        staged=False,
         required=Required(3, 0.05),
     ),
     AuditCase(
