@@ -4,6 +4,8 @@
 [(0, 3276), (3276, 6552), (6552, 9000)]
 >>> [rows.tolist() for _, rows in float_blocks(np.array([[1, 2]], dtype=np.int16))]
 [[[1.0, 2.0]]]
+>>> sums_and_squares(np.array([[1, 2], [3, 4]])).tolist()
+[[4, 6], [10, 20]]
 """
 
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["dense", "float_blocks", "row_blocks"]
+__all__ = ["dense", "float_blocks", "row_blocks", "sums_and_squares"]
 
 _NUMBERS = 1 << 16  # in a block: half a megabyte of floats
 _FEWEST, _MOST = 1 << 10, 1 << 13  # rows in a block, so that the work for a block is in its rows
@@ -43,6 +45,24 @@ def float_blocks(rows: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64
     """
     for block in row_blocks(*rows.shape):
         yield block, rows[block].astype(np.float64)
+
+
+def sums_and_squares(rows: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the sums of the numbers of each column, and of their squares.
+
+    Parameters
+    ----------
+    rows : ndarray of int of shape (n, d)
+        Private. Of magnitude at most 2**20, so that the sums of a block are exact in floats.
+
+    Returns
+    -------
+    ndarray of int64 of shape (2, d)
+    """
+    sums = np.zeros((2, rows.shape[1]), dtype=np.int64)
+    for _, block in float_blocks(rows):
+        sums += np.stack([block.sum(axis=0), (block * block).sum(axis=0)]).astype(np.int64)
+    return sums
 
 
 def dense(rows: Any) -> Any:

@@ -62,7 +62,7 @@ def figures(guarantee: Guarantee) -> list[tuple[str, str]]:
     """
     numbers = [(name, decimal(getattr(guarantee, name))) for name in guarantee._numbers]
     terms = [
-        ("neighbours", _NEIGHBORS[guarantee.neighbors].format(_unit(guarantee))),
+        ("neighbours", _NEIGHBORS[guarantee.neighbors].format(guarantee._unit)),
         ("protected", _PARTS[guarantee.protects]),
     ]
     return numbers + terms
@@ -87,7 +87,7 @@ def neighboring(guarantee: Guarantee) -> str:
     guarantee : Guarantee
         The guarantee of the release.
     """
-    return _NEIGHBORING[guarantee.neighbors].format(_unit(guarantee))
+    return _NEIGHBORING[guarantee.neighbors].format(guarantee._unit)
 
 
 def warnings_of(guarantee: Guarantee) -> list[tuple[str, str]]:
@@ -108,7 +108,7 @@ def warnings_of(guarantee: Guarantee) -> list[tuple[str, str]]:
         found.append(("Not for release.", text))
     if _approximate(guarantee).epsilon > _WEAK:
         text = (
-            f"Epsilon is above {_WEAK}: one {_unit(guarantee)} can change the output distribution almost"
+            f"Epsilon is above {_WEAK}: one {guarantee._unit} can change the output distribution almost"
             f" arbitrarily. {_RULE_OF_THUMB}"
         )
         found.append(("This guarantee is worth very little.", text))
@@ -130,8 +130,8 @@ def in_words(guarantee: Guarantee) -> list[str]:
         texts.append(_of_rho(guarantee, approx))
     texts.append(
         "In the worst case, an adversary sees the whole release, has unlimited computing power and knows"
-        f" every other {_unit(guarantee)}. The release changes the adversary's odds about any one"
-        f" {_unit(guarantee)} by at most a factor of {greatest_factor(approx)}{but}. {_RULE_OF_THUMB}"
+        f" every other {guarantee._unit}. The release changes the adversary's odds about any one"
+        f" {guarantee._unit} by at most a factor of {greatest_factor(approx)}{but}. {_RULE_OF_THUMB}"
     )
     return [*texts, _of_delta(approx)] if approx.delta else texts
 
@@ -145,7 +145,7 @@ def beliefs(guarantee: Guarantee) -> Table:
         The guarantee of the release.
     """
     approx = _approximate(guarantee)
-    caption = f"Belief of this adversary in a statement about one {_unit(guarantee)}"
+    caption = f"Belief of this adversary in a statement about one {guarantee._unit}"
     if approx.delta:
         caption += f", except with probability {decimal(2 * approx.delta)}"
     rows = [(f"{int(100 * prior)} %", greatest_belief(approx, prior)) for prior in _BELIEFS]
@@ -184,10 +184,6 @@ def in_groups(guarantee: Guarantee) -> Table:
     caption = "The guarantee is about one record. A person with several records is protected less."
     head = ("records of the person", *guarantee._numbers, "a belief of 10 % becomes at most")
     return Table(caption, head, rows)
-
-
-def _unit(guarantee: Guarantee) -> str:
-    return "group" if guarantee.protects == "groups" else "record"
 
 
 def greatest_factor(approx: ApproxDP) -> str:

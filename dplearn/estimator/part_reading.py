@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
 from dplearn.estimator.stages import Params, Public, Table
-from dplearn.records.groups import GroupedRecords
 from dplearn.records.outputs import n_outputs_of, read_outputs
 from dplearn.records.part_types import PartTypes
 from dplearn.records.parts import PartedRecords, Source
 from dplearn.records.reading import check_classes, read_labels
-from dplearn.records.rows import count_of
+from dplearn.records.rows import SummedRecords, count_of
 
 __all__ = ["read_parts", "summary_of"]
 
@@ -78,7 +77,7 @@ def summary_of(learner: Any, table: Table, plan: Any) -> Any:
     plan : object
         From the learner's `_plan`.
     """
-    if isinstance(table.rows, (PartedRecords, GroupedRecords)):
+    if isinstance(table.rows, SummedRecords):
         return table.rows.then(_Summarizer(_without_ledger(learner), table.public, plan))
     return learner._summarize(table, plan)
 

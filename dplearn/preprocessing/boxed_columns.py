@@ -46,7 +46,7 @@ from dplearn.records.rows import Columns
 from dplearn.releases.few_records import quantile_warnings
 from dplearn.releases.quantiles import rank_windows, release_quantiles
 
-__all__ = ["Asked", "Box", "BoxPlan", "BoxedColumns", "grid_rows"]
+__all__ = ["Asked", "Box", "BoxPlan", "BoxedColumns", "grid_rows", "order_of", "shortened"]
 
 #: The quantiles of a column without bounds, their share of epsilon, and the part of their distance that is
 #: added on each side. Chosen on made tables.
@@ -236,7 +236,7 @@ class BoxPlan(Plan):
     @property
     def order(self) -> int:
         """The order of the norm that the noise is scaled to."""
-        return 2 if self.noise == "gaussian" else 1
+        return order_of(self.noise)
 
 
 class BoxedColumns(NumberColumns):
@@ -356,6 +356,11 @@ class BoxedColumns(NumberColumns):
     @abstractmethod
     def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> Any:
         """Return the outcome of a fit from answers to queries about the rows."""
+
+
+def order_of(noise: str) -> int:
+    """Return the order of the norm that noise is scaled to: 2 for Gaussian noise, 1 for Laplace noise."""
+    return 2 if noise == "gaussian" else 1
 
 
 def _kinds(privacy: ApproxDP) -> tuple[str, ...]:

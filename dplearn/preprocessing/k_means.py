@@ -22,9 +22,9 @@ from dplearn._validation import check_count
 from dplearn.chance import PublicStream
 from dplearn.core.row_blocks import float_blocks
 from dplearn.estimator.stages import Params, Public, Table
-from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxPlan, shortened
+from dplearn.preprocessing.boxed_columns import Asked, Box, BoxPlan, order_of, shortened
 from dplearn.preprocessing.number_columns import Numbers
-from dplearn.preprocessing.spread import reach_of, released_spread, spread_query
+from dplearn.preprocessing.spread import SpreadColumns, reach_of, released_spread, spread_query
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
 
@@ -44,7 +44,7 @@ _NO_LABELS = (
 )
 
 
-class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
+class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
     """Cluster centres from noisy counts and sums, in few rounds.
 
     A first query releases the means and variances of columns, around which initial centres are placed. In
@@ -105,7 +105,6 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     """
 
     _rounds = _ROUNDS  # audits use fewer
-    _coarsest = 0
 
     def __init__(
         self,
@@ -139,7 +138,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
 
     def _queries(self, params: Params, n_columns: int, noise: str, steps: int) -> list[Asked]:
         asked = ClusterRound(
-            np.zeros((params.n_clusters, n_columns)), np.zeros(n_columns), steps, _order(noise)
+            np.zeros((params.n_clusters, n_columns)), np.zeros(n_columns), steps, order_of(noise)
         )
         query = cluster_query(asked)
         query.unit = Fraction(1, steps)
@@ -152,9 +151,6 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> BoxPlan:
         plan = super()._plan(params, public, beta=beta)
         return replace(plan, public=replace(public, n_labels=params.n_clusters))
-
-    def _units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
-        return box.middle, np.full(len(box.half), reach_of(box, plan)), plan.order
 
     def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> tuple[Numbers, Numbers]:
         # All numbers below are in steps of the grid, and functions of answers.
@@ -310,7 +306,3 @@ def _normal(stream: PublicStream, shape: tuple[int, ...]) -> Numbers:
     uniform = stream.uniform(int(np.prod(shape))).reshape(shape)
     found: Numbers = ndtri(uniform.clip(0.00135, 0.99865))
     return found
-
-
-def _order(noise: str) -> int:
-    return 2 if noise == "gaussian" else 1

@@ -25,7 +25,7 @@ from dplearn.records.reading import as_product, read_features
 from dplearn.records.rows import Columns
 from dplearn.releases.reading import as_number_domain, is_pair
 
-__all__ = ["NamesOfColumns", "NumberColumns", "Numbers", "declared_numbers", "finite"]
+__all__ = ["NamesOfColumns", "NumberColumns", "Numbers", "declared_numbers", "finite", "scaled", "unscaled"]
 
 Numbers = NDArray[np.float64]
 
@@ -139,6 +139,24 @@ def declared_numbers(domain: Any) -> Any:
 
 def _fits(part: Any) -> bool:
     return isinstance(part, NumberDomain) and not part.accepts_missing and part.size <= 1 << 64
+
+
+def scaled(numbers: Numbers, center: Numbers | None, scale: Numbers | None) -> Numbers:
+    """Return numbers minus a centre, divided by a scale; None stands for neither. Overflows are made finite.
+
+    Parameters
+    ----------
+    numbers : ndarray of float64 of shape (n, d)
+    center, scale : ndarray of float64 of shape (d,), or None
+    """
+    centred = numbers if center is None else finite(numbers - center)
+    return centred if scale is None else finite(centred / scale)
+
+
+def unscaled(numbers: Numbers, center: Numbers | None, scale: Numbers | None) -> Numbers:
+    """Return numbers times a scale, plus a centre: the inverse of `scaled`."""
+    wide = numbers if scale is None else finite(numbers * scale)
+    return wide if center is None else finite(wide + center)
 
 
 def finite(x: Numbers) -> Numbers:

@@ -20,9 +20,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from dplearn._validation import check_count, check_number
 from dplearn.core.row_blocks import float_blocks
 from dplearn.estimator.stages import Params, Public
-from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxPlan, shortened
+from dplearn.preprocessing.boxed_columns import Asked, Box, BoxPlan, shortened
 from dplearn.preprocessing.number_columns import Numbers, finite
-from dplearn.preprocessing.spread import reach_of, released_spread, spread_query
+from dplearn.preprocessing.spread import SpreadColumns, reach_of, released_spread, spread_query
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Answer, Oracle, VectorQuery
 
@@ -36,7 +36,7 @@ _RADII, _NOISE_PART = (1.25, 3.0), 0.004
 _MOST_COLUMNS = 1 << 11
 
 
-class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
+class PrivatePCA(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
     """Principal components from the noisy second moments of rows, released once.
 
     The means and variances of columns are released first. Rows are measured from these means, and shortened
@@ -110,8 +110,6 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     Peche (2006).
     """
 
-    _coarsest = 0
-
     def __init__(
         self,
         n_components: Any = None,
@@ -145,9 +143,6 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         if isinstance(params.wanted, int) and params.wanted > d:
             raise ValueError(f"n_components must be at most the number of columns, {d}, got {params.wanted}")
         return super()._plan(params, public, beta=beta)
-
-    def _units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
-        return box.middle, np.full(len(box.half), reach_of(box, plan)), plan.order
 
     def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> "_Spectrum":
         d = len(plan.product)

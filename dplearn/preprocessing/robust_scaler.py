@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.preprocessing.number_columns import Numbers, finite
+from dplearn.preprocessing.number_columns import Numbers, finite, scaled, unscaled
 from dplearn.preprocessing.quantile_columns import QuantilesOfColumns, check_percents
 from dplearn.privacy import PrivacyLedger
 
@@ -117,11 +117,8 @@ class PrivateRobustScaler(QuantilesOfColumns):
         ndarray of float64 of shape (n_samples, n_features)
             Finite: overflows are replaced with the largest finite float.
         """
-        numbers = self._numbers(X)
         # With few records the quantiles may have any magnitude, so results may overflow.
-        if self.center_ is not None:
-            numbers = finite(numbers - self.center_)
-        return numbers if self.scale_ is None else finite(numbers / self.scale_)
+        return scaled(self._numbers(X), self.center_, self.scale_)
 
     def inverse_transform(self, X: Any) -> Numbers:
         """Multiply by the scale and add the centre.
@@ -134,7 +131,4 @@ class PrivateRobustScaler(QuantilesOfColumns):
         -------
         ndarray of float64 of shape (n_samples, n_features)
         """
-        numbers = self._transformed(X, self._n_columns)
-        if self.scale_ is not None:
-            numbers = finite(numbers * self.scale_)
-        return numbers if self.center_ is None else finite(numbers + self.center_)
+        return unscaled(self._transformed(X, self._n_columns), self.center_, self.scale_)

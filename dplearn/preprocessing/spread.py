@@ -20,12 +20,12 @@ from math import ceil, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.row_blocks import float_blocks
-from dplearn.preprocessing.boxed_columns import Box, BoxPlan
+from dplearn.core.row_blocks import sums_and_squares
+from dplearn.preprocessing.boxed_columns import Box, BoxedColumns, BoxPlan
 from dplearn.preprocessing.number_columns import Numbers
 from dplearn.queries import Oracle, VectorQuery
 
-__all__ = ["Spread", "reach_of", "released_spread", "spread_query"]
+__all__ = ["Spread", "SpreadColumns", "reach_of", "released_spread", "spread_query"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +54,15 @@ class Spread:
         """
         size = self.deviations.sum() if order == 1 else np.sqrt((self.deviations**2).sum())
         return max(2, min(steps, 2 * ceil(times * float(size) / 2)))
+
+
+class SpreadColumns(BoxedColumns):
+    """Base of transformers of whole rows, which are measured from the middle of the box, all in one unit."""
+
+    _coarsest = 0
+
+    def _units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
+        return box.middle, np.full(len(box.half), reach_of(box, plan)), plan.order
 
 
 def reach_of(box: Box, plan: BoxPlan) -> float:
@@ -106,10 +115,8 @@ def spread_query(n_columns: int, steps: int) -> VectorQuery:
         return np.hstack([steps * whole, whole**2])
 
     def total(rows: NDArray[np.int32]) -> NDArray[np.int64]:
-        sums = np.zeros((2, n_columns), dtype=np.int64)
-        for _, block in float_blocks(rows):
-            sums += np.stack([block.sum(axis=0), (block * block).sum(axis=0)]).astype(np.int64)
-        return np.concatenate([steps * sums[0], sums[1]])
+        sums, squares = sums_and_squares(rows)
+        return np.concatenate([steps * sums, squares])
 
     query = VectorQuery(
         each,

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.row_blocks import float_blocks
+from dplearn.core.row_blocks import sums_and_squares
 from dplearn.estimator.stages import Params, Public
 from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxPlan
-from dplearn.preprocessing.number_columns import NamesOfColumns, Numbers, finite
+from dplearn.preprocessing.number_columns import NamesOfColumns, Numbers, finite, scaled, unscaled
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
 
@@ -177,10 +177,7 @@ class PrivateStandardScaler(NamesOfColumns, BoxedColumns):
         ndarray of float64 of shape (n_samples, n_features)
             Finite: overflows are replaced with the largest finite float.
         """
-        numbers = self._numbers(X)
-        if self.with_mean:
-            numbers = finite(numbers - self.mean_)
-        return numbers if self.scale_ is None else finite(numbers / self.scale_)
+        return scaled(self._numbers(X), self.mean_ if self.with_mean else None, self.scale_)
 
     def inverse_transform(self, X: Any) -> Numbers:
         """Multiply by the standard deviation and add the mean.
@@ -194,9 +191,7 @@ class PrivateStandardScaler(NamesOfColumns, BoxedColumns):
         ndarray of float64 of shape (n_samples, n_features)
         """
         numbers = self._transformed(X, self._n_columns)
-        if self.scale_ is not None:
-            numbers = finite(numbers * self.scale_)
-        return finite(numbers + self.mean_) if self.with_mean else numbers
+        return unscaled(numbers, self.mean_ if self.with_mean else None, self.scale_)
 
 
 def scaler_query(n_columns: int, noise: str, steps: int, *, squares: bool) -> VectorQuery:
@@ -228,10 +223,8 @@ def scaler_query(n_columns: int, noise: str, steps: int, *, squares: bool) -> Ve
         return np.hstack([on * steps * whole, off * whole**2] if squares else [on * steps * whole])
 
     def total(rows: NDArray[np.int32]) -> NDArray[np.int64]:
-        sums = np.zeros((2, n_columns), dtype=np.int64)
-        for _, block in float_blocks(rows):  # at most 2**13 rows of squares below 2**40: exact in floats
-            sums += np.stack([block.sum(axis=0), (block * block).sum(axis=0)]).astype(np.int64)
-        return np.concatenate([on * steps * sums[0], off * sums[1]] if squares else [on * steps * sums[0]])
+        sums, of_squares = sums_and_squares(rows)
+        return np.concatenate([on * steps * sums, off * of_squares] if squares else [on * steps * sums])
 
     square = steps**2
     longest = on**2 + off**2 if squares else on**2

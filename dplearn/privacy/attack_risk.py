@@ -137,7 +137,7 @@ class AttackRisk:
         points = percent(self.advantage).removesuffix(" %")
         few, more = ((percent(rate), percent(self.true_positive_rate(rate))) for rate in _SHOWN_RATES)
         even, small = ((percent(prior), percent(self.posterior(prior))) for prior in _SHOWN_PRIORS)
-        unit = "group" if self.guarantee.protects == "groups" else "record"
+        unit = self.guarantee._unit
         found = [
             f"An attacker sees the whole release, knows all other {unit}s, has unlimited computing power and"
             f" decides {question}: its true positive rate exceeds its false positive rate by at most {points}"

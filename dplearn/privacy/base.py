@@ -110,6 +110,11 @@ class Guarantee(ABC):
     def sentence(self) -> str:
         """Return the guarantee as an English sentence."""
 
+    @property
+    def _unit(self) -> str:
+        """The word for what neighbouring data sets differ in."""
+        return "group" if self.protects == "groups" else "record"
+
     def _change(self) -> str:
         """Return the change between two neighbouring data sets in words, with a capital."""
         part = {

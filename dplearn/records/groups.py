@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn.domains.cells import as_cells, frame_column, is_frame, is_missing
-from dplearn.records.rows import Records, count_of, taken
+from dplearn.records.rows import SummedRecords, count_of, taken
 from dplearn.records.tables import rows_of, sliceable
 
 __all__ = [
@@ -158,7 +158,7 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer))
 
 
-class GroupedRecords(Records):
+class GroupedRecords(SummedRecords):
     """Records that are groups of rows.
 
     Parameters

@@ -27,9 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.float_errors import float_errors_ignored
-from dplearn.records.groups import GroupedRecords
 from dplearn.records.pass_progress import counted
-from dplearn.records.rows import Records, count_of, joined, taken
+from dplearn.records.rows import SummedRecords, count_of, joined, taken
 
 __all__ = [
     "PARTS",
@@ -239,7 +238,7 @@ class Mapped(Source):
         return Task(_After(self._function, task_of(number).function))
 
 
-class PartedRecords(Records):
+class PartedRecords(SummedRecords):
     """Records of which one part at a time is in memory, or one part in each worker of a cluster.
 
     Parameters
@@ -398,7 +397,7 @@ def mapped(records: Any, function: Callable[[Any], Any]) -> Any:
     function : callable
         Maps records to as many others, each a function of its own record.
     """
-    return records.then(function) if isinstance(records, PartedRecords) else function(records)
+    return records.then(function) if isinstance(records, SummedRecords) else function(records)
 
 
 def summed(records: Any, function: Callable[[Any], Sequence[Any]]) -> Sequence[Any]:
@@ -411,5 +410,4 @@ def summed(records: Any, function: Callable[[Any], Sequence[Any]]) -> Sequence[A
     function : callable
         Maps records to a list of integers or arrays of them, which are sums over these records.
     """
-    apart = isinstance(records, (PartedRecords, GroupedRecords))
-    return records.sums(function) if apart else function(records)
+    return records.sums(function) if isinstance(records, SummedRecords) else function(records)

@@ -16,14 +16,24 @@ Examples or other Records; got list
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
-__all__ = ["Columns", "Examples", "Records", "as_records", "count_of", "joined", "shape_of", "taken"]
+__all__ = [
+    "Columns",
+    "Examples",
+    "Records",
+    "SummedRecords",
+    "as_records",
+    "count_of",
+    "joined",
+    "shape_of",
+    "taken",
+]
 
 _TABLES = {(library, kind) for library in ("pandas", "polars") for kind in ("DataFrame", "Series")}
 
@@ -38,6 +48,30 @@ class Records(ABC):
     @abstractmethod
     def __getitem__(self, places: NDArray[np.int64]) -> Self:
         """Return the records with the given row numbers, one for each, in that order."""
+
+
+class SummedRecords(Records):
+    """Records whose sums are formed by other means than from all rows at once, such as a table in parts."""
+
+    @abstractmethod
+    def then(self, function: Callable[[Any], Any]) -> "SummedRecords":
+        """Return the records that a function makes from these.
+
+        Parameters
+        ----------
+        function : callable
+            Maps rows in memory to as many others, each a function of its own row alone.
+        """
+
+    @abstractmethod
+    def sums(self, function: Callable[[Any], Sequence[Any]]) -> list[Any]:
+        """Return the sums over all records of the numbers or arrays that a function returns.
+
+        Parameters
+        ----------
+        function : callable
+            Maps rows in memory to integers or arrays of them, which are sums over these rows.
+        """
 
 
 class Columns(Records):
