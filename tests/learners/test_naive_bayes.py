@@ -418,7 +418,7 @@ def test_priors_replace_the_shares_of_the_classes_and_nothing_else():
 
 def test_equal_priors_find_more_records_of_a_rare_class():
     X, y = rare_table()
-    kinds = {"epsilon": 5, "domain": Grid(0, 10), "classes": [0, 1]}
+    kinds = {"epsilon": 50, "domain": Grid(0, 10), "classes": [0, 1]}
     learned = StatisticalQueryNaiveBayes(**kinds).fit(X, y)
     equal = StatisticalQueryNaiveBayes(**kinds, priors=np.array([0.5, 0.5])).fit(X, y)
     recall = [model.predict(X)[y == 1].mean() for model in (learned, equal)]
