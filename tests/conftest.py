@@ -16,6 +16,17 @@ import sklearn.linear_model  # noqa: F401 - which loads the libraries whose thre
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
+from tests.repeatable import draws_of, system_draws
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--entropy",
+        choices=("named", "system"),
+        default="named",
+        help="what dice of tests by day draw from: the test's name (default), or the operating system",
+    )
+
 
 def pytest_configure():
     # Threads of two workers on two cores wait for each other; a fit of milliseconds then takes seconds.
@@ -87,6 +98,32 @@ def pytest_collection_finish():
     # What was imported and collected stays to the end: each garbage collection of a test would visit it.
     gc.collect()
     gc.freeze()
+
+
+def draws(node, purpose=""):
+    """Return where dice draw from in a test, or in what it or several tests are given."""
+    system = node.config.getoption("entropy") == "system"
+    by_chance = any(node.get_closest_marker(mark) for mark in ("nightly", "system_entropy"))
+    return system_draws() if system or by_chance else draws_of(f"{node.nodeid} {purpose}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    with draws(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef, request):
+    # Of a fixture that tests share, whichever of them comes first sets it up: all see the same.
+    with draws(request.node, fixturedef.argname):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    with draws_of(collector.nodeid):
+        return (yield)
 
 
 #: Of so many examples that a property is tried on, one is tried with every change, and all at night.

@@ -16,6 +16,8 @@ import pytest
 from dplearn.chance import SystemDice
 from dplearn.chance.entropy import _CHUNK, _Entropy, _entropy
 
+pytestmark = pytest.mark.system_entropy
+
 HALF = Fraction(1, 2)
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 # A fork while threads run is what these tests are about; Python 3.12 and later warn of it.
