@@ -51,7 +51,7 @@ def lower_bounds(requirements):
 
 def test_the_version_is_said_once():
     assert PROJECT["project"]["version"] == dplearn.__version__
-    citation = (ROOT / "docs/CITATION.cff").read_text()
+    citation = (ROOT / ".github/CITATION.cff").read_text()
     assert re.search(r"^version: (.*)$", citation, re.MULTILINE)[1] == dplearn.__version__
 
 
