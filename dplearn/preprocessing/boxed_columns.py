@@ -315,9 +315,7 @@ class BoxedColumns(NumberColumns):
         noise, bits, deviation, size = min(drawn, key=lambda each: each[2])
         delta = left.delta if noise == "gaussian" else Fraction(0)
         log = math.log(2 * size / failure)
-        seen = 0
-        if earlier is not None:
-            seen = earlier.n_samples
+        if earlier is not None and earlier.deviations:
             deviation = joined_deviations(earlier, [deviation] * len(earlier.deviations), public.n_samples)[0]
         # Laplace noise of scale s has standard deviation s sqrt(2).
         return BoxPlan(
@@ -326,7 +324,7 @@ class BoxedColumns(NumberColumns):
             deviation,
             deviation * (log / math.sqrt(2) if noise == "laplace" else math.sqrt(2 * log)),
             float(failure),
-            n_samples=seen + public.n_samples,
+            n_samples=public.n_samples + (0 if earlier is None else earlier.n_samples),
             product=product,
             unbounded=unbounded,
             ranges=ranges,
