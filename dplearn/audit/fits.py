@@ -16,7 +16,7 @@ from dplearn.chance.dice import Dice
 from dplearn.estimator.part_reading import summary_of
 from dplearn.privacy.plan import Plan
 
-__all__ = ["Fit", "PartedFit", "Rows", "StagedFit", "TableFit", "WholeFit", "refitted", "run_on", "two_parts"]
+__all__ = ["Fit", "IncrementalFit", "PartedFit", "Rows", "StagedFit", "TableFit", "WholeFit", "refitted", "run_on", "two_parts"]
 
 Rows = tuple[Any, ...]
 Fit = Callable[[Rows, Dice], Any]
@@ -116,6 +116,36 @@ class PartedFit:
             learner._fit(*two_parts(X, y), dice, **self.whole.public)
             text, published = self.whole.shown(learner)
         return text, (published, notes)
+
+
+@dataclass(frozen=True)
+class IncrementalFit:
+    """Calls of `partial_fit` of an estimator, each of one record, with all stages run on each path.
+
+    Attributes
+    ----------
+    whole : WholeFit
+        The estimator, its tables, and what is shown after each call.
+    epsilons : tuple
+        The epsilon of each call.
+    calls : callable, optional
+        Maps records to the records of each call. None: each call has one of them.
+    """
+
+    whole: WholeFit
+    epsilons: tuple[Any, ...]
+    calls: Callable[[Rows], list[Rows]] | None = None
+
+    def __call__(self, rows: Rows, dice: Dice) -> tuple[str, Any]:
+        learner = self.whole.make()
+        released = []
+        calls = [(row,) for row in rows] if self.calls is None else self.calls(rows)
+        for epsilon, part in zip(self.epsilons, calls, strict=True):
+            X, y = self.whole.table(part)
+            with _notes_on_few(len(X)):
+                learner.set_params(epsilon=epsilon)._fit_more(X, y, dice)
+                released.append(self.whole.shown(learner)[0])
+        return str(released), (released, learner)
 
 
 def two_parts(X: Any, y: Any) -> tuple[Any, Any]:

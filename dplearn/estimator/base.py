@@ -148,12 +148,18 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             self._fit(X, y, dice, reproducible=reproducible, **public)
         return self
 
-    def _dice(self) -> tuple[Dice, bool]:
-        """Return the dice of one fit, and whether their draws are reproducible."""
+    def _dice(self, *purpose: object) -> tuple[Dice, bool]:
+        """Return the dice of one fit, and whether their draws are reproducible.
+
+        Parameters
+        ----------
+        *purpose : object
+            Part of the context of a seeded stream: fits of different purposes have independent draws.
+        """
         random_state = self.random_state
         with in_full():
             context = self._context()
-        return dice_for(random_state, type(self).__name__, *context), random_state is not None
+        return dice_for(random_state, type(self).__name__, *context, *purpose), random_state is not None
 
     def _open_account(self, cost: Guarantee | None) -> Callable[[Guarantee], None]:
         """Refuse a fit that the ledger cannot afford, and return a function that charges it.
@@ -174,7 +180,15 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         )
 
     def _fit(
-        self, X: Any, y: Any, dice: Dice, *, groups: Any = None, reproducible: bool = False, **public: Any
+        self,
+        X: Any,
+        y: Any,
+        dice: Dice,
+        *,
+        groups: Any = None,
+        reproducible: bool = False,
+        params: Params | None = None,
+        **public: Any,
     ) -> None:
         """Run the six stages of a fit with the given dice.
 
@@ -186,10 +200,12 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             Source of chance.
         reproducible : bool
             Whether the dice's draws are reproducible.
+        params : Params, optional
+            Public. The checked parameters, if they are not those of a first fit.
         **public : object
             Public. Further arguments of `fit`, such as public rows; passed to `_prepared`.
         """
-        params = self._params(reproducible)
+        params = self._params(reproducible) if params is None else params
         cost = self._cost(params, X, y)
         charge = self._open_account(cost if groups is None or cost is None else _of_groups(cost))
         with self._fitted_attributes_kept():

@@ -23,8 +23,8 @@ ROUTED = {"sample_weight": True, "groups": True}
 ROUTED_WITHOUT_GROUPS = {**ROUTED, "groups": False}
 
 
-def refuse_parameters(name: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse all arguments of `fit` besides the data, except a `sample_weight` of None.
+def refuse_parameters(name: str, parameters: Mapping[str, Any], method: str = "fit") -> None:
+    """Refuse all arguments of `fit`, or another method, besides the data, except a `sample_weight` of None.
 
     `sample_weight` is not in the signature of `fit`, because scikit-learn takes an estimator with this
     argument for one that supports weights.
@@ -34,7 +34,9 @@ def refuse_parameters(name: str, parameters: Mapping[str, Any]) -> None:
     name : str
         The name of the class.
     parameters : mapping
-        The keyword arguments of `fit`.
+        The keyword arguments of the method.
+    method : str, default="fit"
+        The name of the method.
 
     Raises
     ------
@@ -44,10 +46,10 @@ def refuse_parameters(name: str, parameters: Mapping[str, Any]) -> None:
     given = [key for key, value in parameters.items() if key != "sample_weight" or value is not None]
     if "sample_weight" in given:
         raise TypeError(
-            f"{name}.fit takes no sample_weight: a weight changes how much one record counts, so that the"
+            f"{name}.{method} takes no sample_weight: a weight changes how much one record counts, so that the"
             " guarantee would not hold. Leave it out; or repeat each row as often as it counts, and"
             " guarantee_.for_group(k) is the guarantee of k rows together. Where metadata are routed,"
-            " set_fit_request(sample_weight=False) keeps weights from this fit"
+            f" set_{method}_request(sample_weight=False) keeps weights from this fit"
         )
     if given:
-        raise TypeError(f"{name}.fit() got an unexpected keyword argument {given[0]!r}")
+        raise TypeError(f"{name}.{method}() got an unexpected keyword argument {given[0]!r}")

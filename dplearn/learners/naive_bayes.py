@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,15 @@ from dplearn.chance.dice import Dice
 from dplearn.core.simplex import nearest_shares
 from dplearn.domains import Floats
 from dplearn.estimator import RuleClassifier
+from dplearn.estimator.fit_parameters import refuse_parameters
+from dplearn.estimator.incremental import (
+    Calls,
+    Incremental,
+    joined_deviations,
+    joined_means,
+    next_calls,
+    read_new_features,
+)
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Table, planned_table
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
@@ -71,7 +80,7 @@ Floats64 = NDArray[np.float64]
 
 
 @learns_schema(concentrated=gaussian_noise)
-class StatisticalQueryNaiveBayes(RuleClassifier):
+class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     """Naive Bayes by statistical queries for the distribution of each column in each class.
 
     All queries are asked in one round, before any is answered. In the local model each record therefore
@@ -127,11 +136,15 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     n_bins_ : int
         Public. The number of bins of a bounded numeric column.
     noise_ : str
-        Public. The noise: "laplace" or "gaussian"; "local" for randomised response.
+        Public. The noise: "laplace" or "gaussian"; "local" for randomised response. Of the last call.
+    calls_ : Calls
+        Released. The noisy shares of class and bin among the records of all calls so far, which
+        `partial_fit` continues.
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
+        Public. The guarantee of the fit, with its assumptions; of all calls together, if each has records of
+        its own.
     schema_ : Product
         Released. The learned domain of a record, if `domain` is "learn".
     domain_ : Product
@@ -153,7 +166,8 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     delta 0, and "local" also towards the collector of the reports. Proof: each record is in one cell of a
     column's histogram of class and bin, so that one replaced record changes at most two counts, each by 1;
     the columns' queries have equal shares of the budget ("central") or of the records ("local"). All else is
-    post-processing of the answers.
+    post-processing of the answers. Calls of `partial_fit` compose in parallel, see
+    `dplearn.estimator.incremental.in_parallel`; the ledger adds them up.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
@@ -221,6 +235,52 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         plan = self._plan(params, public, beta=beta)
         return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
 
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, *, groups: Any = None, **fit_parameters: Any
+    ) -> Self:
+        """Add new records to the fit, and release the model of the records of all calls so far.
+
+        Each call is charged to the ledger. `guarantee_` is that of all calls together, if each has records of
+        its own. The noise of all calls adds up: one fit of all records is more accurate. `epsilon`, `delta`,
+        `smoothing` and `priors` may be set anew between calls; `fit` forgets earlier calls.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Private. New records, as for `fit`, with the columns of the first call.
+        y : array-like of shape (n_samples,)
+            Private. Labels.
+        classes : array-like of shape (n_classes,), optional
+            Public. All labels of all calls. Required in the first call, unless the constructor or the schema
+            declares them; may be left out in later calls.
+        groups : array-like of shape (n_samples,), optional
+            Private. As for `fit`; each call has groups of its own, and all calls have groups or none.
+        **fit_parameters : None
+            Not supported: a `sample_weight` other than None is refused.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        DomainError
+            If a value is outside its declared domain; nothing is spent.
+        ValueError
+            If `domain` is to be learned, a parameter or `classes` differ from those of earlier calls, or the
+            columns do; nothing is spent.
+        TypeError
+            If weights are given; nothing is spent.
+        BudgetExceededError
+            If the cost exceeds the ledger's remaining budget; nothing is spent.
+        """
+        refuse_parameters(type(self).__name__, fit_parameters, "partial_fit")
+        fitted: Self = self._fit_more(X, y, classes=classes, groups=groups)
+        return fitted
+
+    def _shared(self, params: Params) -> dict[str, Any]:
+        return {"domain": params.declared, "n_bins": params.n_bins, "trust_model": params.trust_model}
+
     def _params(self, reproducible: bool) -> Params:
         classes = declared_classes(self.classes, self.domain)
         if classes is not None:
@@ -243,7 +303,8 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
         stream = self._public_stream(params)
-        X = read_features(self, X, domain=None if params.domain is None else params.declared, reset=True)
+        declared = None if params.domain is None else params.declared
+        X = read_new_features(self, X, params, declared)
         classes, codes = read_labels(y, len(X), params.classes)
         names = getattr(self, "feature_names_in_", None)
         domain = as_product(params.declared, X.shape[1], names)
@@ -263,7 +324,8 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         if params.trust_model == "central":
             kind = central_noise(d, epsilon=params.cost.epsilon, delta=params.cost.delta)
         noise = partial(_noise_of, params.cost, kind, n, k)
-        n_bins = params.n_bins
+        earlier = params.earlier
+        n_bins = params.n_bins if earlier is None else earlier.shared["n_bins"]
         if n_bins is None:
             n_bins = _clear_bins(params.trust_model, k, lambda size: noise(d, size))
         most = MOST_BINS if params.trust_model == "central" else min(MOST_BINS, _SHARED * n_bins)
@@ -272,6 +334,9 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         check_reports(params.trust_model, n, n_queries, "queries")
         noises = {size: noise(n_queries, size) for size in {1, *(each.size for each in bins)}}
         of_columns = [noises[each.size] for each in bins]
+        own = [*(each.deviation for each in of_columns), noises[1].deviation]
+        *deviations, class_deviation = joined_deviations(earlier, own, n)
+        seen = 0 if earlier is None else earlier.n_samples
         delta = params.cost.delta if kind == "gaussian" else Fraction(0)
         assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
         return NaiveBayesPlan(
@@ -279,17 +344,19 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
             noise=kind,
             n_bins=n_bins,
             n_queries=n_queries,
-            deviation=max(each.deviation for each in of_columns),
+            deviation=max(deviations),
             tolerance=max(each.bound.at(failure / len(bins)) for each in of_columns),
             beta=float(failure),
             domain=domain,
-            public=public,
+            public=replace(public, n_samples=seen + n),
             bins=bins,
-            deviations=tuple(each.deviation for each in of_columns),
-            class_deviation=noises[1].deviation,
+            deviations=tuple(deviations),
+            class_deviation=class_deviation,
             smoothing=params.smoothing,
             priors=params.priors,
             has_delta=bool(params.cost.delta),
+            earlier=earlier,
+            shared=self._shared(params) | {"n_bins": n_bins},
         )
 
     def _summarize(self, table: Table, plan: "NaiveBayesPlan") -> Examples:
@@ -301,9 +368,18 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         return learn_naive_bayes(oracle, plan)
 
     def _publish(self, outcome: "NaiveBayesTables", plan: "NaiveBayesPlan") -> None:
-        self.classes_ = plan.public.classes
+        if plan.earlier is None:
+            self.classes_ = plan.public.classes
         self.domain_ = plan.domain
-        self.guarantee_ = plan.guarantee
+        self.calls_ = next_calls(
+            plan.earlier,
+            plan.guarantee,
+            n_samples=plan.public.n_samples,
+            shared=plan.shared,
+            means=outcome.shares,
+            deviations=(*plan.deviations, plan.class_deviation),
+        )
+        self.guarantee_ = self.calls_.guarantee
         self.bins_, self.n_bins_, self.noise_ = plan.bins, plan.n_bins, plan.noise
         self.log_prior_, self.log_ratios_ = outcome.log_prior, list(outcome.log_ratios)
 
@@ -392,6 +468,8 @@ class NaiveBayesPlan(Plan):
     priors: tuple[float, ...] | None = hidden()  # in place of the released shares of the classes
     smoothing: float = hidden()  # pseudo-records added to each count, besides _CAUTION deviations
     has_delta: bool = hidden()
+    earlier: Calls | None = hidden()  # the calls that this one continues; `public` counts their records too
+    shared: Any = hidden()  # the parameters that later calls may not change
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
 
     _computed = ("n_needed",)
@@ -448,10 +526,13 @@ class NaiveBayesTables:
         The logarithm of the share of each class; or public, that of the given priors.
     log_ratios : tuple of ndarray of float64 of shape (k, bins)
         For each column, the logarithm of P(bin | class) / P(bin).
+    shares : tuple of ndarray of float64 of shape (m,)
+        For each query, the noisy shares among the records of all calls.
     """
 
     log_prior: Floats64
     log_ratios: tuple[Floats64, ...]
+    shares: tuple[Floats64, ...] = ()
 
     def log_joint(self, places: Sequence[NDArray[np.int32]]) -> Floats64:
         """Return the log-probability of each class for each record, up to an additive term of the record.
@@ -514,8 +595,10 @@ def learn_naive_bayes(oracle: Oracle, plan: NaiveBayesPlan) -> NaiveBayesTables:
     if asks_classes(plan.bins):
         queries.append(HistogramQuery(_label, categories=max(2, k)))
         sizes, deviations = [*sizes, 1], [*deviations, plan.class_deviation]
-    answers = oracle.ask(queries)
-    shares = [answer.means[: k * size].reshape(k, size) for answer, size in zip(answers, sizes, strict=True)]
+    asked = [answer.means for answer in oracle.ask(queries)]
+    n_before = 0 if plan.earlier is None else plan.earlier.n_samples
+    means = joined_means(plan.earlier, asked, plan.public.n_samples - n_before)
+    shares = [each[: k * size].reshape(k, size) for each, size in zip(means, sizes, strict=True)]
     classes, deviation = _class_shares(shares, deviations)
     pseudo = plan.smoothing / plan.public.n_samples
     prior = classes + pseudo + deviation if plan.priors is None else np.array(plan.priors)
@@ -524,7 +607,7 @@ def learn_naive_bayes(oracle: Oracle, plan: NaiveBayesPlan) -> NaiveBayesTables:
         for share, noise in zip(shares[: len(plan.bins)], plan.deviations, strict=True)
     ]
     with np.errstate(divide="ignore"):  # a prior of 0: the class is never predicted
-        return NaiveBayesTables(np.log(prior / prior.sum()), tuple(ratios))
+        return NaiveBayesTables(np.log(prior / prior.sum()), tuple(ratios), means)
 
 
 def _checked_priors(priors: Any) -> tuple[float, ...] | None:

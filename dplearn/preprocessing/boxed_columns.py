@@ -31,6 +31,7 @@ from dplearn.core.ranks import Ranks, SortedCodes
 from dplearn.core.row_blocks import row_blocks
 from dplearn.core.unit_rows import norm_powers
 from dplearn.domains import Floats, NumberDomain, Product
+from dplearn.estimator.incremental import Calls, joined_deviations
 from dplearn.estimator.stages import Params, Public
 from dplearn.preprocessing.number_columns import NumberColumns, Numbers, declared_numbers
 from dplearn.privacy import ApproxDP, Event
@@ -199,6 +200,7 @@ class BoxPlan(Plan):
     rest: Any = hidden()  # the cost of the sums
     bits: Any = hidden(0)
     public: Any = hidden()
+    earlier: Calls | None = hidden()  # the calls that this one continues; `n_samples` counts their records too
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
 
     _computed = ("n_needed",)
@@ -295,7 +297,10 @@ class BoxedColumns(NumberColumns):
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> BoxPlan:
         failure = check_number("beta", beta, above=0, below=1)
         product = as_product(params.declared, public.n_features, public.names)
-        unbounded = tuple(i for i, domain in enumerate(product.domains) if isinstance(domain, Floats))
+        earlier = params.earlier  # its box is used again
+        unbounded = tuple(
+            i for i, domain in enumerate(product.domains) if earlier is None and isinstance(domain, Floats)
+        )
         share = _RANGE_SHARE if unbounded else Fraction(0)
         ranges = ApproxDP(share * params.cost.epsilon / len(unbounded)) if unbounded else None
         left = replace(params.cost, epsilon=(1 - share) * params.cost.epsilon)
@@ -310,6 +315,8 @@ class BoxedColumns(NumberColumns):
         noise, bits, deviation, size = min(drawn, key=lambda each: each[2])
         delta = left.delta if noise == "gaussian" else Fraction(0)
         log = math.log(2 * size / failure)
+        if earlier is not None and earlier.deviations:
+            deviation = joined_deviations(earlier, [deviation] * len(earlier.deviations), public.n_samples)[0]
         # Laplace noise of scale s has standard deviation s sqrt(2).
         return BoxPlan(
             replace(params.cost, delta=delta, assumes=(*TABLE, *product.assumes)),
@@ -317,13 +324,14 @@ class BoxedColumns(NumberColumns):
             deviation,
             deviation * (log / math.sqrt(2) if noise == "laplace" else math.sqrt(2 * log)),
             float(failure),
-            n_samples=public.n_samples,
+            n_samples=public.n_samples + (0 if earlier is None else earlier.n_samples),
             product=product,
             unbounded=unbounded,
             ranges=ranges,
             rest=ApproxDP(left.epsilon, delta),
             bits=bits,
             public=public,
+            earlier=earlier,
         )
 
     def _event(self, plan: BoxPlan) -> Event:
@@ -333,7 +341,8 @@ class BoxedColumns(NumberColumns):
 
     def _release(self, summary: Any, plan: BoxPlan, dice: Dice) -> Any:
         # The ranges cost `ranges` each and the sums `rest`: the amounts add up to the guarantee.
-        box = Box.of(plan.product, _ranges(summary, plan, dice))
+        known = None if plan.earlier is None else plan.earlier.box
+        box = Box.of(plan.product, _ranges(summary, plan, dice)) if known is None else known
         middle, unit, order = self._units(box, plan)
         rows = mapped(
             summary,

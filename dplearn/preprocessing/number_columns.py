@@ -19,6 +19,7 @@ from dplearn.domains import DomainError, Floats, NumberDomain, Product, Schema
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.domains.number_cells import as_numbers
 from dplearn.estimator import PrivateTransformer
+from dplearn.estimator.incremental import read_new_features
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.records.reading import as_product, read_features
@@ -56,7 +57,7 @@ class NumberColumns(PrivateTransformer):
         return Public(n_samples, check_count("n_features", n_features, low=1))
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:  # noqa: ARG002
-        X = read_features(self, X, domain=params.declared, reset=True)
+        X = read_new_features(self, X, params, params.declared)
         names = getattr(self, "feature_names_in_", None)
         product = as_product(params.declared, X.shape[1], names)
         return Table(Public(len(X), X.shape[1], names=names), Columns(product.encode(X, takes_missing=False)))

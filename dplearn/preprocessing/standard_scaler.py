@@ -8,14 +8,17 @@
 ([50.0, 3.0], [10.0, 1.0])
 """
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.row_blocks import sums_and_squares
+from dplearn.estimator.fit_parameters import refuse_parameters
+from dplearn.estimator.incremental import Incremental, joined_deviations, joined_means, next_calls
 from dplearn.estimator.stages import Params, Public
 from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxPlan
 from dplearn.preprocessing.number_columns import NamesOfColumns, Numbers, finite, scaled, unscaled
@@ -27,7 +30,7 @@ __all__ = ["PrivateStandardScaler", "scaler_query"]
 _ALL = Fraction(1)
 
 
-class PrivateStandardScaler(NamesOfColumns, BoxedColumns):
+class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
     """Subtract each column's private mean, and divide by its private standard deviation.
 
     The means of all columns and of their squares are released together, with noise.
@@ -65,11 +68,15 @@ class PrivateStandardScaler(NamesOfColumns, BoxedColumns):
     scale_ : ndarray of float64 of shape (n_features,), or None
         Released. The square roots of `var_`, with 1 in place of 0; None without scaling.
     noise_ : str
-        Public. The noise: "laplace" or "gaussian".
+        Public. The noise: "laplace" or "gaussian". Of the last call.
     n_samples_seen_ : int
-        Public. The number of records.
+        Public. The number of records, of all calls.
+    calls_ : Calls
+        Released. The noisy means of numbers and of squares among the records of all calls so far, which
+        `partial_fit` continues.
     guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
+        Public. The guarantee of the fit, with its assumptions; of all calls together, if each has records of
+        its own.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -84,6 +91,8 @@ class PrivateStandardScaler(NamesOfColumns, BoxedColumns):
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record; the number of records is
     public. Proof: quantiles, if any, are released with a fifth of epsilon, see `dplearn.releases.quantiles`.
     Given them, one query remains (`scaler_query`), whose noise is calibrated to the rest; the costs add up.
+    Calls of `partial_fit` compose in parallel, see `dplearn.estimator.incremental.in_parallel`; the ledger
+    adds them up.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
@@ -113,11 +122,53 @@ class PrivateStandardScaler(NamesOfColumns, BoxedColumns):
         self.ledger = ledger
         self.random_state = random_state
 
+    def partial_fit(self, X: Any, y: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
+        """Add new records to the fit, and release the means and variances of the records of all calls so far.
+
+        Each call is charged to the ledger. `guarantee_` is that of all calls together, if each has records of
+        its own. The noise of all calls adds up: one fit of all records is more accurate. Of columns without
+        bounds, the first call releases ranges, which later calls use. `epsilon` and `delta` may be set anew
+        between calls; `fit` forgets earlier calls.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Private. New records, as for `fit`, with the columns of the first call.
+        y : ignored
+            As for `fit`.
+        groups : array-like of shape (n_samples,), optional
+            Private. As for `fit`; each call has groups of its own, and all calls have groups or none.
+        **fit_parameters : None
+            Not supported: a `sample_weight` other than None is refused.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        DomainError
+            If a value is outside its declared domain; nothing is spent.
+        ValueError
+            If a parameter or the columns differ from those of earlier calls; nothing is spent.
+        TypeError
+            If weights are given; nothing is spent.
+        BudgetExceededError
+            If the cost exceeds the ledger's remaining budget; nothing is spent.
+        """
+        refuse_parameters(type(self).__name__, fit_parameters, "partial_fit")
+        fitted: Self = self._fit_more(X, y if isinstance(y, str) else None, groups=groups)
+        return fitted
+
+    def _shared(self, params: Params) -> dict[str, Any]:
+        return {"domain": params.declared, "with_mean": params.with_mean, "with_std": params.squares}
+
     def _checked(self) -> dict[str, Any]:
         for name in ("with_mean", "with_std"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
-        return {"squares": self.with_std, "asks": self.with_mean or self.with_std}
+        asks = self.with_mean or self.with_std
+        return {"squares": self.with_std, "with_mean": self.with_mean, "asks": asks}
 
     def _params(self, reproducible: bool) -> Params:
         params = super()._params(reproducible)
@@ -128,10 +179,12 @@ class PrivateStandardScaler(NamesOfColumns, BoxedColumns):
 
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> BoxPlan:
         if params.asks:
-            return replace(super()._plan(params, public, beta=beta), public=(params.squares,))
+            plan = super()._plan(params, public, beta=beta)
+            return replace(plan, public=(params.squares, self._shared(params)))
         free = super()._plan(params.given(cost=ApproxDP(1)), public, beta=beta)
         guarantee = replace(params.cost, assumes=free.guarantee.assumes)
-        return replace(free, guarantee=guarantee, deviation=0.0, tolerance=0.0, unbounded=(), rest=None)
+        free = replace(free, guarantee=guarantee, deviation=0.0, tolerance=0.0, unbounded=(), rest=None)
+        return replace(free, public=(params.squares, self._shared(params)))
 
     def _release(self, summary: Any, plan: BoxPlan, dice: Any) -> Any:
         return None if plan.rest is None else super()._release(summary, plan, dice)
@@ -139,31 +192,40 @@ class PrivateStandardScaler(NamesOfColumns, BoxedColumns):
     def _units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:  # noqa: ARG002
         return box.middle, box.half, None
 
-    def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> tuple[Numbers, Numbers | None]:
-        [squares] = plan.public
+    def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> "_Scales":
+        squares, _ = plan.public
         d = len(plan.product)
         answer = oracle.ask(scaler_query(d, plan.noise, plan.steps, squares=squares))[0]
-        weights = _weights(plan.noise, squares)
-        means = answer.means[:d]
+        on, off = _weights(plan.noise, squares)
+        deviation = math.sqrt(answer.noise_variance)
+        asked, noise = [answer.means[:d]], [deviation]
+        if squares:
+            asked, noise = [*asked, on / off * answer.means[d:]], [*noise, on / off * deviation]
+        n = plan.n_samples - (0 if plan.earlier is None else plan.earlier.n_samples)
+        means, deviations = joined_means(plan.earlier, asked, n), joined_deviations(plan.earlier, noise, n)
+        centres = box.middle + box.half * means[0].clip(-1, 1)
         if not squares:
-            return box.middle + box.half * means.clip(-1, 1), None
-        ratio = weights[0] / weights[1]
+            return _Scales(centres, None, means, deviations, box)
         # The square of a noisy mean is too large by the variance of its noise, in expectation.
-        variances = ratio * answer.means[d:] - means**2 + answer.noise_variance
-        least = min(ratio * np.sqrt(answer.noise_variance), 1.0)
-        inside = variances.clip(least, 1.0)
-        return box.middle + box.half * means.clip(-1, 1), finite(box.half * box.half * inside)
+        variances = means[1] - means[0] ** 2 + deviations[0] ** 2
+        inside = variances.clip(min(deviations[1], 1.0), 1.0)
+        return _Scales(centres, finite(box.half * box.half * inside), means, deviations, box)
 
-    def _publish(self, outcome: Any, plan: BoxPlan) -> None:
+    def _publish(self, outcome: "_Scales | None", plan: BoxPlan) -> None:
         self.mean_: Any
         self.var_: Any
-        self.mean_, self.var_ = (None, None) if outcome is None else outcome
+        self.mean_, self.var_ = (None, None) if outcome is None else (outcome.mean, outcome.var)
         self.scale_ = None
         if self.var_ is not None:
             deviations = np.sqrt(self.var_)
             self.scale_ = np.where(deviations > 0, deviations, 1.0)
         self.noise_, self.n_samples_seen_ = plan.noise, plan.n_samples
-        self.guarantee_ = plan.guarantee
+        _, shared = plan.public
+        released = {} if outcome is None else outcome.released
+        self.calls_ = next_calls(
+            plan.earlier, plan.guarantee, n_samples=plan.n_samples, shared=shared, **released
+        )
+        self.guarantee_ = self.calls_.guarantee
 
     def transform(self, X: Any) -> Numbers:
         """Subtract the mean and divide by the standard deviation.
@@ -192,6 +254,22 @@ class PrivateStandardScaler(NamesOfColumns, BoxedColumns):
         """
         numbers = self._transformed(X, self._n_columns)
         return unscaled(numbers, self.mean_ if self.with_mean else None, self.scale_)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scales:
+    """The released means and variances of the columns, and what they are computed from."""
+
+    mean: Numbers
+    var: Numbers | None
+    means: tuple[Numbers, ...]
+    deviations: tuple[float, ...]
+    box: Box
+
+    @property
+    def released(self) -> dict[str, Any]:
+        """The parts that the next call continues."""
+        return {"means": self.means, "deviations": self.deviations, "box": self.box}
 
 
 def scaler_query(n_columns: int, noise: str, steps: int, *, squares: bool) -> VectorQuery:

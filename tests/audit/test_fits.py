@@ -207,3 +207,13 @@ def test_a_warning_that_records_are_few_hides_nothing(warn, is_seen):
 def test_a_replay_without_a_draw_is_a_violation():
     case = AuditCase("none", lambda rows, dice: str(len(rows)), (0, 1), 2, ApproxDP(1))
     assert set(case.replay(seeds=1)) == {"no draw was recorded"}
+
+
+def test_calls_of_partial_fit_show_each_release():
+    case = CASES["naive_bayes_of_two_calls"]
+    dice = SeededDice(0, "calls")
+    text, (released, learner) = case.fit(((0, 0), (0, 1)), dice)
+    assert text == str(released)
+    assert len(released) == learner.calls_.n_calls == 2
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
+        case.fit(((0, 0),), dice)

@@ -31,6 +31,7 @@ RUN_HERE = (
     "getting_started",
     "groups",
     "hierarchies",
+    "incremental",
     "index",
     "large_tables",
     "rules",
@@ -76,6 +77,16 @@ def test_the_page_on_groups_prints_what_it_says_and_states_the_exact_epsilon_of_
     exact = [float(CASES[name].frozen()["epsilon"]) for name in names]
     found = f"{exact[0]:.4f} of 1, {exact[1]:.2f} of 1 and {exact[2]:.2f} of 12"
     assert found in " ".join(text.split())
+
+
+def test_the_page_on_calls_prints_what_it_says_and_states_the_exact_epsilon_of_its_cases():
+    printed = [str(value) for (value,) in run("incremental")[0]]
+    text = (DOCS / "incremental.md").read_text(encoding="utf-8")
+    assert re.findall(r"print\(.*  # (.*)\n", text) == printed
+    names = re.findall(r"`(\w+_of_two_\w+)`", text)
+    exact = [f"{float(CASES[name].frozen()['epsilon']):.4f} of {CASES[name].claim.epsilon}" for name in names]
+    assert len(exact) == 4
+    assert ", ".join(exact[:3]) + f" and {exact[3]}" in " ".join(text.split())
 
 
 def test_a_fit_on_parts_is_that_on_the_whole_table():

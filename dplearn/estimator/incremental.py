@@ -1,0 +1,265 @@
+"""`partial_fit` of learners whose released means add up, call by call, over new records each time.
+
+Each call is a fit of its own records: it spends its own epsilon, and its noisy means join those of the earlier
+calls, weighted by the numbers of records.
+
+>>> from fractions import Fraction
+>>> first = Calls(1, 300, ApproxDP(1), {}, (np.array([0.5]),), (0.01,))
+>>> joined_means(first, [np.array([0.1])], 100)[0].tolist(), joined_deviations(first, [0.03], 100)
+([0.4], (0.010606601717798213,))
+>>> in_parallel(first, ApproxDP(2)).epsilon
+Fraction(2, 1)
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from dplearn._writing import brief
+from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import float_errors_ignored
+from dplearn.domains.column_kinds import as_learn
+from dplearn.estimator.fit_parameters import ROUTED
+from dplearn.estimator.stages import Params
+from dplearn.privacy import ApproxDP
+from dplearn.records.reading import check_classes, read_features
+
+__all__ = [
+    "NEW_GROUPS",
+    "NEW_RECORDS",
+    "Calls",
+    "Incremental",
+    "in_parallel",
+    "joined_deviations",
+    "joined_means",
+    "next_calls",
+    "read_new_features",
+]
+
+_EACH_CALL = "each call of fit and partial_fit has {} of its own, and the number of {} in each call is public"
+#: The assumptions of guarantees of several calls together.
+NEW_RECORDS = _EACH_CALL.format("records", "records")
+NEW_GROUPS = _EACH_CALL.format("groups", "groups")
+
+Means = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False)
+class Calls:
+    """The released means of all calls so far, and the public values that the next call shares.
+
+    Attributes
+    ----------
+    n_calls : int
+        Public. The number of calls.
+    n_samples : int
+        Public. The number of records of all calls.
+    guarantee : ApproxDP
+        Public. The guarantee of all calls together.
+    shared : mapping of str
+        Public. The parameters that no later call may change, by name.
+    means : tuple of ndarray of float64
+        Released. The noisy means over the records of all calls, for each query.
+    deviations : tuple of float
+        Public. The standard deviation of the noise in a number of each mean.
+    box : Box, optional
+        Public, or released by the first call. The bounds of each column.
+    """
+
+    n_calls: int
+    n_samples: int
+    guarantee: ApproxDP
+    shared: Mapping[str, Any]
+    means: tuple[Means, ...] = field(default=())
+    deviations: tuple[float, ...] = ()
+    box: Any = None
+
+    def __repr__(self) -> str:
+        return f"Calls({self.n_calls} of {self.n_samples} records in all)"
+
+
+def joined_means(earlier: Calls | None, means: Sequence[Means], n: int) -> tuple[Means, ...]:
+    """Return the means over the records of all calls, from those of the last call, which had n records."""
+    if earlier is None:
+        return tuple(means)
+    share = n / (earlier.n_samples + n)
+    return tuple((1 - share) * old + share * new for old, new in zip(earlier.means, means, strict=True))
+
+
+def joined_deviations(earlier: Calls | None, deviations: Sequence[float], n: int) -> tuple[float, ...]:
+    """Return the standard deviations of the noise in the joined means; the calls' noises are independent."""
+    if earlier is None:
+        return tuple(deviations)
+    share = n / (earlier.n_samples + n)
+    pairs = zip(earlier.deviations, deviations, strict=True)
+    return tuple(math.hypot((1 - share) * old, share * new) for old, new in pairs)
+
+
+def in_parallel(earlier: Calls | None, guarantee: ApproxDP) -> ApproxDP:
+    """Return the guarantee of all calls together, from that of the last one.
+
+    Notes
+    -----
+    **Privacy.** Let two sequences of tables differ in one record, which is in call i alone. The outcomes of
+    the calls before i have the same distribution. Given these outcomes, call i is (epsilon_i, delta_i)-private.
+    Given its outcome too, later calls have the same tables, and are post-processing. The whole is therefore
+    (epsilon_i, delta_i)-private for one i that is not known, and so for the greatest epsilon and delta.
+
+    **Assumes.** `NEW_RECORDS`, or `NEW_GROUPS`. If epsilon of a call is chosen from earlier outcomes, the
+    guarantee that holds beforehand is that for the greatest epsilon that could have been chosen.
+
+    **Source.** Parallel composition: McSherry (2009), Theorem 4, for calls that may be chosen adaptively.
+    """
+    if earlier is None:
+        return guarantee
+    before = earlier.guarantee
+    new = NEW_GROUPS if guarantee.protects == "groups" else NEW_RECORDS
+    return replace(
+        guarantee,
+        epsilon=max(before.epsilon, guarantee.epsilon),
+        delta=max(before.delta, guarantee.delta),
+        assumes=tuple(dict.fromkeys((*before.assumes, *guarantee.assumes, new))),
+        reproducible=before.reproducible or guarantee.reproducible,
+    )
+
+
+def read_new_features(learner: Any, X: Any, params: Params, domain: Any) -> Any:
+    """Return the features of a first call, or of a later one, whose columns must be those of the first.
+
+    Parameters
+    ----------
+    learner : Incremental
+        In a first call its `n_features_in_` and `feature_names_in_` are set.
+    X : object
+        Private. As for `read_features`.
+    params : Params
+        Has `earlier`; of a later call also `columns`.
+    domain : Product, Domain or None
+        Public. As for `read_features`.
+    """
+    if params.earlier is not None:
+        vars(learner).update(params.columns)  # a part of a table is read by a twin that is not fitted
+    return read_features(learner, X, domain=domain, reset=params.earlier is None)
+
+
+def next_calls(
+    earlier: Calls | None,
+    guarantee: ApproxDP,
+    *,
+    n_samples: int,
+    shared: Mapping[str, Any],
+    means: tuple[Means, ...] = (),
+    deviations: tuple[float, ...] = (),
+    box: Any = None,
+) -> Calls:
+    """Return the calls so far, from the earlier ones and the guarantee of the last one.
+
+    Parameters
+    ----------
+    earlier : Calls or None
+        Released. None: the last call was the first.
+    guarantee : ApproxDP
+        Public. The guarantee of the last call alone.
+    n_samples, shared, means, deviations, box
+        Of all calls, as for `Calls`.
+    """
+    n_calls = 1 if earlier is None else earlier.n_calls + 1
+    together = in_parallel(earlier, guarantee)
+    return Calls(n_calls, n_samples, together, shared, means, deviations, box)
+
+
+class Incremental:
+    """Mixin, before the base class, of estimators with `partial_fit`; its stages know `params.earlier`.
+
+    `_publish` sets `calls_`, by which the next call continues. Each call is a fit with the stages of
+    `PrivateEstimator`, and is charged to the ledger; a call that fails leaves the model as it was.
+    """
+
+    __metadata_request__partial_fit = ROUTED
+
+    calls_: Calls
+    domain: Any
+    _params: Any
+    _fit: Any
+    _dice: Any
+
+    def _shared(self, params: Params) -> dict[str, Any]:
+        """Return the parameters that shape the means, by name; None: the value of the first call."""
+        raise NotImplementedError
+
+    def _fit_more(
+        self, X: Any, y: Any, dice: Dice | None = None, *, classes: Any = None, groups: Any = None
+    ) -> Any:
+        """Add a table to the fit.
+
+        Parameters
+        ----------
+        X, y, groups : object
+            As for `fit`.
+        dice : Dice, optional
+            Source of chance. None: dice for this call by `random_state`, with a stream of its own.
+        classes : sequence, optional
+            Public. All labels.
+        """
+        earlier: Calls | None = getattr(self, "calls_", None)
+        # With one stream for all calls, differences of answers would show differences of tables.
+        drawn, reproducible = self._dice(*(("call", earlier.n_calls) if earlier else ()))
+        with float_errors_ignored():
+            params = self._continued(earlier, classes, groups, reproducible)
+            self._fit(X, y, dice or drawn, groups=groups, reproducible=reproducible, params=params)
+        return self
+
+    def _continued(
+        self, earlier: Calls | None, classes: Any, groups: Any, reproducible: bool
+    ) -> Params:
+        """Return the checked parameters of the next call."""
+        if as_learn(self.domain) is not None:
+            raise ValueError(
+                "domain must be declared for partial_fit, got 'learn': a schema that is learned from the first"
+                " call would be a different one in the next; declare domain=Schema(...), or release a schema"
+                " once, and pass it: dplearn.releases.learned_schema"
+            )
+        params: Params = self._params(reproducible)
+        if is_classifier(self):
+            params = params.given(classes=self._all_classes(earlier, params.classes, classes))
+        if earlier is None:
+            return params
+        if (groups is None) == (earlier.guarantee.protects == "groups"):
+            raise ValueError("groups must be given in all calls of fit and partial_fit, or in none")
+        for name, value in self._shared(params).items():
+            if value is not None and value != earlier.shared[name]:
+                raise ValueError(
+                    f"{name} must be the same in all calls of partial_fit, got {brief(value)} after"
+                    f" {brief(earlier.shared[name])}; fit forgets earlier calls"
+                )
+        columns = {name: value for name, value in vars(self).items() if name.endswith("_in_")}
+        return params.given(earlier=earlier, columns=columns)
+
+    def _all_classes(self, earlier: Calls | None, declared: Any, classes: Any) -> list[Any]:
+        """Return the labels of all calls, from the constructor, the argument of this call or earlier calls."""
+        sets = [check_classes(each).tolist() for each in (classes, declared) if each is not None]
+        if earlier is not None:
+            known: Any = vars(self)["classes_"]
+            for each in sets:
+                if each != known.tolist():
+                    raise ValueError(
+                        f"`classes={brief(each)}` is not the same as on last call to partial_fit, was:"
+                        f" {brief(known.tolist())}"
+                    )
+            labels: list[Any] = known.tolist()
+            return labels
+        if not sets:
+            raise ValueError(
+                "classes must be passed on the first call to partial_fit. The parameter `classes` of the"
+                " constructor declares them too"
+            )
+        if sets[0] != sets[-1]:
+            raise ValueError(
+                f"classes must be those of the constructor, {brief(sets[-1])}, got {brief(sets[0])}"
+            )
+        return sets[0]
