@@ -187,8 +187,8 @@ def coded_ids(ids: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 
 _NAME_IN_MEMORY = (
-    "groups must hold the id of each row of X, got the text {!r}; the name of a column is for tables in parts:"
-    " here give X without that column, X.drop(columns=...), and the column as groups"
+    "groups must hold the id of each row of X, got the text {!r}; the name of a column is for tables in"
+    " parts: here give X without that column, X.drop(columns=...), and the column as groups"
 )
 _MISSING = "groups must name the group of every row, but one is missing; drop such rows, or give each its own"
 
@@ -243,7 +243,9 @@ class GroupedRecords(SummedRecords):
         """
         if isinstance(self.rows, PartedRecords):
             ends = np.cumsum([0, *self.rows.lengths]).tolist()
-            return self.rows.sums_of_parts(lambda part: _weighted(function, self._times[ends[part] : ends[part + 1]]))
+            return self.rows.sums_of_parts(
+                lambda part: _weighted(function, self._times[ends[part] : ends[part + 1]])
+            )
         return _added(function, self._taking)
 
     @cached_property
@@ -253,7 +255,7 @@ class GroupedRecords(SummedRecords):
 
     @cached_property
     def _taking(self) -> "list[_Taking]":
-        """The rows in memory that take part; the same objects for all sums, whose functions may keep results."""
+        """The rows in memory that take part; the same objects for all sums, which may keep results."""
         return _by_times(self.rows, self._times)
 
     def rows_of(self, shards: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
@@ -299,7 +301,7 @@ def _weighted(function: Callable[[Any], Sequence[Any]], times: NDArray[np.int64]
 def _sums_of_part(
     function: Callable[[Any], Sequence[Any]], times: NDArray[np.int16], rows: Any
 ) -> Sequence[Any]:
-    return _added(function, _by_times(rows, times))
+    return _added(function, _by_times(rows, times.astype(np.int64)))
 
 
 def one_row_each(X: Any, y: Any, grouping: Grouping) -> tuple[Any, Any]:

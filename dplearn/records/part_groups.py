@@ -1,7 +1,7 @@
-"""Groups of the rows of a table in parts: a column holds the ids, and a group's rows may lie in several parts.
+"""Groups of the rows of a table in parts: a column holds the ids, and a group's rows may lie in several.
 
-One pass reads the ids. The client then holds a code of each row, and the same choice of rows is made as of the
-table in memory; the parts yield sums with these rows' numbers of occurrences.
+One pass reads the ids. The client then holds a code of each row, and chooses the same rows as of the table in
+memory; the parts yield sums of these rows, as often as they occur.
 
 >>> import pandas as pd
 >>> from dplearn.records.parts import InTurn
@@ -25,13 +25,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import shown
-from dplearn.domains.cells import frame_column, is_frame
+from dplearn.domains.cells import as_cells, frame_column, is_frame
 from dplearn.records.groups import Grouping, coded_ids, grouping_of_codes, selected
+from dplearn.records.part_sources import column_source_of
 from dplearn.records.part_tables import without
 from dplearn.records.parts import PARTS, Function, Mapped, PartsChangedError, Result, Source, Task
 from dplearn.records.rows import count_of
 
-__all__ = ["PARTS_OF_GROUPS", "PartedTable", "WithGroups", "assuming_parts_of_groups", "grouped_parts"]
+__all__ = [
+    "PARTS_OF_GROUPS",
+    "PartedTable",
+    "WithGroups",
+    "assuming_parts_of_groups",
+    "grouped_parts",
+    "groups_in_parts",
+]
 
 #: The assumption of a guarantee that protects groups, about a table in parts.
 PARTS_OF_GROUPS = (
@@ -39,12 +47,16 @@ PARTS_OF_GROUPS = (
     " rows depends on no other group"
 )
 _NO_NAME = "groups must be the name of a column of X for a table in parts, got {}"
+_NO_PARTS = (
+    "groups must be parts like those of the values, a Dask series or a function that returns an iterable of"
+    " series or arrays, got {}"
+)
 _NO_COLUMN = "groups must be the name of a column of X in every part, got {!r}; {}"
 _UNEQUAL = "groups must have one type in all parts: texts, or integers; declare it where parts are read"
 
 
 def assuming_parts_of_groups(plan: Any) -> Any:
-    """Return a plan whose guarantee assumes what reading groups in parts does, and no public lengths of parts.
+    """Return a plan whose guarantee assumes what reading groups in parts does, and no public lengths.
 
     Parameters
     ----------
@@ -138,7 +150,32 @@ def grouped_parts(source: Source, name: Any) -> PartedTable:
     rows: Source = Mapped(source, partial(_without, name))
     if isinstance(source, WithGroups) and source.groups == name:
         source, rows = source.given, source
-    found = list(source.values(lambda _: partial(_coded, name)))
+    return _parted(rows, list(source.values(lambda _: partial(_coded, name))))
+
+
+def groups_in_parts(source: Source, groups: Any) -> PartedTable:
+    """Return parts without names, such as those of a column, and the groups of their rows, after one pass.
+
+    Parameters
+    ----------
+    source : Source
+        Private. The parts.
+    groups : Dask series or array, or callable
+        Private. The ids, in parts of the same lengths.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the ids are not in parts, are of several types, or a row has none.
+    """
+    ids = None if isinstance(groups, str) else column_source_of(groups, "groups")
+    if ids is None:
+        raise TypeError(_NO_PARTS.format(shown(groups)))
+    return _parted(source, list(ids.values(lambda _: _coded_ids)))
+
+
+def _parted(rows: Source, found: Sequence[Any]) -> PartedTable:
+    """Return rows with their groups, from the ids of each part and the codes of rows among them."""
     known = [part for part in found if part is not None]
     if not known:
         raise ValueError(
@@ -188,6 +225,13 @@ class _OfRows:
 def _coded(name: str, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | None:  # noqa: ARG001
     """Return the sorted ids of a part, and the code of each row among them; None of a part without rows."""
     column = _column(X, name)
+    return coded_ids(column) if len(column) else None
+
+
+def _coded_ids(ids: Any, y: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | None:  # noqa: ARG001
+    column = as_cells(ids)
+    if column.ndim != 1:
+        raise ValueError(f"groups must have parts that are columns, got shape {column.shape}")
     return coded_ids(column) if len(column) else None
 
 

@@ -338,7 +338,6 @@ class PartedRecords(SummedRecords):
         function_of : callable
             Maps the number of a part, from 0, to a function as for `sums`, or to `nothing`.
         """
-
         functions = [function_of(part) if length else nothing for part, length in enumerate(self._lengths)]
 
         def task(part: int) -> Task:

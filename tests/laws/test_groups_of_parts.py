@@ -103,8 +103,18 @@ FRAME = framed(np.random.default_rng(0).random((40, 2)), ["a", "b"] * 20).assign
 TABLES = {
     "no such column": (cut(FRAME, (0, 20, 40)), "id", ValueError, "column of X in every part, got 'id'"),
     "the labels' column": (cut(FRAME, (0, 20, 40)), "y", ValueError, "in every part, got 'y'"),
-    "ids beside the parts": (cut(FRAME, (0, 20, 40)), FRAME["person"], TypeError, r"got Series of shape \(40,\)"),
-    "no names": ([(FRAME[["c0", "c1"]].to_numpy(), FRAME["y"])], "person", ValueError, "ndarray have no names"),
+    "ids beside the parts": (
+        cut(FRAME, (0, 20, 40)),
+        FRAME["person"],
+        TypeError,
+        r"got Series of shape \(40,\)",
+    ),
+    "no names": (
+        [(FRAME[["c0", "c1"]].to_numpy(), FRAME["y"])],
+        "person",
+        ValueError,
+        "ndarray have no names",
+    ),
     "a missing id": (
         cut(FRAME.assign(person=["a", None] * 20), (0, 20, 40)),
         "person",
