@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from dplearn.chance.dice import Dice
@@ -101,6 +102,8 @@ class WholeFit:
 class PartedFit:
     """The fit of an estimator on a table in two parts, the first record and all others.
 
+    Where a record is a group of rows, the first row and all others.
+
     Attributes
     ----------
     whole : WholeFit
@@ -111,9 +114,14 @@ class PartedFit:
 
     def __call__(self, rows: Rows, dice: Dice) -> tuple[str, Any]:
         X, y = self.whole.table(rows)
-        with _notes_on_few(len(X)) as notes:
+        with _notes_on_few(self.whole.n_records(rows, X)) as notes:
             learner = self.whole.make()
-            learner._fit(*two_parts(X, y), dice, **self.whole.public)
+            more = self.whole.more(rows)
+            if self.whole.groups is not None:  # a column of the table holds them
+                frame: Any = import_module("pandas").DataFrame  # which is an optional package
+                X = frame(X).assign(group=more["groups"])
+                more["groups"] = "group"
+            learner._fit(*two_parts(X, y), dice, **more)
             text, published = self.whole.shown(learner)
         return text, (published, notes)
 

@@ -36,9 +36,17 @@ from dplearn.estimator.shown import guarantee_html
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP, Event, Guarantee, PrivacyLedger, event_of, open_account
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
-from dplearn.records.groups import SHIFTS, GroupedRecords, assuming_groups, grouping_of, one_row_each
+from dplearn.records.groups import (
+    SHIFTS,
+    GroupedRecords,
+    Grouping,
+    assuming_groups,
+    grouping_of,
+    one_row_each,
+)
+from dplearn.records.part_groups import assuming_parts_of_groups, grouped_parts
 from dplearn.records.part_sources import source_of, table_in_memory
-from dplearn.records.parts import assuming_parts
+from dplearn.records.parts import PartsChangedError, Source, assuming_parts
 from dplearn.records.rows import count_of
 
 __all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateRegressor", "PrivateTransformer"]
@@ -243,37 +251,58 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         """Read the table and plan the fit, without a secret draw or a charge."""
         params = self._with_public_choices(params)
         source = source_of(X, y)
-        if groups is not None:
-            if source is not None:
-                raise TypeError("groups must be None for a table in parts; pass a table in memory")
-            table = self._prepared(self._read_groups(table_in_memory(X), y, params, groups), params, **public)
-            plan = assuming_groups(self._plan(params, table.public))
-            return table, replace(plan, guarantee=_of_groups(plan.guarantee))
-        if source is None:
-            table = self._prepared(self._read(table_in_memory(X), y, params), params, **public)
-            return table, self._plan(params, table.public)
-        if not self.reads_parts:
+        if source is not None and not self.reads_parts:
             raise TypeError(
                 f"X must be a table in memory for {type(self).__name__}, got one in parts; the guide on"
                 " tables of any size lists the learners of tables in parts"
             )
-        table = self._prepared(read_parts(self, source, params), params, **public)
+        if groups is not None:
+            read = (
+                self._read_groups(table_in_memory(X), y, params, groups)
+                if source is None
+                else self._read_groups_of_parts(source, params, groups)
+            )
+        else:
+            read = (
+                self._read(table_in_memory(X), y, params)
+                if source is None
+                else read_parts(self, source, params)
+            )
+        table = self._prepared(read, params, **public)
         plan = self._plan(params, table.public)
-        self._check_parts(plan)
-        return table, assuming_parts(plan)
+        if source is not None:
+            self._check_parts(plan)
+        if groups is None:
+            return table, plan if source is None else assuming_parts(plan)
+        plan = assuming_groups(plan)
+        plan = replace(plan, guarantee=_of_groups(plan.guarantee))
+        return table, plan if source is None else assuming_parts_of_groups(plan)
 
     def _read_groups(self, X: Any, y: Any, params: Params, groups: Any) -> Table:
         """Read a table whose records are the groups of rows; see `dplearn.records.groups`."""
-        # A learner whose summary is used for sums alone says how many rows of a group take part.
-        most = getattr(params, "group_rows", None)
-        stream = PublicStream.of(self.random_state, type(self).__name__, "groups")
-        shifts = partial(stream.labels, SHIFTS)
-        grouping = grouping_of(groups, count_of(X), most=most or 1, shifts=shifts)
+        most = _rows_of_a_group(params)
+        grouping = grouping_of(groups, count_of(X), most=most or 1, shifts=self._group_shifts())
         if most is None:
             return self._read(*one_row_each(X, y, grouping), params)
-        table = self._read(X, y, params)
-        public = replace(table.public, n_samples=grouping.n_groups)
-        return Table(public, GroupedRecords(table.rows, grouping))
+        return _grouped(self._read(X, y, params), grouping)
+
+    def _read_groups_of_parts(self, source: Source, params: Params, groups: Any) -> Table:
+        """Read a table in parts, of which a column holds the groups; see `dplearn.records.part_groups`."""
+        most, given = _rows_of_a_group(params), grouped_parts(source, groups)
+        grouping = given.grouping(most or 1, self._group_shifts())
+        if most is None:
+            rows, order = given.chosen(grouping)
+            table = read_parts(self, rows, params)
+            return replace(table, rows=table.rows.ordered(order))
+        table = read_parts(self, given.source, params)
+        if list(table.rows.lengths) != list(given.lengths):
+            raise PartsChangedError
+        return _grouped(table, grouping)
+
+    def _group_shifts(self) -> Callable[[int], Any]:
+        """Return the public chance by which rows of groups are chosen."""
+        stream = PublicStream.of(self.random_state, type(self).__name__, "groups")
+        return partial(stream.labels, SHIFTS)
 
     def _check_parts(self, plan: Any) -> None:
         """Refuse a plan that has no sums over the records of a table in parts; of use to subclasses."""
@@ -360,9 +389,10 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
             it.
         y : array-like of shape (n_samples,)
             Private. Labels; of shape (n_samples, n_outputs) for a class with several outputs.
-        groups : array-like of shape (n_samples,), optional
+        groups : array-like of shape (n_samples,), or str, optional
             Private. The group of each row, such as the person that it belongs to: texts or integers. The
-            guarantee then protects all rows of a group together, and the set of groups is public.
+            guarantee then protects all rows of a group together, and the set of groups is public. Of a table
+            in parts: the name of the column that holds them, which is then no feature.
         **fit_parameters : None
             Not supported: a `sample_weight` other than None is refused.
 
@@ -402,9 +432,10 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
             it.
         y : array-like of shape (n_samples,)
             Private. Numbers within the declared range of the target.
-        groups : array-like of shape (n_samples,), optional
+        groups : array-like of shape (n_samples,), or str, optional
             Private. The group of each row, such as the person that it belongs to: texts or integers. The
-            guarantee then protects all rows of a group together, and the set of groups is public.
+            guarantee then protects all rows of a group together, and the set of groups is public. Of a table
+            in parts: the name of the column that holds them, which is then no feature.
         **fit_parameters : None
             Not supported: a `sample_weight` other than None is refused.
 
@@ -443,9 +474,10 @@ class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
             Private. Values within the declared domain. A sparse matrix is refused.
         y : ignored
             Except as the name of a column, which is left out of a table in parts.
-        groups : array-like of shape (n_samples,), optional
+        groups : array-like of shape (n_samples,), or str, optional
             Private. The group of each row, such as the person that it belongs to: texts or integers. The
-            guarantee then protects all rows of a group together, and the set of groups is public.
+            guarantee then protects all rows of a group together, and the set of groups is public. Of a table
+            in parts: the name of the column that holds them, which is then no feature.
         **fit_parameters : None
             Not supported: a `sample_weight` other than None is refused.
 
@@ -465,6 +497,17 @@ class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
         """
         refuse_parameters(type(self).__name__, fit_parameters)
         return self._fit_privately(X, y if isinstance(y, str) else None, groups=groups)
+
+
+def _rows_of_a_group(params: Params) -> int | None:
+    """Return how many rows of a group take part, or None for one; a learner of sums alone has several."""
+    return getattr(params, "group_rows", None)
+
+
+def _grouped(table: Table, grouping: Grouping) -> Table:
+    """Return a table whose records are groups of its rows."""
+    public = replace(table.public, n_samples=grouping.n_groups)
+    return Table(public, GroupedRecords(table.rows, grouping))
 
 
 def _of_groups(cost: ApproxDP) -> ApproxDP:

@@ -4,6 +4,7 @@ from copy import copy
 from functools import partial
 from typing import Any
 
+from dplearn.records.part_groups import WithGroups
 from dplearn.records.part_sources import source_of
 from dplearn.records.parts import Mapped
 from dplearn.records.rows import count_of
@@ -34,7 +35,7 @@ class TransformsParts:
         -------
         ndarray or data frame of shape (n_samples, n_transformed), or parts
             The transformed table. Of a table in parts: an object that a learner of tables in parts fits, with
-            the labels in it; it reads and transforms the parts in each pass.
+            the labels and the groups in it; it reads and transforms the parts in each pass.
         """
         source = source_of(X, y)
         if source is None:
@@ -42,7 +43,9 @@ class TransformsParts:
         self.fit(source, **fit_parameters)  # type: ignore[attr-defined]
         fitted: Any = copy(self)
         fitted.ledger = None  # it has a lock and a history
-        return Mapped(source, partial(_transformed, fitted))
+        transform = partial(_transformed, fitted)
+        groups = fit_parameters.get("groups")
+        return Mapped(source, transform) if groups is None else WithGroups(source, transform, groups)
 
 
 def _transformed(fitted: Any, X: Any, y: Any) -> tuple[Any, Any]:

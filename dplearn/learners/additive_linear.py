@@ -23,7 +23,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.last_result import LastResult
+from dplearn.core.kept_results import KeptResults
 from dplearn.estimator.stages import Params, Public
 from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_model import AdditiveModel
@@ -129,7 +129,7 @@ def learn_linear(
     AdditiveModel
     """
     tables = [line_rows(column) for column in columns]
-    image = LastResult(partial(_image, tables, plan))
+    image = KeptResults(partial(_image, tables, plan))
     model = learn_logistic(ImageOracle(oracle, image, part=part), plan)
     assert model.covariance is not None
     intercept, effects, deviations, start = model.offsets + model.weights[-1], [], [], 0

@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.last_result import LastResult
+from dplearn.core.kept_results import KeptResults
 from dplearn.core.unit_rows import norm_powers
 from dplearn.learners.additive_cells import CellGroups, grouped
 from dplearn.learners.additive_joint import JointBasis, JointFeatures
@@ -146,11 +146,11 @@ class Rows:
     unit: float
     order: int = 2
     joint: JointFeatures | None = None
-    _blocks: LastResult = field(init=False)
+    _blocks: KeptResults = field(init=False)
 
     def __post_init__(self) -> None:
         # Of a copy: with a cycle, blocks would stay in memory until garbage is collected.
-        object.__setattr__(self, "_blocks", LastResult(copy(self)._block))
+        object.__setattr__(self, "_blocks", KeptResults(copy(self)._block))
 
     @classmethod
     def of(

@@ -285,10 +285,10 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         if isinstance(rows, GroupedRecords):  # all rows of a group are in one shard
             more = {"shards": rows.rows_of(plan.shards or ()), "batched": False}  # lengths are private
         examples: Any = rows.rows if isinstance(rows, GroupedRecords) else rows
-        parted = isinstance(rows, PartedRecords)
+        parted = isinstance(examples, PartedRecords)
         return {
             "estimator": plan.public.estimator,
-            **({"X": rows, "y": None} if parted else {"X": examples.X, "y": examples.y}),
+            **({"X": examples, "y": None} if parted else {"X": examples.X, "y": examples.y}),
             "seeds": plan.seeds,
             "n_jobs": plan.params.n_jobs,
             **more,

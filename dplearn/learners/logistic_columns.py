@@ -30,7 +30,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from scipy.special import ndtri
 
 from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.last_result import LastResult
+from dplearn.core.kept_results import KeptResults
 from dplearn.core.row_blocks import dense, row_blocks
 from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.queries import Examples, VectorQuery
@@ -186,10 +186,10 @@ class ReducedRows:
 
     def __init__(self, plan: LogisticPlan, matrix: Any):
         self._plan, self._matrix = plan, matrix
-        self._rows = LastResult(self._reduced)
+        self._rows = KeptResults(self._reduced)
 
     def __call__(self, records: Examples) -> Examples:
-        """Return the reduced rows with the labels; the result for the last `records` object is cached."""
+        """Return the reduced rows with the labels; the result for the same object is cached."""
         found: Examples = self._rows(records)
         return found
 

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.last_result import LastResult
+from dplearn.core.kept_results import KeptResults
 from dplearn.core.row_blocks import float_blocks
 from dplearn.core.unit_rows import unit_rows
 from dplearn.learners.logistic_plan import LogisticPlan
@@ -78,7 +78,7 @@ class Mapped:
         self._plan = plan
         self.unit = float(np.abs(metric).max()) * 2.0**-_FINE
         self.metric = np.rint(metric / self.unit)
-        self._rows = LastResult(self._mapped)
+        self._rows = KeptResults(self._mapped)
 
     def of(self, records: Examples) -> NDArray[np.integer[Any]]:
         """Return the mapped rows of records; cached for the same object.

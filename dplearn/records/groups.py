@@ -19,6 +19,7 @@ take part is a function of their positions within the group, their number and a 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn.domains.cells import as_cells, frame_column, is_frame, is_missing
+from dplearn.records.parts import PartedRecords, mapped, nothing
 from dplearn.records.rows import SummedRecords, count_of, taken
 from dplearn.records.tables import rows_of, sliceable
 
@@ -37,8 +39,11 @@ __all__ = [
     "Grouping",
     "assuming_groups",
     "checked_rows",
+    "coded_ids",
     "grouping_of",
+    "grouping_of_codes",
     "one_row_each",
+    "selected",
 ]
 
 #: The assumption of a guarantee that protects groups.
@@ -114,7 +119,35 @@ def grouping_of(groups: Any, n_rows: int, *, most: int, shifts: Callable[[int], 
     TypeError, ValueError
         If a row has no group, groups are of several types, or their number is not that of the rows.
     """
-    members, n_groups = _members(groups, n_rows)
+    if isinstance(groups, str):
+        raise TypeError(_NAME_IN_MEMORY.format(groups))
+    if is_frame(groups):
+        if groups.shape[1] != 1:
+            raise ValueError(f"groups must have one column, got a data frame of shape {groups.shape}")
+        groups = frame_column(groups, 0)
+    ids = as_cells(groups)
+    if ids.ndim != 1:
+        raise ValueError(f"groups must be a 1d array, one id for each row, got shape {ids.shape}")
+    if len(ids) != n_rows:
+        raise ValueError(f"X and groups must have equal numbers of rows, got {n_rows} and {len(ids)}")
+    found, members = coded_ids(ids)
+    return grouping_of_codes(members, len(found), most=most, shifts=shifts)
+
+
+def grouping_of_codes(
+    members: NDArray[np.int64], n_groups: int, *, most: int, shifts: Callable[[int], Any]
+) -> Grouping:
+    """Return which rows of each group take part.
+
+    Parameters
+    ----------
+    members : ndarray of int64 of shape (n_rows,)
+        Private. The number of each row's group, in the order of the sorted ids.
+    n_groups : int
+        Public.
+    most, shifts
+        As for `grouping_of`.
+    """
     order = np.argsort(members, kind="stable")
     counts = np.bincount(members, minlength=n_groups)
     starts = np.cumsum(counts) - counts
@@ -125,17 +158,19 @@ def grouping_of(groups: Any, n_rows: int, *, most: int, shifts: Callable[[int], 
     return Grouping(order[starts[:, None] + positions], members)
 
 
-def _members(groups: Any, n_rows: int) -> tuple[NDArray[np.int64], int]:
-    """Return the number of each row's group, in the order of the sorted ids, and the number of groups."""
-    if is_frame(groups):
-        if groups.shape[1] != 1:
-            raise ValueError(f"groups must have one column, got a data frame of shape {groups.shape}")
-        groups = frame_column(groups, 0)
-    ids = as_cells(groups)
-    if ids.ndim != 1:
-        raise ValueError(f"groups must be a 1d array, one id for each row, got shape {ids.shape}")
-    if len(ids) != n_rows:
-        raise ValueError(f"X and groups must have equal numbers of rows, got {n_rows} and {len(ids)}")
+def coded_ids(ids: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the sorted ids that occur, and the number of each row's id among them.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (n_rows,)
+        Private. From `as_cells`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an id is missing, or ids are of several types.
+    """
     if ids.dtype == object:
         listed = ids.tolist()
         if any(map(is_missing, listed)):
@@ -148,9 +183,13 @@ def _members(groups: Any, n_rows: int) -> tuple[NDArray[np.int64], int]:
     if ids.dtype.kind == "f" and not np.isfinite(ids).all():
         raise ValueError(_MISSING)
     found, members = np.unique(ids, return_inverse=True)
-    return members.astype(np.int64), len(found)
+    return found, members.astype(np.int64)
 
 
+_NAME_IN_MEMORY = (
+    "groups must hold the id of each row of X, got the text {!r}; the name of a column is for tables in"
+    " parts: here give X without that column, X.drop(columns=...), and the column as groups"
+)
 _MISSING = "groups must name the group of every row, but one is missing; drop such rows, or give each its own"
 
 
@@ -164,7 +203,7 @@ class GroupedRecords(SummedRecords):
     Parameters
     ----------
     rows : object
-        Private. All rows, from `as_records`.
+        Private. All rows, from `as_records`; or those of a table in parts.
     grouping : Grouping
         Private. Which of them take part.
     """
@@ -192,7 +231,7 @@ class GroupedRecords(SummedRecords):
         function : callable
             Maps rows to as many rows, each a function of its own row alone.
         """
-        return GroupedRecords(function(self.rows), self._grouping)
+        return GroupedRecords(mapped(self.rows, function), self._grouping)
 
     def sums(self, function: Callable[[Any], Sequence[Any]]) -> list[Any]:
         """Return sums over all groups and their rows, `each` of a group.
@@ -202,14 +241,22 @@ class GroupedRecords(SummedRecords):
         function : callable
             Maps rows to integers or arrays of them, which are sums over these rows.
         """
-        times = np.bincount(self._grouping.slots.ravel(), minlength=count_of(self.rows))
-        total: list[Any] = []
-        for count in range(1, self.each + 1):  # rows that occur equally often
-            places = np.flatnonzero(times == count)
-            if len(places):
-                sums = [count * each for each in function(taken(self.rows, places))]
-                total = [old + new for old, new in zip(total, sums, strict=True)] if total else sums
-        return total
+        if isinstance(self.rows, PartedRecords):
+            ends = np.cumsum([0, *self.rows.lengths]).tolist()
+            return self.rows.sums_of_parts(
+                lambda part: _weighted(function, self._times[ends[part] : ends[part + 1]])
+            )
+        return _added(function, self._taking)
+
+    @cached_property
+    def _times(self) -> NDArray[np.int64]:
+        """How often each row takes part."""
+        return np.bincount(self._grouping.slots.ravel(), minlength=count_of(self.rows))
+
+    @cached_property
+    def _taking(self) -> "list[_Taking]":
+        """The rows in memory that take part; the same objects for all sums, which may keep results."""
+        return _by_times(self.rows, self._times)
 
     def rows_of(self, shards: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
         """Return the numbers of all rows of the groups in each shard.
@@ -226,6 +273,37 @@ class GroupedRecords(SummedRecords):
         return [np.concatenate([none, *(of_group[each] for each in shard.tolist())]) for shard in shards]
 
 
+_Taking = tuple[int, Any]  # a number, and rows that take part so often
+
+
+def _by_times(rows: Any, times: NDArray[np.int64]) -> list[_Taking]:
+    """Return the rows that occur equally often, for each number of times from 1."""
+    places = ((count, np.flatnonzero(times == count)) for count in range(1, int(times.max()) + 1))
+    return [
+        (count, rows if len(own) == len(times) else taken(rows, own)) for count, own in places if len(own)
+    ]
+
+
+def _added(function: Callable[[Any], Sequence[Any]], taking: Sequence[_Taking]) -> list[Any]:
+    """Return the sums over rows as often as they occur."""
+    total: list[Any] = []
+    for count, rows in taking:
+        sums = [count * each for each in function(rows)]
+        total = [old + new for old, new in zip(total, sums, strict=True)] if total else sums
+    return total
+
+
+def _weighted(function: Callable[[Any], Sequence[Any]], times: NDArray[np.int64]) -> Any:
+    """Return a function of the rows of a part, which sums them as often as they occur."""
+    return partial(_sums_of_part, function, times.astype(np.int16)) if times.any() else nothing
+
+
+def _sums_of_part(
+    function: Callable[[Any], Sequence[Any]], times: NDArray[np.int16], rows: Any
+) -> Sequence[Any]:
+    return _added(function, _by_times(rows, times.astype(np.int64)))
+
+
 def one_row_each(X: Any, y: Any, grouping: Grouping) -> tuple[Any, Any]:
     """Return a table, and its labels, with one row of each group.
 
@@ -237,10 +315,19 @@ def one_row_each(X: Any, y: Any, grouping: Grouping) -> tuple[Any, Any]:
         Has one row of each group.
     """
     places = grouping.slots[:, 0]
-    return _selected(X, places), None if y is None else _selected(y, places)
+    return selected(X, places), None if y is None else selected(y, places)
 
 
-def _selected(table: Any, places: NDArray[np.int64]) -> Any:
+def selected(table: Any, places: NDArray[np.int64]) -> Any:
+    """Return some rows of a table, or some of its labels.
+
+    Parameters
+    ----------
+    table : object
+        Private. Not yet validated.
+    places : ndarray of int64 of shape (m,)
+        Row numbers.
+    """
     if hasattr(table, "shape"):
         return rows_of(sliceable(table), places)
     return [table[place] for place in places.tolist()]

@@ -43,6 +43,7 @@ __all__ = [
     "added",
     "assuming_parts",
     "mapped",
+    "nothing",
     "summed",
 ]
 
@@ -249,17 +250,42 @@ class PartedRecords(SummedRecords):
         Maps X and y of a part to its records, each of which is a function of its own row and label alone. It
         runs in each pass, so that its checks hold whenever a part is read.
     lengths : sequence of int
-        Public. The number of records in each part.
+        Public, unless a record is a row of a group. The number of records in each part.
+    order : ndarray of int64 of shape (n,), optional
+        Private. The place of each record among those of all parts, where records are numbered in another
+        order.
     """
 
-    def __init__(self, source: Source, encode: Function, lengths: Sequence[int]):
-        self._source, self._encode, self._lengths = source, encode, tuple(lengths)
+    def __init__(
+        self,
+        source: Source,
+        encode: Function,
+        lengths: Sequence[int],
+        order: NDArray[np.int64] | None = None,
+    ):
+        self._source, self._encode, self._lengths, self._order = source, encode, tuple(lengths), order
 
     def __len__(self) -> int:
         return sum(self._lengths)
 
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The number of records in each part."""
+        return self._lengths
+
+    def ordered(self, order: NDArray[np.int64]) -> "PartedRecords":
+        """Return the same records, numbered in another order.
+
+        Parameters
+        ----------
+        order : ndarray of int64 of shape (n,)
+            The present number of each record.
+        """
+        return PartedRecords(self._source, self._encode, self._lengths, order)
+
     def __getitem__(self, places: NDArray[np.int64]) -> Any:
         """Return the records with the given row numbers, in that order; they are in memory."""
+        places = places if self._order is None else self._order[places]
         starts = np.cumsum([0, *self._lengths])
         part_of = np.searchsorted(starts, places, side="right") - 1
         order = np.argsort(part_of, kind="stable")
@@ -281,7 +307,7 @@ class PartedRecords(SummedRecords):
         function : callable
             Maps records to as many records, each a function of its own record alone.
         """
-        return PartedRecords(self._source, _Composed(self._encode, function), self._lengths)
+        return PartedRecords(self._source, _Composed(self._encode, function), self._lengths, self._order)
 
     def as_source(self, given: Callable[[Any], tuple[Any, Any]]) -> Source:
         """Return the parts as a table that is read again, by another learner for example.
@@ -302,9 +328,24 @@ class PartedRecords(SummedRecords):
             Maps the records of a part to integers or arrays of them, as many and of the same shapes for each
             part.
         """
-        total = self._source.total(lambda part: Task(self._checked(part, partial(_counted, function))))
-        n_parts, *sums = total.found() or [0]
-        if n_parts != sum(length > 0 for length in self._lengths):
+        return self.sums_of_parts(lambda _: function)
+
+    def sums_of_parts(self, function_of: Callable[[int], Callable[[Any], Sequence[Any]]]) -> list[Any]:
+        """Return the sums over all parts of what a function of each part returns, in one pass.
+
+        Parameters
+        ----------
+        function_of : callable
+            Maps the number of a part, from 0, to a function as for `sums`, or to `nothing`.
+        """
+        functions = [function_of(part) if length else nothing for part, length in enumerate(self._lengths)]
+
+        def task(part: int) -> Task:
+            function = functions[part] if part < len(functions) else nothing
+            return Task(self._checked(part, partial(_counted, function)))
+
+        n_parts, *sums = self._source.total(task).found() or [0]
+        if n_parts != sum(function is not nothing for function in functions):
             raise PartsChangedError
         return sums
 
@@ -378,9 +419,14 @@ def _empty_as(length: int | None) -> Function:
     return check
 
 
-def _counted(function: Callable[[Any], Sequence[Any]], records: Any) -> list[Any]:
-    """Return the number of parts, 1, and the values of a function."""
-    return [1, *function(records)]
+def nothing(records: Any) -> Sequence[Any]:  # noqa: ARG001 - no record takes part
+    """Return no sums: the function of a part from which no record is summed."""
+    return ()
+
+
+def _counted(function: Callable[[Any], Sequence[Any]], records: Any) -> list[Any] | None:
+    """Return the number of parts, 1, and the values of a function; None where nothing is summed."""
+    return None if function is nothing else [1, *function(records)]
 
 
 def _taken(places: NDArray[np.int64], records: Any) -> Any:

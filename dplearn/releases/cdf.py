@@ -43,6 +43,7 @@ def cdf(
     delta: Any = 0.0,
     method: str = "tree",
     domain: str | NumberDomain = "float64",
+    groups: Any = None,
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> CDFRelease:
@@ -62,6 +63,10 @@ def cdf(
         needs some thousands of records, and its error hardly grows with the size of the domain.
     domain : "float64" or NumberDomain, default="float64"
         Public. The possible values; "float64": all finite floats. Smaller domains need less noise.
+    groups : array-like of shape (n,), optional, or parts like those of `values`
+        Private. The group of each value, such as the person that it belongs to: texts or integers. The
+        guarantee then protects all values of a group together. One value of each group takes part, which is
+        chosen by public chance, and the set of groups is public.
     ledger : PrivacyLedger, optional
         The account that is charged, before any draw.
     random_state : None, int or numpy random generator, optional
@@ -102,7 +107,7 @@ def cdf(
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 4; "blocks" is a corrected version of their
     Theorem 4.6. Dwork, Naor, Pitassi and Rothblum (2010) for "tree".
     """
-    return _CDF(epsilon, delta, method, domain, random_state).run(values, ledger)
+    return _CDF(epsilon, delta, method, domain, random_state).run(values, ledger, groups)
 
 
 def cdf_plan(

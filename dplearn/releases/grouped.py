@@ -32,10 +32,11 @@ from dplearn.mechanisms.stable_histogram import stable_histogram, stable_histogr
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, noted
 from dplearn.records.dask_parts import DaskParts, is_dask, partitions
+from dplearn.records.groups import selected
 from dplearn.records.part_sources import column_source_of
 from dplearn.records.part_tables import column_of, is_arrow
 from dplearn.records.parts import InTurn, PartedRecords, Source
-from dplearn.records.rows import Columns
+from dplearn.records.rows import Columns, count_of
 from dplearn.releases.reading import read_column
 from dplearn.releases.stable_counts import _read as read_group_keys
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
@@ -45,6 +46,7 @@ __all__ = ["Grouped", "GroupedPlan", "grouped", "grouped_plan"]
 _BITS = 16  # of the grid of values, from the middle of the bounds to an end
 _FLOATS = Floats()
 _LARGEST = 1e300
+_UNEQUAL = "keys and values must have equal lengths, got {} and {}"
 _KEYS = "each record has one key: missing, text, bytes, a whole number, or a tuple of these"
 _VALUES = "values are finite numbers; they are clipped to the bounds"
 
@@ -159,6 +161,7 @@ def grouped(
     *,
     bounds: Any = None,
     groups: Any = None,
+    persons: Any = None,
     epsilon: float = 1.0,
     delta: float = 0.0,
     ledger: PrivacyLedger | None = None,
@@ -179,6 +182,10 @@ def grouped(
         Public. The groups, known without looking at the data; all of them are released, and records of no
         group are left out. None: the groups are learned as in `stable_counts`, which spends delta; groups of
         few records are not released.
+    persons : array-like of shape (n,), optional, or parts like those of `keys`
+        Private. The person that each record belongs to, such as a customer: texts or integers. The guarantee
+        then protects all records of a person together, as `groups` of other releases. One record of each
+        person takes part, which is chosen by public chance, and the set of persons is public.
     epsilon : float, default=1.0
         Privacy cost; positive. With values, one half is for the counts and one half for the sums.
     delta : float, default=0.0
@@ -225,7 +232,7 @@ def grouped(
     **Source.** Dwork, McSherry, Nissim and Smith (2006); for learned groups as for `stable_counts`.
     """
     return _Grouped(values is not None, bounds, groups, epsilon, delta, random_state).run(
-        (keys, values), ledger
+        (keys, values), ledger, persons
     )
 
 
@@ -353,15 +360,25 @@ class _Grouped(Release[GroupedPlan, Grouped]):
             raise TypeError("keys and values must both be functions that return parts, or both be in memory")
         return InTurn(lambda: _zipped(keys(), numbers())) if callable(keys) else None
 
+    def n_values(self, values: Any) -> int:
+        keys, numbers = values
+        n = count_of(keys)
+        if numbers is not None and count_of(numbers) != n:
+            raise ValueError(_UNEQUAL.format(n, count_of(numbers)))
+        return n
+
+    def chosen(self, values: Any, places: NDArray[np.int64]) -> Any:
+        return tuple(None if each is None else selected(_in_memory(each), places) for each in values)
+
     def read(self, values: Any) -> _Keyed:
         pair = values if isinstance(values, tuple) else (values, None)
-        keys, numbers = (column_of(each) if is_arrow(each) else each for each in pair)
+        keys, numbers = map(_in_memory, pair)
         read = read_group_keys(keys)
         if numbers is None:
             return _Keyed.of(read, np.zeros(len(read), dtype=np.int64))
         codes = _whole(numbers, self.bounds, self.bits)
         if len(codes) != len(read):
-            raise ValueError(f"keys and values must have equal lengths, got {len(read)} and {len(codes)}")
+            raise ValueError(_UNEQUAL.format(len(read), len(codes)))
         return _Keyed.of(read, codes)
 
     def plan(self, n_samples: int, *, beta: Any = 0.05, n_keys: Any = 1) -> GroupedPlan:
@@ -455,6 +472,10 @@ def _counted(summary: _Keyed | PartedRecords) -> KeyCounts:
 
 def _key_counts(rows: _Keyed) -> list[KeyCounts]:
     return [KeyCounts.of(rows.keys)]
+
+
+def _in_memory(column: Any) -> Any:
+    return column_of(column) if is_arrow(column) else column
 
 
 def _zipped(keys: Any, values: Any) -> Iterator[tuple[Any, Any]]:

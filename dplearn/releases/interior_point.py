@@ -102,6 +102,7 @@ def interior_point(
     delta: Any = 0.0,
     beta: Any = 0.05,
     constants: str = "tight",
+    groups: Any = None,
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> InteriorPoint:
@@ -125,6 +126,10 @@ def interior_point(
         Probability of failure, in (0, 1), for the plan's `n_needed` and the sizes of "recursive".
     constants : {"tight", "paper"}, default="tight"
         The constants for `n_needed` and the sizes of "recursive"; see `interior_point_sample_size`.
+    groups : array-like of shape (n,), optional, or parts like those of `values`
+        Private. The group of each value, such as the person that it belongs to: texts or integers. The
+        guarantee then protects all values of a group together. One value of each group takes part, which is
+        chosen by public chance, and the set of groups is public.
     ledger : PrivacyLedger, optional
         The account that is charged, before any draw.
     random_state : None, int or numpy random generator, optional
@@ -161,7 +166,9 @@ def interior_point(
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 3; see `interior_point_code` and
     `recursive_interior_point`.
     """
-    return _InteriorPoint(domain, method, epsilon, delta, beta, constants, random_state).run(values, ledger)
+    return _InteriorPoint(domain, method, epsilon, delta, beta, constants, random_state).run(
+        values, ledger, groups
+    )
 
 
 def interior_point_plan(

@@ -218,6 +218,7 @@ def learned_schema(
     *,
     epsilon: Any = 1.0,
     delta: Any = 1e-6,
+    groups: Any = None,
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> LearnedSchema:
@@ -236,6 +237,10 @@ def learned_schema(
         Privacy cost; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
         Delta of the guarantee, below 1. 0: categories are hashed, not listed.
+    groups : array-like of shape (n,), or str, optional
+        Private. The group of each row, such as the person that it belongs to: texts or integers. The
+        guarantee then protects all rows of a group together. One row of each group takes part, which is
+        chosen by public chance, and the set of groups is public.
     ledger : PrivacyLedger, optional
         The account that is charged, before any draw.
     random_state : None, int or numpy random generator, default=None
@@ -278,7 +283,7 @@ def learned_schema(
     **Source.** Smith (2011) for quantiles; Korolova, Kenthapadi, Mishra and Ntoulas (2009) for the lists. The
     schema of both, whose cells are all accepted, is ours.
     """
-    return SchemaStages.of(columns, epsilon, delta, random_state).run(X, ledger)
+    return SchemaStages.of(columns, epsilon, delta, random_state).run(X, ledger, groups)
 
 
 def learned_schema_plan(
@@ -342,6 +347,7 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
 
     kinds: ColumnKinds
     takes = "X"
+    named = True
     set_by_reading = ("kinds",)
 
     def __init__(

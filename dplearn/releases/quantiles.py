@@ -200,6 +200,7 @@ def quantiles(
     *,
     epsilon: Any = 1.0,
     domain: Any = "float64",
+    groups: Any = None,
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> Quantiles:
@@ -215,6 +216,10 @@ def quantiles(
         Privacy cost of all quantiles together; at least 1e-9.
     domain : "float64" or NumberDomain, default="float64"
         Public. The possible values; "float64": all finite floats, for which no bounds are needed.
+    groups : array-like of shape (n,), optional, or parts like those of `values`
+        Private. The group of each value, such as the person that it belongs to: texts or integers. The
+        guarantee then protects all values of a group together. One value of each group takes part, which is
+        chosen by public chance, and the set of groups is public.
     ledger : PrivacyLedger, optional
         The account that is charged, before any draw.
     random_state : None, int or numpy random generator, optional
@@ -253,7 +258,7 @@ def quantiles(
     **Source.** Smith (2011) for one quantile; Kaplan, Schnapp and Stemmer (2022) for several, corrected for
     ties and for replaced records.
     """
-    return _Quantiles("quantiles", q, epsilon, domain, random_state).run(values, ledger)
+    return _Quantiles("quantiles", q, epsilon, domain, random_state).run(values, ledger, groups)
 
 
 def quantiles_plan(
@@ -299,6 +304,7 @@ def median(
     *,
     epsilon: Any = 1.0,
     domain: Any = "float64",
+    groups: Any = None,
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> Quantiles:
@@ -306,7 +312,7 @@ def median(
 
     Parameters
     ----------
-    values, epsilon, domain, ledger, random_state
+    values, epsilon, domain, groups, ledger, random_state
         As for `quantiles`.
 
     Returns
@@ -314,7 +320,7 @@ def median(
     Quantiles
         The result for the single quantile 0.5.
     """
-    return _Quantiles("median", 0.5, epsilon, domain, random_state).run(values, ledger)
+    return _Quantiles("median", 0.5, epsilon, domain, random_state).run(values, ledger, groups)
 
 
 def median_plan(

@@ -145,6 +145,7 @@ def stable_counts(
     *,
     epsilon: float = 1.0,
     delta: float,
+    groups: Any = None,
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> StableCounts:
@@ -161,6 +162,10 @@ def stable_counts(
     delta : float
         Delta of the guarantee, in (0, 1): a key of a single record is released with probability at most
         delta.
+    groups : array-like of shape (n,), optional, or parts like those of `keys`
+        Private. The group of each key, such as the person that it belongs to: texts or integers. The
+        guarantee then protects all keys of a group together. One key of each group takes part, which is
+        chosen by public chance, and the set of groups is public.
     ledger : PrivacyLedger, optional
         The account that is charged, before any draw.
     random_state : None, int or numpy random generator, default=None
@@ -195,7 +200,7 @@ def stable_counts(
 
     **Source.** As for `dplearn.mechanisms.stable_histogram`.
     """
-    return _StableCounts(epsilon, delta, random_state).run(keys, ledger)
+    return _StableCounts(epsilon, delta, random_state).run(keys, ledger, groups)
 
 
 def stable_counts_plan(

@@ -5,7 +5,8 @@ data, such as `quantiles_plan`. Both construct the same `Release`, an object of 
 calls `run`, which runs the stages in this order; a plan calls stage 3 alone:
 
 1. check the public parameters (the constructor), and that `guarantee` fits the ledger's remaining budget;
-2. `read` the values: validate and encode them; or all parts of them, each by `read_part`;
+2. `read` the values: validate and encode them; or all parts of them, each by `read_part`; or one value of
+   each group, by `read_groups`;
 3. `plan` from the parameters and the number of records, and issue the plan's warnings;
 4. charge the ledger with the plan's guarantee;
 5. `summarize` the records, without a draw; or `summarize_parts`, by passes over the parts;
@@ -15,17 +16,24 @@ calls `run`, which runs the stages in this order; a plan calls stage 3 alone:
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar
 
-from dplearn.chance import dice_for
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import float_errors_ignored
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.plan import Plan
+from dplearn.records.groups import SHIFTS, assuming_groups, grouping_of, selected
+from dplearn.records.part_groups import assuming_parts_of_groups, grouped_parts, groups_in_parts
 from dplearn.records.part_sources import column_source_of
 from dplearn.records.part_tables import column_of, is_arrow
-from dplearn.records.parts import PartedRecords, Source, assuming_parts
+from dplearn.records.parts import PartedRecords, PartsChangedError, Source, assuming_parts
+from dplearn.records.rows import count_of
 from dplearn.releases.part_reading import read_parts
 
 __all__ = ["N_IS_PUBLIC", "Release", "ReleasePlan", "Released"]
@@ -83,6 +91,8 @@ class Release(ABC, Generic[AnyPlan, Result]):
 
     #: Name of the parameter with the private values, for errors about parts.
     takes: ClassVar[str] = "values"
+    #: Whether values are tables, whose parts have columns with names.
+    named: ClassVar[bool] = False
     #: Public attributes that `read_part` sets.
     set_by_reading: ClassVar[tuple[str, ...]] = ()
     #: Stacklevel of warnings: the caller of the release function, which calls `run`.
@@ -94,7 +104,7 @@ class Release(ABC, Generic[AnyPlan, Result]):
         self.context = context
         self.random_state = random_state
 
-    def run(self, values: Any, ledger: PrivacyLedger | None) -> Result:
+    def run(self, values: Any, ledger: PrivacyLedger | None, groups: Any = None) -> Result:
         """Run all stages on private values and return the result.
 
         Parameters
@@ -103,21 +113,60 @@ class Release(ABC, Generic[AnyPlan, Result]):
             Private. One value a record; or parts of them, see `source_of`.
         ledger : PrivacyLedger or None
             The account that is charged, once, before any draw.
+        groups : object, optional
+            Private. The group of each value, of which one takes part; see `read_groups`.
         """
-        charge = open_account(ledger, self.guarantee, name=self.name)
+        known = self.guarantee if groups is None else replace(self.guarantee, protects="groups")
+        charge = open_account(ledger, known, name=self.name)
         dice = dice_for(self.random_state, self.name, *self.context)
         with float_errors_ignored():
             source = self.source_of(values)
-            if source is None and is_arrow(values):
-                values = column_of(values)
-            rows = self.read(values) if source is None else read_parts(self, source)
-            plan = self.plan(len(rows))
-            if source is not None:
-                plan = assuming_parts(plan)
+            if groups is None:
+                rows = self.read(_in_memory(values)) if source is None else read_parts(self, source)
+                plan = self.plan(len(rows))
+                plan = plan if source is None else assuming_parts(plan)
+            else:
+                rows = self.read_groups(values, groups, source)
+                plan = assuming_groups(self.plan(len(rows)))
+                plan = replace(plan, guarantee=replace(plan.guarantee, protects="groups"))
+                plan = plan if source is None else assuming_parts_of_groups(plan)
             for text in plan.warnings:
                 warnings.warn(text, UserWarning, stacklevel=self.stacklevel)
             charge(plan.guarantee)
             return self.release(self.summary_of(rows, plan), plan, dice)
+
+    def read_groups(self, values: Any, groups: Any, source: Source | None = None) -> Sized:
+        """Validate and encode one value of each group, which is chosen by public chance.
+
+        Parameters
+        ----------
+        values : object
+            Private. One value a row.
+        groups : array-like of shape (n,), or parts of one
+            Private. The group of each row, such as the person that it belongs to. Of a table in parts: the
+            name of the column that holds them.
+        source : Source, optional
+            Private. The parts of the values.
+        """
+        shifts = partial(PublicStream.of(self.random_state, self.name, "groups").labels, SHIFTS)
+        if source is None:
+            values = _in_memory(values)
+            grouping = grouping_of(groups, self.n_values(values), most=1, shifts=shifts)
+            return self.read(self.chosen(values, grouping.slots[:, 0]))
+        given = grouped_parts(source, groups) if self.named else groups_in_parts(source, groups)
+        chosen, order = given.chosen(given.grouping(1, shifts))
+        try:
+            return read_parts(self, chosen).ordered(order)
+        except PartsChangedError:
+            raise ValueError(f"{self.takes} and their groups must have the same parts each time") from None
+
+    def n_values(self, values: Any) -> int:
+        """Return the number of values in memory, before they are read."""
+        return count_of(values)
+
+    def chosen(self, values: Any, places: NDArray[np.int64]) -> Any:
+        """Return some of the values in memory, before they are read."""
+        return selected(values, places)
 
     def source_of(self, values: Any) -> Source | None:
         """Return the parts of the values, or None if they are in memory."""
@@ -163,3 +212,8 @@ class Release(ABC, Generic[AnyPlan, Result]):
     @abstractmethod
     def release(self, summary: Any, plan: AnyPlan, dice: Dice) -> Result:
         """Make all secret draws and return the result."""
+
+
+def _in_memory(values: Any) -> Any:
+    """Return values, those of Arrow as a series or a data frame."""
+    return column_of(values) if is_arrow(values) else values

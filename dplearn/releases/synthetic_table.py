@@ -191,7 +191,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         """
         return {name: getattr(self, name) for name in list(signature(type(self).__init__).parameters)[1:]}
 
-    def fit(self, frame: Any) -> Self:
+    def fit(self, frame: Any, *, groups: Any = None) -> Self:
         """Release the tables of a private table; they are used for this one release and are not kept.
 
         Parameters
@@ -199,6 +199,11 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         frame : data frame or array of shape (n, d), or parts of it
             Private. Cells within the declared domain; of any kind if it is learned. Parts: as for the
             learners of tables in parts, without y.
+        groups : array-like of shape (n,), or str, optional
+            Private. The group of each row, such as the person that it belongs to: texts or integers. The
+            guarantee then protects all rows of a group together. One row of each group takes part, which is
+            chosen by public chance, and the set of groups is public. Of a table in parts: the name of the
+            column that holds them.
 
         Returns
         -------
@@ -220,7 +225,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             for learned ranges or lists; the number of records is public.
         """
         stages: Any = self._stages()
-        self._publish(stages.run(frame, self.ledger))
+        self._publish(stages.run(frame, self.ledger, groups))
         return self
 
     def plan(self, n_samples: int, *, n_features: int | None = None) -> SyntheticTablePlan | SchemaFitPlan:

@@ -131,6 +131,7 @@ class TableStages(Release[SyntheticTablePlan, ReleasedTable]):
 
     types: TableTypes = TableTypes()
     takes = "frame"
+    named = True
     set_by_reading = ("types",)
     stacklevel = 4  # `fit` is wrapped
 
@@ -223,6 +224,7 @@ class LearnedTableStages(Release[Any, ReleasedTable]):
     types: TableTypes = TableTypes()
     kinds: ColumnKinds
     takes = "frame"
+    named = True
     set_by_reading = ("types", "kinds")
     stacklevel = 4
 

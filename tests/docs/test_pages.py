@@ -69,7 +69,9 @@ def test_every_block_of_a_page_runs(name):
 
 
 def test_the_page_on_groups_prints_what_it_says_and_states_the_exact_epsilon_of_its_cases():
-    (protects,), (sentence,) = run("groups")[0]
+    (protects,), (sentence,), (number,), (_, of_release) = run("groups")[0]
+    assert 2800 < number <= 3000
+    assert of_release == protects
     text = (DOCS / "groups.md").read_text(encoding="utf-8")
     assert f"# {protects}\n" in text
     assert f"# {sentence}\n" in text
@@ -77,6 +79,10 @@ def test_the_page_on_groups_prints_what_it_says_and_states_the_exact_epsilon_of_
     exact = [float(CASES[name].frozen()["epsilon"]) for name in names]
     found = f"{exact[0]:.4f} of 1, {exact[1]:.2f} of 1 and {exact[2]:.2f} of 12"
     assert found in " ".join(text.split())
+    names = ("sums_of_groups_in_parts", "counts_of_groups", "median_of_groups")
+    in_parts, counts, middle = (float(CASES[name].frozen()["epsilon"]) for name in names)
+    assert f"lie in two parts: {in_parts:.4f} of 1" in " ".join(text.split())
+    assert f"are releases: {counts:.4f} of 1 and {middle:.2f} of 1" in " ".join(text.split())
 
 
 def test_the_page_on_calls_prints_what_it_says_and_states_the_exact_epsilon_of_its_cases():

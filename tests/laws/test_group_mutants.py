@@ -5,7 +5,9 @@ import pytest
 
 from dplearn.audit.cases.groups import CASES as GROUP_CASES
 from dplearn.queries import CentralOracle
-from dplearn.records.groups import GroupedRecords
+from dplearn.records.groups import SHIFTS, GroupedRecords, _weighted, grouping_of, grouping_of_codes
+from dplearn.releases import stages
+from dplearn.releases.stages import Release
 from tests.laws.conftest import OnePair
 
 CASES = {case.name: case for case in GROUP_CASES}
@@ -29,10 +31,46 @@ def a_group_in_several_shards(monkeypatch):
     monkeypatch.setattr(GroupedRecords, "rows_of", spread)
 
 
+def rows_chosen_within_each_part(monkeypatch):
+    """A group whose rows lie in two parts then takes part with twice as many rows."""
+
+    def chosen(self, function):
+        def of_part(part):
+            members = self._grouping.members[ends[part] : ends[part + 1]]
+            own, codes = np.unique(members, return_inverse=True)
+            found = grouping_of_codes(codes, len(own), most=self.each, shifts=lambda n: [0] * n)
+            return _weighted(function, np.bincount(found.slots.ravel(), minlength=len(members)))
+
+        ends = np.cumsum([0, *self.rows.lengths])
+        return self.rows.sums_of_parts(of_part)
+
+    monkeypatch.setattr(GroupedRecords, "sums", chosen)
+
+
+def all_values_released(monkeypatch):
+    monkeypatch.setattr(Release, "read_groups", lambda self, values, groups: self.read(values))
+
+
+def values_chosen_by_the_length_of_the_table(monkeypatch):
+    """Then another number of values of one group changes the values of others."""
+
+    def chosen(groups, n, *, most, shifts):
+        return grouping_of(groups, n, most=most, shifts=lambda k: [n % 2 * SHIFTS // 2] * k)
+
+    monkeypatch.setattr(stages, "grouping_of", chosen)
+
+
+#: Of the first group only the number of values changes.
+VALUES = (((0,), (0, 2), (0, 2)), ((0, 2), (0, 2), (0, 2)))
 MUTANTS = [
     (noise_for_one_row, "naive_bayes_of_groups", PAIRS[0]),
     (noise_for_one_row_less, "naive_bayes_of_groups", PAIRS[0]),
     (a_group_in_several_shards, "transfer_of_groups", PAIRS[1]),
+    (all_values_released, "counts_of_groups", (((0,), (0,), (0,)), ((2, 2, 0), (0,), (0,)))),
+    (all_values_released, "median_of_groups", (((0,), (0,), (2,)), ((2, 2, 0), (0,), (2,)))),
+    (values_chosen_by_the_length_of_the_table, "counts_of_groups", VALUES),
+    (rows_chosen_within_each_part, "sums_of_groups_in_parts", (((-1,), (-1,)), ((2, 2, 2), (-1,)))),
+    (noise_for_one_row_less, "sums_of_groups_in_parts", (((-1,), (-1,)), ((2, 2, 2), (-1,)))),
 ]
 
 

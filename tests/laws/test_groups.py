@@ -146,7 +146,7 @@ def test_tables_in_parts_and_wrong_groups_are_refused_before_the_charge():
     X, y = np.random.default_rng(0).random((40, 2)), [0, 1] * 20
     ledger = PrivacyLedger(5, protects="groups")
     model = StatisticalQueryNaiveBayes(delta=0, domain=Grid(0, 1, 65), classes=[0, 1], ledger=ledger)
-    with pytest.raises(TypeError, match="groups must be None for a table in parts"):
+    with pytest.raises(TypeError, match="groups must be the name of a column of X for a table in parts"):
         model.fit([X[:20], X[20:]], [y[:20], y[20:]], groups=np.arange(40))
     with pytest.raises(ValueError, match="X and groups must have equal numbers of rows, got 40 and 39"):
         model.fit(X, y, groups=np.arange(39))

@@ -105,6 +105,31 @@ def test_two_parts_have_the_distributions_of_the_table_on_the_worst_neighbours(n
     assert case.replay(1) == []
 
 
+#: Cases of groups, whose rows lie in both parts, and neighbours.
+OF_GROUPS = {
+    "naive_bayes_of_groups": ((((0, 0), (1, 1)),), (((1, 1),) * 5,)),
+    "classifier_of_groups": ((((0, 1), (2, 0)), ((2, 1),)), (((0, 0),), ((2, 1),))),
+    "transfer_of_groups": tuple(
+        (first, ((2, "b"),), ((2, "b"),)) for first in (((0, "b"), (2, "a"), (2, "a")), ((0, "a"),))
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name == "classifier_of_groups" else pytest.mark.nightly)
+        for name in OF_GROUPS
+    ],
+)
+def test_groups_in_two_parts_have_the_distributions_of_those_of_the_table(name):
+    case, of_table = (OnePair.of(each, OF_GROUPS[name]) for each in (in_two_parts(name), CASES[name]))
+    for rows in case.pair:  # published guarantees have other assumptions
+        parted, whole = (each.distributions[rows].masses.values() for each in (case, of_table))
+        assert sorted(parted) == sorted(whole)
+    assert case.run().keeps(case.claim)
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", PARTED)
 def test_two_parts_have_the_distributions_of_the_table(name):

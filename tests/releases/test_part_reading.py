@@ -10,6 +10,7 @@ import pytest
 from dplearn import releases
 from dplearn.domains import DomainError, IntegerRange
 from dplearn.privacy import PrivacyLedger
+from dplearn.records.part_groups import PARTS_OF_GROUPS
 from dplearn.records.parts import PARTS, PartsChangedError
 from tests.releases.test_stages import AGES, RELEASES, VALUES
 
@@ -63,6 +64,32 @@ def test_a_release_of_parts_is_that_of_the_values_in_memory(named, cuts):
         whole.guarantee.epsilon,
         whole.guarantee.delta,
     )
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("cuts", CUTS, ids=len)
+def test_a_release_of_groups_of_parts_is_that_of_the_table(named, cuts):
+    name, parameters = named
+    make, table = getattr(releases, name), series_of(name, VALUES)
+    groups = "persons" if name == "grouped" else "groups"
+    ids = pd.Series(np.random.default_rng(0).permutation(np.arange(len(VALUES)) % 1500))
+    whole = make(table, random_state=5, **parameters, **{groups: ids})
+    parts = parts_of(table, cuts)
+    given = parts_of(ids, cuts)
+    if name == "learned_schema":
+        parts, given = parts_of(table.assign(person=ids), cuts), "person"
+    parted = make(parts, random_state=5, **parameters, **{groups: given})
+    assert repr(released(parted)) == repr(released(whole))
+    assert parted.plan.n_samples == len(set(ids))
+    assert parted.guarantee.assumes == (*whole.guarantee.assumes, PARTS_OF_GROUPS)
+
+
+def test_groups_of_other_parts_are_refused_before_the_charge():
+    ledger = PrivacyLedger(5, protects="groups")
+    table, ids = pd.Series(range(100)), pd.Series(range(100))
+    with pytest.raises(ValueError, match="values and their groups must have the same parts"):
+        releases.median(parts_of(table, [0, 50, 100]), groups=parts_of(ids, [0, 40, 100]), ledger=ledger)
+    assert ledger.history() == []
 
 
 @pytest.mark.filterwarnings("ignore")

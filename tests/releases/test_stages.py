@@ -13,6 +13,7 @@ from dplearn import releases
 from dplearn.chance import SeededDice
 from dplearn.domains import IntegerRange, Product
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
+from dplearn.records.groups import GROUPS
 from dplearn.releases import stages
 from dplearn.releases.quantiles import _Quantiles
 from dplearn.releases.stages import Release, Released, ReleasePlan
@@ -33,6 +34,11 @@ RELEASES = {
     "cdf": ("cdf", {"domain": AGES}),
     "cdf, blocks": ("cdf", {"domain": AGES, "method": "blocks"}),
 }
+
+
+def ids_of(name):
+    """Return the name of the parameter for the persons; the groups of `grouped` are public keys."""
+    return "persons" if name == "grouped" else "groups"
 
 
 def table_of(name, values):
@@ -76,7 +82,8 @@ def test_all_releases_are_in_the_list_and_each_has_a_plan_of_the_same_parameters
         function, planned = (getattr(releases, each) for each in (name, f"{name}_plan"))
         _, *asked = inspect.signature(function).parameters.values()
         n_samples, *told = inspect.signature(planned).parameters.values()
-        public = [each for each in asked if each.name not in ("values", "ledger", "random_state")]
+        private = {"values", "ledger", "random_state", ids_of(name)}
+        public = [each for each in asked if each.name not in private]
         assert n_samples.name == "n_samples"
         assert told[: len(public)] == public, name
         assert {each.name for each in told[len(public) :]} <= {"alpha", "beta", "n_keys"}
@@ -131,6 +138,55 @@ def test_a_ledger_is_charged_once_and_with_the_plans_guarantee(named, release, p
     [record] = ledger.history()
     assert record.estimator == named[0]
     assert record.guarantee == plan(N).guarantee
+
+
+def test_a_release_of_groups_with_one_value_each_is_that_of_the_values(named, release):
+    ids = np.arange(N)
+    found, grouped = (
+        release(VALUES, random_state=0),
+        release(VALUES, random_state=0, **{ids_of(named[0]): ids}),
+    )
+    assert replace(grouped.plan, guarantee=found.guarantee) == found.plan
+    assert str(replace(grouped, plan=found.plan)) == str(found)
+    assert grouped.guarantee == replace(
+        found.guarantee,
+        protects="groups",
+        assumes=(*("the number of groups is public", *found.guarantee.assumes[1:]), GROUPS),
+    )
+
+
+def test_a_release_of_groups_depends_on_one_value_of_each(named, release):
+    """All values of a group are equal, so that the chosen ones are known."""
+    values, ids, more = VALUES * 2, [*range(N)] * 2, ids_of(named[0])
+    rng = np.random.default_rng(0)
+    order = rng.permutation(2 * N)
+    ledger = PrivacyLedger(1, 1e-5, protects="groups")
+    found = release(
+        [values[each] for each in order],
+        random_state=0,
+        **{more: [f"{ids[each]:04}" for each in order]},
+    )
+    whole = release(VALUES, random_state=0)
+    assert str(replace(found, plan=whole.plan)) == str(whole)
+    assert found.plan.n_samples == N
+    release(values, ledger=ledger, **{more: ids})
+    [record] = ledger.history()
+    assert record.guarantee.protects == "groups"
+
+
+def test_wrong_groups_are_refused_before_the_charge(named, release):
+    ledger, more = PrivacyLedger(5, 1e-5, protects="groups"), ids_of(named[0])
+    for wrong, match in (
+        (np.arange(N - 1), f"equal numbers of rows, got {N} and {N - 1}"),
+        ([None, *range(N - 1)], "one is missing"),
+        ("person", "the name of a column is for tables in parts"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=match):
+            release(VALUES, ledger=ledger, **{more: wrong})
+    if named[0] != "learned_schema":
+        with pytest.raises(TypeError, match="groups must be parts like those of the values"):
+            release(lambda: [np.array(VALUES)], ledger=ledger, **{more: np.arange(N)})
+    assert ledger.history() == []
 
 
 def test_nothing_is_read_that_the_ledger_cannot_afford(release):
@@ -232,7 +288,7 @@ def elements(rows):
 
 def test_the_summaries_of_consecutive_parts_are_parts_of_the_summary(release, monkeypatch):
     made = []
-    monkeypatch.setattr(Release, "run", lambda self, values, ledger: made.append(self))
+    monkeypatch.setattr(Release, "run", lambda self, values, ledger, groups: made.append(self))
     release(VALUES)
     [each] = made
     plan = each.plan(N)

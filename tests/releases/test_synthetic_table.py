@@ -108,6 +108,19 @@ def test_parts_give_the_fit_in_memory(table):
     assert any("part" in text for text in found.guarantee_.assumes)
 
 
+@pytest.mark.filterwarnings("ignore:n_samples")
+def test_groups_of_a_table_and_of_parts_give_the_same_fit():
+    ids = np.random.default_rng(1).integers(0, 900, N)
+    whole = SyntheticTable(domain=SCHEMA, random_state=0).fit(FRAME, groups=ids)
+    with_ids = FRAME.assign(person=ids)
+    parted = SyntheticTable(domain=SCHEMA, random_state=0)
+    parted.fit([with_ids[:10], with_ids[10:]], groups="person")
+    assert parted.network_ == whole.network_
+    assert parted.sample(100, 0).equals(whole.sample(100, 0))
+    assert whole.guarantee_.protects == parted.guarantee_.protects == "groups"
+    assert whole.plan_.n_samples == len(set(ids))
+
+
 def test_parts_with_other_columns_are_refused():
     ledger = PrivacyLedger(5, 1e-5)
     with pytest.raises((TypeError, ValueError)):

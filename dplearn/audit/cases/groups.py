@@ -1,9 +1,11 @@
 """Audit cases of groups of rows: a neighbour has other rows of one group, and perhaps more or fewer of them.
 
 Of each record, which is a tuple of rows, the universe has several numbers of rows, so that the number of rows
-changes between neighbours. Learners by sums use two rows of each group, others one, and teachers all.
+changes between neighbours. Learners by sums use two rows of each group, others one, and teachers all. In one
+case the rows of each group lie in two parts of a table. Releases use one value of each group.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import chain
 from typing import Any
@@ -13,13 +15,22 @@ import numpy as np
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.ensembles import Extreme
 from dplearn.audit.cases.naive_bayes import _shown as tables_shown
-from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.cases.queries import MEAN
+from dplearn.audit.fits import Fit, Rows, StagedFit, WholeFit, refitted
 from dplearn.audit.rules import RULES, groups_within, moved_by
+from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, IntegerRange
 from dplearn.ensembles.public_data import PublicData
 from dplearn.learners import ExponentialMechanismClassifier, KnowledgeTransferClassifier
 from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.privacy import ApproxDP
+from dplearn.queries import CentralOracle
+from dplearn.records.groups import GroupedRecords
+from dplearn.records.part_groups import PartedTable
+from dplearn.records.parts import InTurn, PartedRecords
+from dplearn.releases.grouped import _Grouped
+from dplearn.releases.quantiles import _Quantiles
+from dplearn.releases.stages import Release
 
 __all__ = ["CASES", "groups_of", "rows_of_groups"]
 
@@ -78,7 +89,72 @@ def _asked(fitted: Any) -> tuple[str, Any]:
     return str(answers.tolist()), (answers, fitted)
 
 
+_SUMMED = ApproxDP(1, protects="groups")
+
+
+def _summed(rows: Rows, dice: Dice) -> tuple[str, Any]:
+    """Return a noisy sum over groups, each of whose rows lie in two parts in turn."""
+    parts = [
+        [
+            (value, group)
+            for group, own in enumerate(rows)
+            for place, value in enumerate(own)
+            if place % 2 == part
+        ]
+        for part in range(2)
+    ]
+    values = [np.array([value for value, _ in part], dtype=np.int64) for part in parts]
+    members = np.array([group for part in parts for _, group in part])
+    source, lengths = InTurn(lambda: [(each, None) for each in values]), [len(each) for each in values]
+    table = PartedTable(source, members, len(rows), lengths)
+    grouping = table.grouping(most=2, shifts=lambda n: [0] * n)
+    records = GroupedRecords(PartedRecords(source, lambda X, y: X, lengths), grouping)  # noqa: ARG005
+    [answer] = CentralOracle(records, privacy=_SUMMED, dice=dice).ask(MEAN)
+    return repr(answer.means), answer.means
+
+
+def _released(make: Callable[[], Release[Any, Any]], text: Callable[[Any], str]) -> Fit:
+    """Return a release of one value of each group, the values of each record."""
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        release = make()
+        values = [value for own in rows for value in own]
+        records: Any = release.read_groups(
+            (values, None) if release.name == "grouped" else values, groups_of(rows)
+        )
+        plan = release.plan(len(records))
+        found = release.release(release.summarize(records, plan), plan, dice)
+        return text(found), found
+
+    return fit
+
+
+_SHORT_VALUES = [(0,), (2,), (0, 2), (2, 2, 0)]
+
 CASES = (
+    AuditCase(
+        "counts_of_groups",
+        _released(lambda: _Grouped(False, None, [0, 2], 1, 0, 0), lambda found: str(found.counts)),
+        _SHORT_VALUES,
+        3,
+        ApproxDP(1, protects="groups"),
+        rules={**RULES, "discrete_laplace": moved_by(2)},  # one value leaves its count and enters another
+        part_of=("Grouped",),
+        required=Required(4, 0.999),
+    ),
+    AuditCase(
+        "median_of_groups",
+        _released(
+            lambda: _Quantiles("median", 0.5, 1, IntegerRange(0, 2), 0),
+            lambda found: str(found.values.tolist()),
+        ),
+        _SHORT_VALUES,
+        3,
+        ApproxDP(1, protects="groups"),
+        rules=None,
+        part_of=("Quantiles",),
+        required=Required(4, 0.3),
+    ),
     AuditCase(
         "naive_bayes_of_groups",
         WholeFit(refitted(_NAIVE_BAYES), rows_of_groups, tables_shown, groups=groups_of),
@@ -88,6 +164,16 @@ CASES = (
         rules={**RULES, "discrete_laplace": moved_by(4)},  # two rows leave their cells
         part_of=("StatisticalQueryNaiveBayes",),
         required=Required(3, 0.999),
+    ),
+    AuditCase(
+        "sums_of_groups_in_parts",
+        _summed,
+        [(-1,), (2,), (-1, 2), (2, 2, 2)],
+        2,
+        _SUMMED,
+        rules={**RULES, "discrete_laplace": moved_by(6)},  # two rows move by 3 each
+        part_of=("CentralOracle",),
+        required=Required(6, 0.999),
     ),
     AuditCase(
         "classifier_of_groups",
