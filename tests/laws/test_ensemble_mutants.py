@@ -355,6 +355,7 @@ def synthetic_excess():
     return float(log_bounds(found)[1]) / float(case.claim.epsilon)
 
 
+@pytest.mark.nightly
 def test_the_parts_of_a_transfer_show_nearly_all_of_its_claim():
     assert 0.8 < synthetic_excess() <= 1
 

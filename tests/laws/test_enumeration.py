@@ -43,6 +43,18 @@ LIKE_OTHERS = (
 #: Cases of which two neighbours run with every change, and all tables at night: the pair that attains the
 #: most, as places in the universe; how much of the claim it must show; how the digest of its two laws begins.
 ONE_PAIR = {
+    "pca": ((0,), (2,), 0.4992, "5c3f85496c6d346e"),
+    "corners_permute_and_flip": ((0, 4, 5), (0, 5, 5), 0.9999, "bc196dd19bd2ab85"),
+    "additive_outputs_shapes": ((0,), (3,), 0.9999, "c12c176ccf666ff4"),
+    "line_proper": ((0, 0, 0, 0, 2, 2, 2), (0, 0, 0, 1, 2, 2, 2), 0.4678, "46d1e285bf9bc055"),
+    "additive_outputs": ((0,), (3,), 0.5714, "8e345dec1a73e497"),
+    "additive_numbers_shapes": ((0,), (2,), 0.7583, "3598e27f01ac1dee"),
+    "additive_outputs_masses": ((0,), (4,), 0.8165, "207bb277f7b65211"),
+    "k_means_round": ((0,), (4,), 0.9999, "8ae73570b61579f5"),
+    "search_over_gaussian_fits": ((0, 1), (0, 0), 0.5081, "229c7b33c61074b6"),
+    "tuned_threshold": ((0, 0), (0, 1), 0.9999, "941b8c6d324db962"),
+    "synthetic_table_of_three_columns": ((0,), (3,), 0.8169, "37c0f9bfbef7a0b4"),
+    "synthetic_data": ((0, 0), (0, 1), 0.9999, "93e1ad79b470ed33"),
     "additive_labels": ((0, 0), (0, 1), 0.999, "e846188804794e1b"),
     "additive_local_moments": ((0,), (1,), 0.52, "0b34ecdaa159f9a9"),
     "conjunction": ((0, 1), (0, 3), 0.999, "ed5cf05e125ad895"),

@@ -99,7 +99,8 @@ def test_with_little_noise_effects_are_those_of_the_columns():
     assert (np.diff(model.effects[0][:, 0]) > 0).all()  # the first label, of greater numbers
 
 
-def test_deviations_are_those_of_the_noise():
+@pytest.mark.parametrize("n_fits", [12, pytest.param(40, marks=pytest.mark.nightly)])
+def test_deviations_are_those_of_the_noise(n_fits):
     domains, _, cells, y, _ = records(400)
     X = np.empty(cells.shape, dtype=object)
     X[:, 0], X[:, 1] = cells[:, 0], np.array(CITIES.values)[cells[:, 1]]
@@ -108,7 +109,7 @@ def test_deviations_are_those_of_the_noise():
         AdditiveClassifier(epsilon=2.0, domain=Product(domains), classes=[0, 1, 2], random_state=seed).fit(
             X, y
         )
-        for seed in range(40)
+        for seed in range(n_fits)
     ]
     ends = np.array([fit.shapes_[0].effects[-1] for fit in fits])
     claimed = np.median([fit.shapes_[0].deviations[-1] for fit in fits], axis=0)
