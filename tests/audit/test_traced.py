@@ -16,7 +16,7 @@ from dplearn.privacy import ApproxDP
 def test_every_classifier_of_several_labels_is_traced_and_synthetic_records_are():
     several = [
         name
-        for name, each in vars(learners).items()
+        for name, each in ((name, getattr(learners, name)) for name in learners.__all__)
         if isclass(each) and issubclass(each, SeveralOutputsClassifier)
     ]
     assert len(several) >= 4

@@ -280,7 +280,7 @@ CLASSIFIERS = (
 #: Learners that none of these settings is of: as they are by default.
 CLASSIFIERS += tuple(
     each()
-    for each in map(vars(learners).get, learners.__all__)
+    for each in (getattr(learners, name) for name in learners.__all__)
     if issubclass(each, PrivateClassifier)
     and each not in set(map(type, CLASSIFIERS))
     and all(one.default is not one.empty for one in signature(each).parameters.values())

@@ -1,0 +1,51 @@
+"""Packages whose names are imported when they are first asked for.
+
+`import dplearn` would otherwise import every learner, and take twice as long as scikit-learn. What a package
+exports stands once, in a stub beside it (`__init__.pyi`), which type checkers read; here the imports of that
+stub are carried out one by one. Only for packages of which no name is that of a submodule.
+
+>>> import dplearn
+>>> "ThresholdClassifier" in dir(dplearn), dplearn.ThresholdClassifier.__module__
+(True, 'dplearn.learners.threshold')
+"""
+
+import ast
+from collections.abc import Callable
+from importlib import import_module, resources
+from typing import Any
+
+__all__ = ["exports_of_stub"]
+
+
+def exports_of_stub(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package, from its stub.
+
+    Parameters
+    ----------
+    package : str
+        The package's name. Its stub has a docstring, imports with `from`, and `__all__`.
+    """
+    text = resources.files(package).joinpath("__init__.pyi").read_text(encoding="utf-8")
+    exports: list[str] = []
+    modules: dict[str, str] = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ImportFrom):
+            modules |= {each.name: str(node.module) for each in node.names}
+        elif isinstance(node, ast.Assign):
+            exports = ast.literal_eval(node.value)
+
+    def get(name: str) -> Any:
+        if name not in modules:
+            try:
+                return import_module(
+                    f"{package}.{name}"
+                )  # `import dplearn; dplearn.releases` has always worked
+            except ModuleNotFoundError as error:
+                if error.name != f"{package}.{name}":
+                    raise
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found = getattr(import_module(modules[name]), name)
+        vars(import_module(package))[name] = found  # is not asked for again
+        return found
+
+    return get, lambda: sorted({*exports, *vars(import_module(package))}), exports

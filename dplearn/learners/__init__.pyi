@@ -1,0 +1,68 @@
+"""Private learners: one family of estimators in each module."""
+
+from dplearn.learners.additive import AdditiveClassifier, AdditivePlan, AdditiveRegressor, ColumnShape
+from dplearn.learners.conjunction import ConjunctionClassifier, ConjunctionPlan
+from dplearn.learners.generic import ExponentialMechanismClassifier, GenericPlan
+from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
+from dplearn.learners.line import LineClassifier, LinePlan
+from dplearn.learners.linear_plan import LinearPlan
+from dplearn.learners.linear_regression import LinearRegressor
+from dplearn.learners.logistic_plan import LogisticPlan
+from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
+from dplearn.learners.masked_parity import MaskedParityClassifier, MaskedParityPlan
+from dplearn.learners.multi_output import MultiOutputPlan, PrivateMultiOutputClassifier
+from dplearn.learners.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
+from dplearn.learners.parity import ParityClassifier, ParityPlan
+from dplearn.learners.point import PointClassifier, PointPlan
+from dplearn.learners.point_rules import ChosenKeys, ChosenPoint, ChosenPrefix
+from dplearn.learners.reductions import SecretSampleClassifier
+from dplearn.learners.soft_label_transfer import SoftLabelTransferClassifier
+from dplearn.learners.soft_labels import SoftLabelAggregateClassifier, SoftLabelPlan
+from dplearn.learners.subsample_aggregate import SubsampleAggregateClassifier
+from dplearn.learners.synthetic_data import (
+    SyntheticDataClassifier,
+    SyntheticDataPlan,
+    SyntheticDataRegressor,
+)
+from dplearn.learners.threshold import ThresholdClassifier, ThresholdPlan
+
+__all__ = [
+    "AdditiveClassifier",
+    "AdditivePlan",
+    "AdditiveRegressor",
+    "ChosenKeys",
+    "ChosenPoint",
+    "ChosenPrefix",
+    "ColumnShape",
+    "ConjunctionClassifier",
+    "ConjunctionPlan",
+    "ExponentialMechanismClassifier",
+    "GenericPlan",
+    "KnowledgeTransferClassifier",
+    "LineClassifier",
+    "LinePlan",
+    "LinearPlan",
+    "LinearRegressor",
+    "LogisticPlan",
+    "MaskedParityClassifier",
+    "MaskedParityPlan",
+    "MultiOutputPlan",
+    "NaiveBayesPlan",
+    "ParityClassifier",
+    "ParityPlan",
+    "PointClassifier",
+    "PointPlan",
+    "PrivateMultiOutputClassifier",
+    "SecretSampleClassifier",
+    "SoftLabelAggregateClassifier",
+    "SoftLabelPlan",
+    "SoftLabelTransferClassifier",
+    "StatisticalQueryLogisticRegression",
+    "StatisticalQueryNaiveBayes",
+    "SubsampleAggregateClassifier",
+    "SyntheticDataClassifier",
+    "SyntheticDataPlan",
+    "SyntheticDataRegressor",
+    "ThresholdClassifier",
+    "ThresholdPlan",
+]
