@@ -19,8 +19,10 @@ from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.mechanisms import randomized_response
 from dplearn.mechanisms.random_stopping import best_of_runs
-from dplearn.model_selection.score import _release
+from dplearn.model_selection.metrics import PrivateScorer, measure_of
+from dplearn.model_selection.score import _counts, _release
 from dplearn.model_selection.search import PrivateSearchCV
+from dplearn.model_selection.table_noise import TableNoise
 from dplearn.model_selection.tuned_threshold import PrivateTunedThresholdClassifier
 from dplearn.privacy import ApproxDP, Event, GaussianSums
 from dplearn.privacy.plan import Plan
@@ -224,9 +226,20 @@ def _tuned(fitted: PrivateTunedThresholdClassifier) -> tuple[str, Any]:
     return f"{fitted.estimator_.concept_} {fitted.counts_.tolist()} {fitted.best_score_:.3f}", fitted
 
 
+class AnswersZero:
+    """Predict 0 for each row."""
+
+    def predict(self, X: Any) -> Any:
+        """Return zeros."""
+        return np.zeros(len(X), dtype=int)
+
+
 def _score(rows: Rows, dice: Dice) -> tuple[str, Any]:
-    found = _release(sum(rows), len(rows), Fraction(1, 20), ApproxDP(1), dice)
-    return f"{found.value:.3f}", found
+    measure = measure_of(PrivateScorer("accuracy"), ())
+    noise = TableNoise.of(ApproxDP(1), l1=measure.statistic.l1, squared_l2=measure.statistic.squared_l2)
+    counts, n = _counts(AnswersZero(), np.zeros((len(rows), 1)), np.array(rows), measure.statistic)
+    found = _release(counts, n, measure.statistic, noise, dice)
+    return f"{measure.value(found):.3f}", found.counts.tolist()
 
 
 CASES = (
