@@ -21,7 +21,8 @@ from typing import Any
 
 from dplearn._validation import check_number
 from dplearn.estimator.stages import Params, Public
-from dplearn.model_selection.metrics import METRICS, Measure, PrivateScorer, measure_of
+from dplearn.model_selection.measures import Measure
+from dplearn.model_selection.metrics import METRICS, PrivateScorer, measure_of
 from dplearn.model_selection.splits import Exposure, Split
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP

@@ -27,13 +27,8 @@ from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains.cells import cells_of
 from dplearn.model_selection.held import answers_from_a_budget
-from dplearn.model_selection.metrics import (
-    Measure,
-    NoisyTable,
-    PrivateScorer,
-    measure_of,
-    released_ends,
-)
+from dplearn.model_selection.measures import Measure, NoisyTable, released_ends
+from dplearn.model_selection.metrics import PrivateScorer, measure_of
 from dplearn.model_selection.statistics import Statistic
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account

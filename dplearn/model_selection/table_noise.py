@@ -160,6 +160,39 @@ class TableNoise:
             return cells * 2 * room
         return max(0, math.ceil(self._chernoff(cells, left) * _MARGIN) - 1)
 
+    def weighted_reach(
+        self, weights: NDArray[np.float64], beta: float, *, n_cells: int, room: int
+    ) -> NDArray[np.float64]:
+        """Return distances that weighted sums of noise exceed, upwards, with probability <= beta each.
+
+        Parameters
+        ----------
+        weights : ndarray of float64 of shape (k, cells)
+            Not negative. A smaller weight of a cell, or one of the other sign, has a smaller distance.
+        beta, n_cells, room
+            As for `reach`.
+        """
+        left = beta - 2 * n_cells * self._beyond(room)
+        if left <= 0:
+            return 2 * room * weights.sum(axis=1)
+        bits = math.log(1 / left)
+        if self.gaussian:
+            return np.asarray(np.sqrt(2 * self._sigma2 * bits * (weights**2).sum(axis=1)) * _MARGIN)
+        most = np.maximum(weights.max(axis=1), 1e-300)
+        least = np.full(len(weights), np.inf)
+        for share in _SHARES[:: _SHARES.size // 40]:
+            s = share * self._rate * weights / most[:, None]
+            found = (self._log_moment(s).sum(axis=1) + bits) / (share * self._rate / most)
+            least = np.minimum(least, found)
+        return least * _MARGIN
+
+    def _log_moment(self, s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logarithm of the moment generating function of the Laplace noise of a cell."""
+        first = 2 * math.log(-math.expm1(-self._rate))
+        found: NDArray[np.float64] = first - np.log(-np.expm1(s - self._rate))
+        found -= np.log(-np.expm1(-s - self._rate))
+        return found
+
     def _beyond(self, room: int) -> float:
         """Return an upper bound on the probability that the noise of one cell is at least `room`."""
         if self.gaussian:
@@ -171,9 +204,4 @@ class TableNoise:
         if self.gaussian:  # its moment generating function is at most exp(s^2 sigma2 / 2)
             return math.sqrt(2 * cells * self._sigma2 * math.log(1 / beta))
         s = _SHARES * self._rate
-        log_moment = (
-            2 * math.log(-math.expm1(-self._rate))
-            - np.log(-np.expm1(s - self._rate))
-            - np.log(-np.expm1(-s - self._rate))
-        )
-        return float(np.min((cells * log_moment + math.log(1 / beta)) / s))
+        return float(np.min((cells * self._log_moment(s) + math.log(1 / beta)) / s))
