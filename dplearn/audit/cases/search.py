@@ -169,6 +169,7 @@ def search_case(
     n: int = 2,
     refit: bool = False,
     learner: type[OneAnswer] = OneAnswer,
+    grid: Any = None,
     **parameters: Any,
 ) -> AuditCase:
     """Return a case of a whole search, for which of the first two training records is asked.
@@ -187,6 +188,8 @@ def search_case(
         The learner that is searched.
     refit : bool, default=False
         As for the search.
+    grid : dict, optional
+        The candidates; by default, the first and the last of the training records.
     **parameters
         Parameters of the search.
     """
@@ -194,7 +197,7 @@ def search_case(
     def make() -> PrivateSearchCV:
         return PrivateSearchCV(
             learner(classes=[0, 1]),
-            {"place": [0, -1]},
+            {"place": [0, -1]} if grid is None else grid,
             refit=refit,
             random_state=0,
             **{"cv": PredefinedSplit([-1] * (n - 1) + [0]), "epsilon": claim.epsilon, "delta": claim.delta}
