@@ -280,13 +280,14 @@ def _check_predicts(estimator: Any, *, regression: bool) -> None:
     """Raise an error unless the estimator is fitted and predicts each record by itself."""
     if not hasattr(estimator, "predict"):
         raise TypeError(f"estimator must have a method predict, got {type(estimator).__name__}")
-    if is_regressor(estimator) and not regression:
+    tagged = hasattr(estimator, "__sklearn_tags__")
+    if tagged and is_regressor(estimator) and not regression:
         raise TypeError(
             f"estimator must be a classifier, got the regressor {type(estimator).__name__}: the score is one"
             " of labels; for a regressor pass scoring=PrivateScorer('r2', target_range=(low, high)) or"
             " 'neg_mean_absolute_error'"
         )
-    if regression and isinstance(estimator, BaseEstimator) and is_classifier(estimator):
+    if regression and tagged and is_classifier(estimator):
         raise TypeError(
             f"estimator must be a regressor for this scoring, got the classifier {type(estimator).__name__}"
         )

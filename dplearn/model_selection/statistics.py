@@ -241,7 +241,7 @@ class TargetSums(Statistic):
         Public. The range.
     kind : {"absolute", "squared", "r2"}
         The cells: absolute errors / R; squared errors / R^2; or these, and (y - M) / R and its square.
-    steps : int, default=2**16
+    steps : int, default=2**20
         Public. Cells are in steps of 1 / `steps`; a multiple of 4.
 
     Notes
@@ -255,7 +255,7 @@ class TargetSums(Statistic):
     low_end: float
     high_end: float
     kind: str
-    steps: int = 1 << 16
+    steps: int = 1 << 20
     assumes: ClassVar[tuple[str, ...]] = (_CLIPPED,)
 
     @property

@@ -180,7 +180,7 @@ class TableNoise:
             return np.asarray(np.sqrt(2 * self._sigma2 * bits * (weights**2).sum(axis=1)) * _MARGIN)
         most = np.maximum(weights.max(axis=1), 1e-300)
         least = np.full(len(weights), np.inf)
-        for share in _SHARES[:: _SHARES.size // 40]:
+        for share in _SHARES[:: _SHARES.size // 16]:
             s = share * self._rate * weights / most[:, None]
             found = (self._log_moment(s).sum(axis=1) + bits) / (share * self._rate / most)
             least = np.minimum(least, found)
