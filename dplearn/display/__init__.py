@@ -1,8 +1,8 @@
 """Displays of released and public values, in the manner of scikit-learn, and the privacy card.
 
 Displays need matplotlib (the extra `plot`); the card has no further requirement. A display draws released
-values, and values that its caller declares public; `from_estimator` of the displays of private scores releases
-them first, at a stated cost. `PassProgress` shows how far a fit
+values, and values that its caller declares public; `from_estimator` of the displays of private scores
+releases them first, at a stated cost. `PassProgress` shows how far a fit
 or a release on a table in parts has come.
 """
 

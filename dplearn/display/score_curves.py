@@ -69,7 +69,7 @@ def _of_one_curve(shape: tuple[int, ...]) -> bool:
     return len(shape) == 3 and shape[0] == 1
 
 
-class PrivateConfusionMatrixDisplay(ConfusionMatrixDisplay):  # type: ignore[misc]
+class PrivateConfusionMatrixDisplay(ConfusionMatrixDisplay):
     """The noisy confusion matrix of a private score, drawn by scikit-learn's ConfusionMatrixDisplay.
 
     Parameters
@@ -126,7 +126,7 @@ class PrivateConfusionMatrixDisplay(ConfusionMatrixDisplay):  # type: ignore[mis
         return drawn
 
 
-class PrivateRocCurveDisplay(RocCurveDisplay):  # type: ignore[misc]
+class PrivateRocCurveDisplay(RocCurveDisplay):
     """The ROC curve of noisy binned counts, with a band that contains all of its points at once.
 
     Attributes
@@ -217,7 +217,7 @@ class PrivateRocCurveDisplay(RocCurveDisplay):  # type: ignore[misc]
         return self
 
 
-class PrivatePrecisionRecallDisplay(PrecisionRecallDisplay):  # type: ignore[misc]
+class PrivatePrecisionRecallDisplay(PrecisionRecallDisplay):
     """Precision and recall of noisy binned counts, with a band that contains all of their points at once.
 
     Attributes
@@ -316,7 +316,7 @@ class PrivatePrecisionRecallDisplay(PrecisionRecallDisplay):  # type: ignore[mis
         return self
 
 
-class PrivateCalibrationDisplay(CalibrationDisplay):  # type: ignore[misc]
+class PrivateCalibrationDisplay(CalibrationDisplay):
     """The calibration curve of noisy binned counts, with bars that contain all of its points at once.
 
     Attributes
@@ -457,7 +457,9 @@ def _precision_band(score: PrivateScore, beta: Fraction) -> tuple[Floats64, Floa
     after = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
     n, low, high = score.n_samples, np.zeros(n_bins + 1), np.ones(n_bins + 1)
     for k in range(n_bins):
-        ends = [(min(n, max(0, int(each) - reach)), max(0, min(n, int(each) + reach))) for each in after[:, k]]
+        ends = [
+            (min(n, max(0, int(each) - reach)), max(0, min(n, int(each) + reach))) for each in after[:, k]
+        ]
         low[k], high[k] = share_bounds(ends[1], ends[0], n, beta / (4 * n_bins))
     return low, high
 

@@ -185,7 +185,7 @@ def _log_loss(scorer: PrivateScorer, labels: tuple[Any, ...], method: str) -> Me
 def _of_targets(
     make: Callable[[TargetRange], Measure],
     scorer: PrivateScorer,
-    labels: tuple[Any, ...],
+    labels: tuple[Any, ...],  # noqa: ARG001
     method: str,  # noqa: ARG001
 ) -> Measure:
     if scorer.target_range is None:
@@ -203,7 +203,7 @@ def _of_one_label(ratio: str, scorer: PrivateScorer, labels: tuple[Any, ...], me
 
 def _of_all_labels(
     make: Callable[[tuple[Any, ...]], Measure],
-    scorer: PrivateScorer,
+    scorer: PrivateScorer,  # noqa: ARG001
     labels: tuple[Any, ...],
     method: str,  # noqa: ARG001
 ) -> Measure:

@@ -189,9 +189,8 @@ class TableNoise:
     def _log_moment(self, s: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the logarithm of the moment generating function of the Laplace noise of a cell."""
         first = 2 * math.log(-math.expm1(-self._rate))
-        found: NDArray[np.float64] = first - np.log(-np.expm1(s - self._rate))
-        found -= np.log(-np.expm1(-s - self._rate))
-        return found
+        others = np.log(-np.expm1(s - self._rate)) + np.log(-np.expm1(-s - self._rate))
+        return np.asarray(first - others)
 
     def _beyond(self, room: int) -> float:
         """Return an upper bound on the probability that the noise of one cell is at least `room`."""

@@ -15,8 +15,8 @@ from tests.laws.conftest import OnePair
 #: Like others that run with every change, but for the aggregation, or the number of labels or bits; or whole
 #: fits for the mechanism, which is enumerated alone and within another learner. Moments of linear regression
 #: have Laplace noise, which is enumerated alone; that they move no further is tested with every change. A fit
-#: that learns its schema composes two fits, each of which is enumerated alone, and so does such a table. Other
-#: sums than those of R^2 are enumerated, and how far its own move is tested with every change.
+#: that learns its schema composes two fits, each of which is enumerated alone, and so does such a table. Sums
+#: other than those of R^2 are enumerated, and how far its own move is tested with every change.
 LIKE_OTHERS = (
     "small_exponential_classifier",
     "small_ensemble_three_labels",

@@ -52,8 +52,9 @@ def gaussian_noise_for_half_the_distance(monkeypatch):
     monkeypatch.setattr(
         table_noise,
         "gaussian_sums",
-        lambda counts, *, squared_sensitivity, **how: np.asarray(counts)
-        + (honest(0 * counts, squared_sensitivity=squared_sensitivity, **how) // 4),
+        lambda counts, *, squared_sensitivity, **how: (
+            np.asarray(counts) + (honest(0 * counts, squared_sensitivity=squared_sensitivity, **how) // 4)
+        ),
     )
 
 
@@ -77,7 +78,9 @@ def the_winners_counts_again_without_noise(monkeypatch):
         choice = honest(self, dice)
         exact = self._counted(choice.index, dice)[0]
         table = choice.tables[choice.index]
-        return trial.replace(choice, tables={**choice.tables, choice.index: trial.replace(table, counts=exact)})
+        return trial.replace(
+            choice, tables={**choice.tables, choice.index: trial.replace(table, counts=exact)}
+        )
 
     monkeypatch.setattr(trial.Trial, "_by_tables", by_tables)
 

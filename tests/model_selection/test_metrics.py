@@ -1,4 +1,4 @@
-"""Metrics: values are scikit-learn's, intervals hold as often as they say, and what does not fit is refused."""
+"""Metrics: values are scikit-learn's, intervals hold as often as they say, bad input is refused."""
 
 from fractions import Fraction
 from itertools import product
@@ -101,8 +101,8 @@ class Decides(ClassifierMixin, Echo, BaseEstimator):
         return (np.asarray(X)[:, 0] >= 0.4).astype(int)
 
 
-#: Of so many intervals that fail with probability 1/5, more than this fail with probability 1e-4. (The noise of
-#: a single cell is bounded exactly, and fails as often as it may.)
+#: Of so many intervals that fail with probability 1/5, more than this fail with probability 1e-4. (The noise
+#: of a single cell is bounded exactly, and fails as often as it may.)
 TIMES = 40
 MISSES = binom.isf(1e-4, TIMES, 0.2)
 POPULATION = drawn(np.random.default_rng(1), MANY)
@@ -211,7 +211,9 @@ def test_the_positive_label_is_scikit_learns():
         score = private_score(model, X, labels, scoring="recall", epsilon=1e9, random_state=0)
         assert score.value == pytest.approx(get_scorer("recall")(model, X, labels))
         other = PrivateScorer("recall", pos_label=names[0])
-        assert private_score(model, X, labels, scoring=other, epsilon=1e9, random_state=0).value != score.value
+        assert (
+            private_score(model, X, labels, scoring=other, epsilon=1e9, random_state=0).value != score.value
+        )
         assert default == names[1]
     texts = np.array(["no", "yes"])[y]
     model = GaussianNB().fit(X[:300], texts[:300])
@@ -322,7 +324,9 @@ def test_delta_is_spent_only_where_gaussian_noise_is_less():
     deltas = {key: float(score.guarantee.delta) for key, score in scored.items()}
     assert deltas[("balanced_accuracy", 0.01)] == 0
     assert deltas[("roc_auc_ovr", 0.01)] == 0.01
-    assert scored[("roc_auc_ovr", 0.01)].table.noise.deviation < scored[("roc_auc_ovr", 0)].table.noise.deviation
+    assert (
+        scored[("roc_auc_ovr", 0.01)].table.noise.deviation < scored[("roc_auc_ovr", 0)].table.noise.deviation
+    )
 
 
 def test_with_groups_one_row_of_each_is_scored_and_the_guarantee_protects_groups():

@@ -53,7 +53,7 @@ def test_a_sum_of_no_cells_has_no_error_and_near_ends_admit_any():
 
 @pytest.mark.parametrize("noise", [PURE, GAUSSIAN], ids=["laplace", "gaussian"])
 def test_noise_is_drawn_with_its_deviation_and_clipped_to_its_ends(noise):
-    found = noise.added(np.zeros(4000, dtype=np.int64), low=-10**6, high=10**6, dice=SeededDice(3))
+    found = noise.added(np.zeros(4000, dtype=np.int64), low=-(10**6), high=10**6, dice=SeededDice(3))
     assert abs(found.std() / noise.deviation - 1) < 0.1
     near = noise.added(np.zeros(100, dtype=np.int64), low=-1, high=2, dice=SeededDice(3))
     assert set(near.tolist()) <= {-1, 0, 1, 2}
