@@ -60,7 +60,8 @@ def measured(model, X, y, name, epsilon, repeats):
         likely = model.predict_proba(X)[np.arange(len(y)), y]
         exact = float(np.log(likely.clip(scorer.least_probability)).mean())
     found = [
-        private_score(model, X, y, scoring=scorer, epsilon=epsilon, random_state=seed) for seed in range(repeats)
+        private_score(model, X, y, scoring=scorer, epsilon=epsilon, random_state=seed)
+        for seed in range(repeats)
     ]
     values = np.array([each.value for each in found])
     missed = [not each.records_interval[0] <= exact <= each.records_interval[1] for each in found]
