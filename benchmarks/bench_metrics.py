@@ -99,7 +99,8 @@ def main():
                     lines.append(line)
                     print(
                         f"{table:9} n {line['n']:5} epsilon {epsilon:4} {name:28} {line['exact']:9.3f}"
-                        f"  error {line['error']:8.4f}  missed {line['missed']:.3f}  width {line['width']:.3f}",
+                        f"  error {line['error']:8.4f}  missed {line['missed']:.3f}"
+                        f"  width {line['width']:.3f}",
                         flush=True,
                     )
     if options.output:

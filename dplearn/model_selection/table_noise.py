@@ -174,7 +174,7 @@ class TableNoise:
         """
         left = beta - 2 * n_cells * self._beyond(room)
         if left <= 0:
-            return 2 * room * weights.sum(axis=1)
+            return np.asarray(2.0 * room * weights.sum(axis=1))
         bits = math.log(1 / left)
         if self.gaussian:
             return np.asarray(np.sqrt(2 * self._sigma2 * bits * (weights**2).sum(axis=1)) * _MARGIN)
