@@ -6,7 +6,7 @@
 >>> y = (X[:, 0] > 40).astype(int)
 >>> score = private_score(LogisticRegression().fit(X, y), X, y, scoring="roc_auc", random_state=0)
 >>> display = PrivateRocCurveDisplay.of_score(score)
->>> display.fpr[0], display.fpr[-1], bool((display.tpr_low <= display.tpr_high).all())
+>>> float(display.fpr[0]), float(display.fpr[-1]), bool((display.tpr_low <= display.tpr_high).all())
 (0.0, 1.0, True)
 """
 

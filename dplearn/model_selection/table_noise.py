@@ -7,7 +7,7 @@
 >>> noise.added(np.array([40, 3]), low=0, high=100, dice=SeededDice(1)).shape
 (2,)
 >>> noise.reach(1, 0.025, n_cells=2, room=100), noise.reach(20, 0.025, n_cells=20, room=1000)
-(6, 37)
+(6, 35)
 """
 
 import math
