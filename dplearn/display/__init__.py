@@ -1,7 +1,8 @@
 """Displays of released and public values, in the manner of scikit-learn, and the privacy card.
 
-Displays need matplotlib (the extra `plot`); the card has no further requirement. They read no private data: a
-display draws released values, and values that its caller declares public. `PassProgress` shows how far a fit
+Displays need matplotlib (the extra `plot`); the card has no further requirement. A display draws released
+values, and values that its caller declares public; `from_estimator` of the displays of private scores
+releases them first, at a stated cost. `PassProgress` shows how far a fit
 or a release on a table in parts has come.
 """
 
@@ -11,6 +12,12 @@ from dplearn.display.distribution import DistributionDisplay
 from dplearn.display.epsilon import EpsilonDisplay
 from dplearn.display.registry import RegistryEntry, registry_entry, registry_schema
 from dplearn.display.sample_size import SampleSizeDisplay
+from dplearn.display.score_curves import (
+    PrivateCalibrationDisplay,
+    PrivateConfusionMatrixDisplay,
+    PrivatePrecisionRecallDisplay,
+    PrivateRocCurveDisplay,
+)
 from dplearn.display.shapes import ShapesDisplay
 from dplearn.display.synthetic import SyntheticTableDisplay
 from dplearn.records.pass_progress import PassProgress
@@ -20,6 +27,10 @@ __all__ = [
     "EpsilonDisplay",
     "PassProgress",
     "PrivacyCard",
+    "PrivateCalibrationDisplay",
+    "PrivateConfusionMatrixDisplay",
+    "PrivatePrecisionRecallDisplay",
+    "PrivateRocCurveDisplay",
     "QueryBudgetDisplay",
     "RegistryEntry",
     "SampleSizeDisplay",

@@ -1,5 +1,6 @@
-"""Private model selection: differentially private parameter search and accuracy scores."""
+"""Private model selection: differentially private parameter search and scores."""
 
+from dplearn.model_selection.metrics import PrivateScorer
 from dplearn.model_selection.plan import SearchPlan
 from dplearn.model_selection.score import PrivateScore, private_score
 from dplearn.model_selection.search import PrivateSearchCV
@@ -7,6 +8,7 @@ from dplearn.model_selection.tuned_threshold import PrivateTunedThresholdClassif
 
 __all__ = [
     "PrivateScore",
+    "PrivateScorer",
     "PrivateSearchCV",
     "PrivateTunedThresholdClassifier",
     "SearchPlan",

@@ -1,7 +1,8 @@
 """The plan of a private search: the division of its budget over fits, error counts and the last fit.
 
 >>> import numpy as np
->>> wanted = {"candidates": range(10), "n_iter": None, "concentration": 1, "refit": True}
+>>> scorer = PrivateScorer("accuracy")
+>>> wanted = {"candidates": range(10), "n_iter": None, "concentration": 1, "refit": True, "scorer": scorer}
 >>> split = (np.arange(80), np.arange(80, 100))
 >>> table = SearchTable(100, splits=[split], exposure=Exposure(trains=1, tests=1, apart=True))
 >>> plan = SearchPlan.of(Params(ApproxDP(1), method="random_stopping", **wanted), table)
@@ -12,27 +13,30 @@
 ('permute_and_flip', '1/4', '1/2')
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from dplearn._validation import check_number
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import decay_ratio
 from dplearn.estimator.stages import Params, Public
+from dplearn.model_selection.measures import Measure
+from dplearn.model_selection.metrics import METRICS, PrivateScorer, measure_of
 from dplearn.model_selection.splits import Exposure, Split
+from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.gaussian_dp import FAILURE
 from dplearn.privacy.gaussian_stopping import MOST_RUNS, gaussian_run_budget
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.random_stopping import RandomStopping
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
-from dplearn.records.reading import labels_assumed
+from dplearn.records.reading import check_classes, labels_assumed
 
-__all__ = ["METHODS", "SearchPlan", "SearchTable", "with_assumptions"]
+__all__ = ["METHODS", "NOISY_SCORES", "SearchPlan", "SearchTable", "with_assumptions"]
 
-METHODS = ("auto", "permute_and_flip", "random_stopping")
+NOISY_SCORES = "noisy_scores"
+METHODS = ("auto", "permute_and_flip", NOISY_SCORES, "random_stopping")
 _ON_THE_REFIT = Fraction(1, 2)
 _ON_SCORES = Fraction(1, 5)  # share of error counts if some record both trains and tests; they need little
 _RUNS_PER_CANDIDATE = 4
@@ -81,12 +85,12 @@ class SearchPlan(Plan):
     guarantee : ApproxDP
         The guarantee of the search.
     method : str
-        "permute_and_flip" or "random_stopping".
+        "permute_and_flip", "noisy_scores" or "random_stopping".
     n_candidates, n_samples : int
         Number of candidates and of records.
     fit, scoring : ApproxDP
-        Budget of each fit of a candidate on one split, and of the error counts; with random stopping, those
-        of one run.
+        Budget of each fit of a candidate on one split, and of the counts of all candidates from which scores
+        are computed; with random stopping, those of one run.
     gaussian : bool
         Whether all candidates are fitted with Gaussian noise and accounted for as Gaussian-DP. Then `fit` is
         the cost of a single fit, with the delta of the whole search, and mu^2 adds up over the fits of a run,
@@ -98,7 +102,10 @@ class SearchPlan(Plan):
     missed : float
         Probability that a given candidate is never fitted.
     score_error : float
-        With probability at least 1 - beta the noise moves a score, such as `best_score_`, by less than this.
+        With probability at least 1 - beta the noise moves an accuracy, such as `best_score_`, by less than
+        this. For other metrics: it moves each count that the score is computed from by less than this share
+        of the test records (each sum: of its greatest value). NaN if this needs the set of labels, and it is
+        not known.
     beta : float
         Probability of failure, as given.
 
@@ -106,11 +113,13 @@ class SearchPlan(Plan):
     -----
     **Privacy.** All parts together cost at most the budget. Proof: the costs of the last fit and of the
     search before it add up. In the search a record trains in at most `trains` splits and tests in at most
-    `tests`. The costs of the fits in which it trains add up. Given all fitted models, the costs of the error
-    counts, which move by at most `tests`, add up too. A record that only tests changes no fit, and a record
-    that only trains changes no error count, given the models: so if no record does both, the cost is the
-    larger of the two and not the sum. For random stopping this is the cost of one run, and `RandomStopping`
-    proves the total.
+    `tests`. The costs of the fits in which it trains add up. Given all fitted models, the costs of the
+    counts add up too: a candidate's table moves by at most `tests` times its sensitivity. Permute-and-flip
+    reads the only cell of each table; with "noisy_scores" the tables of K candidates are released as one,
+    whose L1 and squared L2 sensitivities are K times those of each. A record that only tests changes no fit,
+    and a record that only trains changes no count, given the models: so if no record does both, the cost is
+    the larger of the two and not the sum. For random stopping this is the cost of one run, and
+    `RandomStopping` proves the total. Scores are functions of released tables.
 
     If all fits are Gaussian-DP and no record does both, the two kinds of records are accounted for
     separately. The mu^2 of the fits in which a record trains add up, and `gaussian_budget` or, for random
@@ -132,6 +141,7 @@ class SearchPlan(Plan):
     params: Any = hidden()
     public: Any = hidden()
     stopping: RandomStopping | None = hidden()  # distribution of the number of runs, with random stopping
+    measure: Measure | None = hidden()  # the metric, once the labels are known
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -148,7 +158,8 @@ class SearchPlan(Plan):
         Parameters
         ----------
         params : Params
-            Holds `cost` (the budget), `candidates`, `method`, `refit`, `n_iter` and `concentration`.
+            Holds `cost` (the budget), `candidates`, `method`, `refit`, `n_iter`, `concentration`, `scorer`
+            and `classes`.
         public : SearchTable
             The splits and the candidates' guarantees.
         assumes : sequence of str
@@ -166,8 +177,7 @@ class SearchPlan(Plan):
             if gaussian:
                 method, stopping, (fit, scoring, refit) = other
         runs = Fraction(n_candidates) if stopping is None else stopping.mean
-        epsilon = scoring.epsilon if stopping else scoring.epsilon / 2
-        ratio = decay_ratio(epsilon / public.exposure.tests)
+        measure = _measure(params, public)
         own = [*assumes, *([_UNOBSERVED] if stopping else [])]
         return cls(
             guarantee=with_assumptions(params.cost, public.guarantees, own),
@@ -180,12 +190,49 @@ class SearchPlan(Plan):
             refit=refit,
             mean_fits=float(runs * len(splits) + (refit is not None)),
             missed=float(stopping.missed(Fraction(1, n_candidates))) if stopping else 0.0,
-            score_error=laplace_quantile(ratio, beta / 2) / sum(len(test) for _, test in splits),
+            score_error=_score_error(measure, method, scoring, public, n_candidates, beta),
             beta=float(beta),
             params=params,
             public=public,
             stopping=stopping,
+            measure=measure,
         )
+
+
+def _measure(params: Params, public: SearchTable) -> Measure | None:
+    """Return the metric, or None if it needs the labels and they are not known."""
+    scorer: PrivateScorer = params.scorer
+    known = public.classes if public.classes is not None else getattr(params, "classes", None)
+    if known is None and not scorer.any_labels:
+        return None
+    labels = () if known is None else tuple(check_classes(list(known)).tolist())
+    measures = [measure_of(scorer, labels, candidate) for candidate in params.candidates]
+    if len({each.statistic for each in measures}) > 1:
+        raise ValueError("param_grid must give all candidates predict_proba, or none")
+    return measures[0]
+
+
+def _score_error(
+    measure: Measure | None,
+    method: str,
+    scoring: ApproxDP,
+    public: SearchTable,
+    n_candidates: int,
+    beta: Fraction,
+) -> float:
+    """Return the share of a cell's greatest value that the noise reaches in some cell; see `SearchPlan`."""
+    if measure is None:
+        return math.nan
+    statistic, tests = measure.statistic, public.exposure.tests
+    tables = n_candidates if method == NOISY_SCORES else 1
+    spent = replace(scoring, epsilon=scoring.epsilon / 2) if method == "permute_and_flip" else scoring
+    noise = TableNoise.of(
+        spent, l1=tables * tests * statistic.l1, squared_l2=tables * tests**2 * statistic.squared_l2
+    )
+    n_tested = sum(len(test) for _, test in public.splits)
+    n_cells = tables * statistic.n_cells
+    reach = noise.reach(1, beta / (2 * n_cells), n_cells=n_cells, room=n_tested * statistic.high)
+    return (reach + 1) / (n_tested * statistic.high)
 
 
 def _division(
@@ -193,7 +240,10 @@ def _division(
 ) -> tuple[str, RandomStopping | None, _Parts]:
     """Return the method of a search, its random stopping, and the parts of its budget."""
     method, stopping = _method(params, exposure, gaussian=gaussian)
-    return method, stopping, _parts(params, stopping, exposure, gaussian=gaussian)
+    fit, scoring, last = _parts(params, stopping, exposure, gaussian=gaussian)
+    if method == NOISY_SCORES and exposure.apart:
+        scoring = _search_part(params)  # a record that only tests has the delta of the fits, too
+    return method, stopping, (fit, scoring, last)
 
 
 def _is_better(fit: ApproxDP, other: ApproxDP) -> bool:
@@ -211,13 +261,17 @@ def _method(params: Params, exposure: Exposure, *, gaussian: bool) -> tuple[str,
     if gaussian:
         most = min(most, MOST_RUNS)
     stopping = RandomStopping(most if params.n_iter is None else params.n_iter, params.concentration)
-    flips = params.method == "permute_and_flip"
+    # Permute-and-flip needs a quality of low sensitivity: the only cell of a table.
+    all_tried = "permute_and_flip" if METRICS[params.scorer.name].falls else NOISY_SCORES
+    if params.method != "auto":
+        all_tried = params.method
+    flips = params.method != "random_stopping"
     if params.method == "auto":
         flips = candidates <= stopping.factor
         if gaussian:
             each = [_gaussian_fit(params, kind, exposure).epsilon for kind in (None, stopping)]
             flips = each[1] <= _MORE * each[0]
-    return ("permute_and_flip", None) if flips else ("random_stopping", stopping)
+    return (all_tried, None) if flips else ("random_stopping", stopping)
 
 
 def _search_part(params: Params) -> ApproxDP:

@@ -1,4 +1,4 @@
-"""Private accuracy of a classifier on private records, with confidence intervals that include the noise.
+"""Private scores of a fitted estimator on private records, with confidence intervals that include the noise.
 
 >>> import numpy as np
 >>> from sklearn.dummy import DummyClassifier
@@ -7,41 +7,50 @@
 >>> score = private_score(model, X, y, epsilon=1.0, random_state=0)
 >>> score.value, score.interval[0] < 0.75 < score.interval[1]
 (0.75, True)
+>>> score = private_score(model, X, y, scoring="balanced_accuracy", random_state=0)
+>>> score.confusion_matrix.tolist(), score.value, round(score.also("recall").value, 2)
+([[750, -1], [248, -7]], 0.5, 0.0)
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from sklearn.base import BaseEstimator, is_regressor
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import check_number
-from dplearn.chance import dice_for
+from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
-from dplearn.core.binomial import success_bounds
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import decay_ratio
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains.cells import cells_of
-from dplearn.mechanisms import laplace_counts
 from dplearn.model_selection.held import answers_from_a_budget
-from dplearn.model_selection.trial import errors_of
+from dplearn.model_selection.measures import Measure, NoisyTable, released_ends
+from dplearn.model_selection.metrics import PrivateScorer, measure_of
+from dplearn.model_selection.statistics import Statistic
+from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
-from dplearn.privacy.guarantees import epsilon_of
+from dplearn.records.groups import SHIFTS, about_groups, grouping_of, one_row_each
 from dplearn.records.part_sources import source_of
 from dplearn.records.part_types import PartTypes
 from dplearn.records.parts import PARTS, Source
-from dplearn.records.reading import ROWS, label_cells
+from dplearn.records.reading import ROWS, check_classes, label_cells
 from dplearn.records.rows import count_of
 
-__all__ = ["PrivateScore", "private_score"]
+__all__ = ["PrivateScore", "private_score", "public_labels"]
 
 _ASSUMES = (
     "the number of records is public",
     ROWS,
     "the classifier predicts for each record by itself, and one label for every record",
     "the classifier was made without these records, or has a guarantee of its own, which adds to this one",
+)
+_OF_REGRESSORS = (
+    *_ASSUMES[:2],
+    "the regressor predicts for each record by itself, and one number for every record",
+    _ASSUMES[3].replace("classifier", "regressor"),
 )
 
 
@@ -52,19 +61,26 @@ class PrivateScore:
     Attributes
     ----------
     value : float
-        Released. Noisy fraction of correct predictions, from 0 to 1.
+        Released. The noisy score, such as the fraction of correct predictions. NaN if the metric is not
+        defined for the noisy counts, such as an area under a curve with no positive record among them.
     records_interval : tuple of float
-        Released. Contains the accuracy on these records with probability at least 1 - beta over the noise.
+        Released. Contains the score on these records with probability at least 1 - beta over the noise.
     interval : tuple of float
-        Released. Contains the accuracy on the population with probability at least 1 - beta over the noise
-        and the records, if the records are independent draws from the population and the classifier was made
+        Released. Contains the score on the population with probability at least 1 - beta over the noise and
+        the records, if the records are independent draws from the population and the estimator was made
         without them.
     n_samples : int
-        Public. Number of records.
+        Public. Number of records; with `groups`, of groups.
     beta : float
         Public. Probability of failure of each interval, as given.
     guarantee : ApproxDP
         Public. The guarantee of the release.
+    scorer : PrivateScorer
+        Public. The metric and its parameters.
+    labels : tuple
+        Public. The labels, sorted; empty for metrics that need none.
+    table : NoisyTable or None
+        Released. The noisy counts or sums from which everything else is computed.
     """
 
     value: float
@@ -73,6 +89,56 @@ class PrivateScore:
     n_samples: int
     beta: float
     guarantee: ApproxDP
+    scorer: PrivateScorer = field(default_factory=lambda: PrivateScorer("accuracy"), compare=False)
+    labels: tuple[Any, ...] = field(default=(), compare=False)
+    table: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def scoring(self) -> str:
+        """Name of the metric."""
+        return self.scorer.name
+
+    @property
+    def confusion_matrix(self) -> NDArray[np.int64]:
+        """Released. The noisy confusion matrix: rows are true labels, columns predictions.
+
+        Its entries may be negative. It exists for balanced accuracy and for F1, precision and recall, unless
+        these are "micro" averages, or "recall_weighted", which are the accuracy.
+        """
+        shape = () if self.table is None else self.table.statistic.shape
+        if len(shape) != 2:
+            raise AttributeError(
+                f"confusion_matrix is absent for scoring={self.scoring!r}, which needs fewer counts; choose"
+                " 'balanced_accuracy', 'recall_macro', ..."
+            )
+        matrix: NDArray[np.int64] = self.table.counts.reshape(shape)
+        return matrix
+
+    def also(self, scoring: Any) -> "PrivateScore":
+        """Return another score that is computed from the same noisy table; costs no privacy.
+
+        Each interval is right with probability at least 1 - beta by itself.
+
+        Parameters
+        ----------
+        scoring : str or PrivateScorer
+            A metric of the same table, such as "recall_macro" beside "balanced_accuracy". A name has the
+            parameters of this score's metric.
+
+        Raises
+        ------
+        ValueError
+            If the metric needs another table.
+        """
+        named = replace(self.scorer, name=scoring) if isinstance(scoring, str) else scoring
+        scorer = PrivateScorer.of(named)
+        measure = None if self.table is None else measure_of(scorer, self.labels)
+        if measure is None or measure.statistic != self.table.statistic:
+            raise ValueError(
+                f"scoring must be a metric of the same counts as {self.scoring!r}, got {scorer.name!r}, which"
+                " needs others: release it by private_score"
+            )
+        return _scored(measure, self.table, Fraction(repr(self.beta)), self.guarantee, scorer, self.labels)
 
 
 def private_score(
@@ -80,25 +146,37 @@ def private_score(
     X: Any,
     y: Any,
     *,
+    scoring: Any = None,
+    groups: Any = None,
     epsilon: Any = 1.0,
+    delta: Any = 0,
     beta: Any = 0.05,
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> PrivateScore:
-    """Release the accuracy of a fitted classifier on private records.
+    """Release a score of a fitted estimator on private records.
 
     Parameters
     ----------
     estimator : object
-        Fitted classifier whose `predict` treats each record separately. Estimators whose predictions spend a
-        budget are refused.
+        Fitted classifier or, for metrics of regressors, regressor, which treats each record separately.
+        Estimators whose predictions spend a budget are refused.
     X : array-like or data frame of shape (n_samples, n_features), or parts of one
         Private. Records in the form that `estimator` accepts. Parts: as for learners of tables in parts; the
-        classifier then predicts where the parts are, in one pass.
+        estimator then predicts where the parts are, in one pass.
     y : array-like of shape (n_samples,), or parts of one; or the name of a column of parts
-        Private. The true labels.
+        Private. The true labels or targets.
+    scoring : None, str or PrivateScorer, default=None
+        The metric, by scikit-learn's name, or with public parameters; None is "accuracy". See
+        `PrivateScorer`.
+    groups : array-like of shape (n_samples,), optional
+        Private. The group of each row, such as a person. One row of each takes part, and the guarantee
+        protects all rows of a group together; the set of groups is public. Not for parts.
     epsilon : float, default=1.0
         Privacy cost of the release.
+    delta : float, default=0
+        If positive, a table of many cells may have Gaussian noise, where that is less. The guarantee has it
+        only then.
     beta : float, default=0.05
         Probability of failure of each interval.
     ledger : PrivacyLedger, optional
@@ -114,49 +192,104 @@ def private_score(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described, the classifier is not fitted, or it cannot predict the records;
-        nothing is spent.
+        If a parameter is not as described, the estimator is not fitted, or it cannot predict the records, or
+        a label is not among the public ones; nothing is spent.
     BudgetExceededError
         If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 
     Notes
     -----
-    **Privacy.** (epsilon, 0) for one replaced record: it changes at most one prediction and its label, so the
-    number of errors by at most 1, and the noise is discrete Laplace for sensitivity 1.
+    **Privacy.** (epsilon, delta) for one replaced record; delta is 0 unless the noise is Gaussian. A metric
+    is a function of a noisy table of counts or sums, and of nothing else that is private. A replaced record
+    moves the number of errors by at most 1; a confusion matrix and a table of binned scores by 1 in each of
+    two cells; a sum by at most its greatest term. The noise is discrete Laplace for the sum of these.
 
     **Assumes.** The entries of `guarantee.assumes`.
 
-    **Accuracy.** The noise moves the score by more than about ln(1 / beta) / (epsilon n_samples) with
-    probability beta.
+    **Accuracy.** The noise moves an accuracy by more than about ln(1 / beta) / (epsilon n_samples) with
+    probability beta, and other scores as `records_interval` shows. A ratio of counts depends on the number of
+    records in its denominator, not on n_samples.
 
-    **Source.** Dwork, McSherry, Nissim and Smith (2006) for the noise; Clopper and Pearson (1934) for the
-    sampling error of the records.
+    **Source.** Dwork, McSherry, Nissim and Smith (2006) for the noise; Clopper and Pearson (1934), and
+    Hoeffding (1963), for the sampling error of the records.
     """
-    guarantee = ApproxDP(
-        check_number("epsilon", epsilon, above=0), assumes=_ASSUMES, reproducible=random_state is not None
+    scorer = PrivateScorer.of(scoring)
+    cost = ApproxDP(
+        check_number("epsilon", epsilon, above=0),
+        check_number("delta", delta, low=0, below=1),
+        reproducible=random_state is not None,
     )
     beta = check_number("beta", beta, above=0, below=1)
+    _check_predicts(estimator, regression=scorer.regression)
+    labels = () if scorer.regression or scorer.any_labels else public_labels(scorer, estimator)
+    measure = measure_of(scorer, labels, estimator)
+    statistic = measure.statistic
+    noise = TableNoise.of(cost, l1=statistic.l1, squared_l2=statistic.squared_l2)
+    of_model = _OF_REGRESSORS if scorer.regression else _ASSUMES
+    assumes = (*of_model, *statistic.assumes)
+    source = source_of(X, y)
+    if source is not None:
+        if groups is not None:
+            raise TypeError("groups must be None for a table in parts; pass a table in memory")
+        assumes = (*assumes, PARTS)
+    guarantee = replace(noise.privacy, assumes=assumes)
+    if groups is not None:
+        guarantee = replace(guarantee, protects="groups", assumes=about_groups(assumes))
     charge = open_account(ledger, guarantee, name="private_score")
     dice = dice_for(random_state, "private_score", str(guarantee.epsilon))
-    _check_predicts(estimator)
-    source = source_of(X, y)
     if source is None:
-        errors, n = _errors(estimator, X, y)
+        counts, n = _counts(estimator, *_one_a_group(X, y, groups, random_state), statistic)
     else:
-        guarantee = replace(guarantee, assumes=(*_ASSUMES, PARTS))
-        errors, n = _errors_of_parts(estimator, source)
+        counts, n = _counts_of_parts(estimator, source, statistic)
     charge(guarantee)
-    return _release(errors, n, beta, guarantee, dice)
+    table = _release(counts, n, statistic, noise, dice)
+    return _scored(measure, table, beta, guarantee, scorer, labels)
 
 
-def _check_predicts(estimator: Any) -> None:
-    """Raise an error unless the classifier is fitted and predicts each record by itself."""
+def public_labels(scorer: PrivateScorer, estimator: Any) -> tuple[Any, ...]:
+    """Return all labels, sorted: those of the scorer, else those of the estimator; empty if there are none.
+
+    Parameters
+    ----------
+    scorer : PrivateScorer
+        With `labels` or not.
+    estimator : object
+        Fitted.
+    """
+    known = getattr(estimator, "classes_", None)
+    if isinstance(known, list) and known and np.ndim(known[0]):
+        raise TypeError(
+            f"estimator must predict one label for each record, got {type(estimator).__name__}, which"
+            " predicts several"
+        )
+    if scorer.labels is None:
+        return () if known is None else tuple(check_classes(list(known)).tolist())
+    try:
+        labels: tuple[Any, ...] = tuple(check_classes(scorer.labels).tolist())
+    except ValueError as error:
+        raise ValueError(str(error).replace("classes must", "labels must")) from None
+    if known is not None and not set(np.asarray(known).tolist()) <= set(labels):
+        raise ValueError(
+            f"labels must contain all labels that the estimator knows, {np.asarray(known).tolist()}, got"
+            f" {list(labels)}"
+        )
+    return labels
+
+
+def _check_predicts(estimator: Any, *, regression: bool) -> None:
+    """Raise an error unless the estimator is fitted and predicts each record by itself."""
     if not hasattr(estimator, "predict"):
         raise TypeError(f"estimator must have a method predict, got {type(estimator).__name__}")
-    if is_regressor(estimator):
+    tagged = hasattr(estimator, "__sklearn_tags__")
+    if tagged and is_regressor(estimator) and not regression:
         raise TypeError(
-            f"estimator must be a classifier, got the regressor {type(estimator).__name__}: the score is the"
-            " accuracy of labels"
+            f"estimator must be a classifier, got the regressor {type(estimator).__name__}: the score is one"
+            " of labels; for a regressor pass scoring=PrivateScorer('r2', target_range=(low, high)) or"
+            " 'neg_mean_absolute_error'"
+        )
+    if regression and tagged and is_classifier(estimator):
+        raise TypeError(
+            f"estimator must be a regressor for this scoring, got the classifier {type(estimator).__name__}"
         )
     if answers_from_a_budget(estimator):
         raise TypeError(
@@ -167,23 +300,37 @@ def _check_predicts(estimator: Any) -> None:
         check_is_fitted(estimator)
 
 
-def _errors_of_parts(estimator: Any, source: Source) -> tuple[int, int]:
-    """Return the number of wrong predictions and of records of a table in parts, in one pass."""
+def _one_a_group(X: Any, y: Any, groups: Any, random_state: Any) -> tuple[Any, Any]:
+    """Return the records; with groups, one of each, by public chance."""
+    if groups is None:
+        return X, y
+    stream = PublicStream.of(random_state, "private_score", "groups")
+    rows = _each_by_itself(X)
+    n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+    grouping = grouping_of(groups, n, most=1, shifts=lambda n_groups: stream.labels(SHIFTS, n_groups))
+    labels = label_cells(y)
+    if len(labels) != n:
+        raise ValueError(f"X and y must have equal numbers of records, got {n} and {len(labels)}")
+    return one_row_each(rows, labels, grouping)
 
-    def count(X: Any, y: Any) -> tuple[int, int, PartTypes] | None:
-        return (*_errors(estimator, X, y), PartTypes.of(X)) if count_of(X) else None
+
+def _counts_of_parts(estimator: Any, source: Source, statistic: Statistic) -> tuple[NDArray[np.int64], int]:
+    """Return the table and the number of records of a table in parts, in one pass."""
+
+    def count(X: Any, y: Any) -> tuple[NDArray[np.int64], int, PartTypes] | None:
+        return (*_counts(estimator, X, y, statistic), PartTypes.of(X)) if count_of(X) else None
 
     found = [each for each in source.values(lambda _: count) if each is not None]
     if not found:
         raise ValueError("X must hold at least one record, and all parts are empty")
     for _, _, types in found:
         found[0][2].check_same(types, categories=True)
-    return sum(each[0] for each in found), sum(each[1] for each in found)
+    return np.sum([each[0] for each in found], axis=0), sum(each[1] for each in found)
 
 
 @ignores_float_errors
-def _errors(estimator: Any, X: Any, y: Any) -> tuple[int, int]:
-    """Return the number of wrong predictions and of records; error messages do not show records."""
+def _counts(estimator: Any, X: Any, y: Any, statistic: Statistic) -> tuple[NDArray[np.int64], int]:
+    """Return the table and the number of records; error messages do not show records."""
     X, labels = _each_by_itself(X), label_cells(y)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if n != len(labels):
@@ -195,7 +342,7 @@ def _errors(estimator: Any, X: Any, y: Any) -> tuple[int, int]:
         raise ValueError(
             f"X must have the {expected} columns that the classifier was fitted on, got {columns[0]}"
         )
-    return errors_of(estimator, X, labels), n
+    return statistic.of(estimator, X, labels), n
 
 
 def _each_by_itself(X: Any) -> Any:
@@ -209,18 +356,32 @@ def _each_by_itself(X: Any) -> Any:
 
 
 @ignores_float_errors
-def _release(errors: int, n: int, beta: Fraction, guarantee: ApproxDP, dice: Dice) -> PrivateScore:
-    """Release the score and its intervals from the number of errors."""
-    noisy = laplace_counts(errors, privacy=guarantee, dice=dice, low=0, high=n)
-    ratio = decay_ratio(epsilon_of(guarantee))
-    low, high = (_ends(noisy, n, laplace_quantile(ratio, share)) for share in (beta / 2, beta / 4))
-    surest = (
-        success_bounds(n - high[1], n, beta / 4)[0],
-        success_bounds(n - high[0], n, beta / 4)[1],
+def _release(
+    counts: NDArray[np.int64], n: int, statistic: Statistic, noise: TableNoise, dice: Dice
+) -> NoisyTable:
+    """Release the table of counts or sums."""
+    low, high = released_ends(statistic, n)
+    return NoisyTable(noise.added(counts, low=low, high=high, dice=dice), n, noise, statistic)
+
+
+@ignores_float_errors
+def _scored(
+    measure: Measure,
+    table: NoisyTable,
+    beta: Fraction,
+    guarantee: ApproxDP,
+    scorer: PrivateScorer,
+    labels: tuple[Any, ...],
+) -> PrivateScore:
+    """Return the score and its intervals, functions of the released table."""
+    return PrivateScore(
+        measure.value(table),
+        measure.bounds(table, beta, False),
+        measure.bounds(table, beta, True),
+        table.n,
+        float(beta),
+        guarantee,
+        scorer,
+        labels,
+        table,
     )
-    return PrivateScore(1 - noisy / n, (1 - low[1] / n, 1 - low[0] / n), surest, n, float(beta), guarantee)
-
-
-def _ends(noisy: int, n: int, threshold: int) -> tuple[int, int]:
-    """Return the least and greatest number of errors that noise of magnitude < threshold moves to `noisy`."""
-    return max(0, noisy - threshold + 1), min(n, noisy + threshold - 1)

@@ -25,6 +25,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_choice, check_count, check_number
+from dplearn._writing import brief
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
@@ -38,6 +39,7 @@ from dplearn.model_selection.candidates import (
     private_steps,
     taken_on_trust,
 )
+from dplearn.model_selection.metrics import METRICS, PrivateScorer
 from dplearn.model_selection.plan import METHODS, SearchPlan, SearchTable
 from dplearn.model_selection.splits import Exposure, splits_by_position
 from dplearn.model_selection.trial import Choice, Trial, all_planned_gaussian
@@ -82,17 +84,22 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
     delta : float or "auto", default="auto"
         Delta of the whole search, if `estimator` has a `delta`; otherwise delta is 0. "auto": the greatest
         `delta` of any candidate.
-    scoring : {None, "accuracy"}, default=None
-        The score is accuracy, because one record changes the number of errors by at most 1. The effect of one
-        record on other scores depends on the other records.
-    method : {"auto", "permute_and_flip", "random_stopping"}, default="auto"
+    scoring : None, str or PrivateScorer, default=None
+        The score of classifiers that is maximised, by scikit-learn's name, or with public parameters; None is
+        "accuracy". See `PrivateScorer`. Its labels are the classes of `estimator`. The effect of one record
+        on a ratio such as "f1" depends on the other records; such a score is computed from noisy counts.
+    method : {"auto", "permute_and_flip", "noisy_scores", "random_stopping"}, default="auto"
         Method of selection. "permute_and_flip": fit every candidate with an equal share of the budget, and
-        select one by permute-and-flip on the numbers of errors. "random_stopping": fit randomly drawn
-        candidates, a random number of times, and keep the run for which the number of errors plus noise is
-        least; each run has a third of the search's epsilon for any number of candidates (with
-        `concentration=1`). Candidates that are all fitted with Gaussian noise have larger budgets with both
-        methods: see the notes. "auto": the method with the larger epsilon for each fit; of Gaussian
-        candidates all are fitted if random stopping gives at most 10 % more.
+        select one by permute-and-flip on the numbers of errors; only for "accuracy" (and the averages that
+        equal it) and "neg_log_loss", which one record changes little. "noisy_scores": fit likewise, release
+        noisy counts for every candidate, with an equal share of the budget, and select the greatest score;
+        all scores are published. "random_stopping": fit randomly drawn
+        candidates, a random number of times, and keep the run for which the noisy score is greatest; each run
+        has a third of the search's epsilon for any number of candidates (with
+        `concentration=1`). Candidates that are all fitted with Gaussian noise have larger budgets with all
+        methods: see the notes. "auto": random stopping, or all candidates by one of the two other methods,
+        whichever has the larger epsilon for each fit; of Gaussian candidates all are fitted if random
+        stopping gives at most 10 % more.
     n_iter : int, optional
         With random stopping, the greatest number of runs; by default 4 for each candidate, but at most 1024
         for Gaussian candidates. With more than 1024 runs, these have no larger budgets than others.
@@ -124,17 +131,18 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
     best_index_ : int
         Released. The index of the selected candidate in `cv_results_`.
     best_score_ : float
-        Released. Noisy fraction of correct predictions of the selected candidate on held-out records, from 0
-        to 1. Selection biases it upwards; to report an accuracy, use `private_score` on other records.
+        Released. Noisy score of the selected candidate on held-out records, such as the fraction of correct
+        predictions. Selection biases it upwards; to report a score, use `private_score` on other records.
     best_estimator_ : PrivateClassifier or Pipeline
         Released. The selected candidate, fitted; absent with `refit=False` and several splits.
     cv_results_ : dict of str to ndarray or list
         Released. `params` and `param_<name>` list the candidates; `mean_test_score` and `rank_test_score`
-        hold the score and rank 1 of the selected candidate, and NaN and 2 for all others.
+        hold the score and rank 1 of the selected candidate, and NaN and 2 for all others; with
+        "noisy_scores", the scores and ranks of all.
     method_ : str
         Public. The method of selection.
     budgets_ : dict of str to ApproxDP
-        Public. Budgets of each fit of a candidate ("fit"), of the error counts ("scoring") and, unless
+        Public. Budgets of each fit of a candidate ("fit"), of the counts ("scoring") and, unless
         `refit` is False, of the last fit ("refit"). The fits of Gaussian candidates are accounted for
         together: each has the delta of the whole search without the last fit, and its epsilon is that of one
         such fit alone. The budgets do not add up then.
@@ -151,7 +159,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
 
     See Also
     --------
-    private_score : The accuracy of one fitted classifier, with its confidence interval.
+    private_score : The score of one fitted classifier, with its confidence interval.
 
     Notes
     -----
@@ -244,6 +252,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
             candidates=candidates,
             classes=self._declared_classes(candidates),
             method=self.method,
+            scorer=self._scorer(),
             refit=bool(self.refit),
             n_iter=self.n_iter,
             concentration=self.concentration,
@@ -284,11 +293,12 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         return SearchPlan.of(params, public, assumes=own, beta=beta)
 
     def _summarize(self, table: Table, plan: SearchPlan) -> Trial:
-        # An oracle of fits and error counts: a replaced record moves each count by at most `exposure.tests`.
+        # An oracle of fits and counts: a replaced record moves a table by at most `exposure.tests` times the
+        # sensitivity of its statistic.
         return Trial(table.rows, plan)
 
     def _release(self, summary: Trial, plan: SearchPlan, dice: Dice) -> Choice:
-        # The search: fits, error counts and the selection. Then the last fit, of the selected candidate.
+        # The search: fits, counts and the selection. Then the last fit, of the selected candidate.
         choice = summary.choose(dice)
         if plan.refit is None:
             return choice
@@ -296,14 +306,14 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
 
     def _publish(self, outcome: Choice, plan: SearchPlan) -> None:
         index, kept = outcome.index, outcome.fitted
-        tested = sum(len(test) for _, test in plan.public.splits)
-        score = 1 - outcome.errors / tested
+        assert plan.measure is not None
+        scores = {each: plan.measure.value(table) for each, table in outcome.tables.items()}
         params = plan.params.grid
         self.classes_, self.guarantee_, self.method_ = plan.public.classes, plan.guarantee, plan.method
         spent = {"fit": plan.fit, "scoring": plan.scoring, "refit": plan.refit}
         self.budgets_ = {name: each for name, each in spent.items() if each is not None}
-        self.best_index_, self.best_params_, self.best_score_ = index, params[index], score
-        self.cv_results_ = _results(params, index, score)
+        self.best_index_, self.best_params_, self.best_score_ = index, params[index], scores[index]
+        self.cv_results_ = _results(params, index, scores)
         if kept is not None:
             last_step(kept).set_params(classes=plan.params.declared)
             self.best_estimator_ = fitted_together(kept, self.guarantee_)  # the selection is part of its cost
@@ -352,11 +362,6 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
     def _candidates(self) -> list[Any]:
         """Check all public parameters, and return one unfitted candidate for each member of the grid."""
         check_choice("method", self.method, METHODS)
-        if self.scoring not in (None, "accuracy"):
-            raise ValueError(
-                f"scoring must be None or 'accuracy', got {self.scoring!r}: the effect of one record on other"
-                " scores depends on the other records"
-            )
         if self.n_iter is not None:
             check_count("n_iter", self.n_iter, low=1)
         check_count("concentration", self.concentration, low=0)
@@ -370,6 +375,26 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         for candidate in candidates:
             check_candidate(candidate, self.stateless)
         return candidates
+
+    def _scorer(self) -> PrivateScorer:
+        """Return the metric, after a check that the method of selection suits it."""
+        scorer = PrivateScorer.of(self.scoring)
+        if scorer.regression:
+            raise ValueError(
+                f"scoring must be a metric of classifiers, which the search compares, got {scorer.name!r}"
+            )
+        if scorer.labels is not None:
+            raise ValueError(
+                "scoring must have labels=None in a search, where they are the classes of the estimator,"
+                f" got {brief(scorer.labels)}"
+            )
+        if self.method == "permute_and_flip" and not METRICS[scorer.name].falls:
+            raise ValueError(
+                f"method must be 'auto', 'noisy_scores' or 'random_stopping' for scoring={scorer.name!r}, got"
+                " 'permute_and_flip', which needs a score that one record changes little: 'accuracy' or"
+                " 'neg_log_loss'"
+            )
+        return scorer
 
     def _declared_classes(self, candidates: Sequence[Any]) -> Sequence[Any] | None:
         """Return the declared labels, which must be equal for all candidates."""
@@ -418,10 +443,17 @@ def _check_searched(name: str, estimator: Any) -> None:
         raise ValueError(f"param_grid must not hold {name!r}: the search sets it for all candidates alike")
 
 
-def _results(params: list[dict[str, Any]], index: int, score: float) -> dict[str, Any]:
-    """Return `cv_results_`: the candidates, and the released score of the selected one."""
-    scores, ranks = np.full(len(params), np.nan), np.full(len(params), 2)
-    scores[index], ranks[index] = score, 1
+def _results(params: list[dict[str, Any]], index: int, scores: Mapping[int, float]) -> dict[str, Any]:
+    """Return `cv_results_`: the candidates, and the released scores; the selected one has rank 1."""
+    shown = np.full(len(params), np.nan)
+    for place, score in scores.items():
+        shown[place] = score
+    # Ranks as scikit-learn's: 1 more than the number of greater scores. What is not released is last.
+    order = np.where(np.isfinite(shown), shown, -np.inf)
+    ranks = 1 + (order[None, :] > order[:, None]).sum(axis=1)
+    if len(scores) == 1:
+        ranks = np.full(len(params), 2)
+    ranks[index] = 1
     table: dict[str, Any] = {}
     for name in sorted({name for each in params for name in each}):
         column = np.ma.MaskedArray(np.empty(len(params), dtype=object), mask=True)
@@ -429,4 +461,4 @@ def _results(params: list[dict[str, Any]], index: int, score: float) -> dict[str
             if name in each:
                 column[place] = each[name]
         table[f"param_{name}"] = column
-    return {**table, "params": params, "mean_test_score": scores, "rank_test_score": ranks}
+    return {**table, "params": params, "mean_test_score": shown, "rank_test_score": ranks}

@@ -1,9 +1,6 @@
-"""Comparison of candidates by their numbers of errors on held-out records, and the private selection of one.
+"""Comparison of candidates by counts or sums over held-out records, and the private selection of one."""
 
->>> count_errors(np.array(["b", "a"], dtype=object), np.array(["b", "b"]))
-1
-"""
-
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.domains import DomainError
-from dplearn.mechanisms import laplace_counts, permute_and_flip
+from dplearn.mechanisms import permute_and_flip
 from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.candidates import (
     fit_candidate,
@@ -25,12 +21,16 @@ from dplearn.model_selection.candidates import (
     read_by_candidate,
     with_budget,
 )
-from dplearn.model_selection.plan import SearchPlan
+from dplearn.model_selection.measures import Measure, NoisyTable, released_ends
+from dplearn.model_selection.plan import NOISY_SCORES, SearchPlan
+from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP
 from dplearn.records.rows import Examples
 from dplearn.records.tables import rows_of
 
-__all__ = ["Choice", "Trial", "all_planned_gaussian", "count_errors", "errors_of"]
+__all__ = ["Choice", "Trial", "all_planned_gaussian"]
+
+_UNITS = 1 << 40  # in which scores are ranked
 
 
 @dataclass(frozen=True)
@@ -41,20 +41,20 @@ class Choice:
     ----------
     index : int
         Released. Index of the selected candidate.
-    errors : int
-        Released. Its noisy number of errors on the test records.
+    tables : dict of int to NoisyTable
+        Released. The noisy tables of the selected candidate and, if all were released, of the others.
     fitted : object or None
         Released. The candidate fitted on the training records, if there is one split.
     """
 
     index: int
-    errors: int
+    tables: Mapping[int, NoisyTable]
     fitted: Any
 
 
 @dataclass(frozen=True)
 class Trial:
-    """An oracle of fits and error counts: the candidates and the private records.
+    """An oracle of fits and tables of counts: the candidates and the private records.
 
     Attributes
     ----------
@@ -103,10 +103,20 @@ class Trial:
     def _at(self, places: NDArray[np.int64]) -> tuple[Any, NDArray[Any]]:
         return rows_of(self.records.X, places), self.records.y[places]
 
+    @property
+    def measure(self) -> Measure:
+        """The metric by which candidates are compared."""
+        measure = self.plan.measure
+        assert measure is not None  # the labels are known once the table is read
+        return measure
+
     def choose(self, dice: Dice) -> Choice:
-        """Select a candidate with few errors and release its noisy number of errors; see `SearchPlan`."""
+        """Select a candidate with a great score and release the table of its score; see `SearchPlan`."""
         with no_warnings():
-            return self._by_permute_and_flip(dice) if self.plan.stopping is None else self._by_runs(dice)
+            if self.plan.stopping is not None:
+                return self._by_runs(dice)
+            by_tables = self.plan.method == NOISY_SCORES
+            return self._by_tables(dice) if by_tables else self._by_permute_and_flip(dice)
 
     def refit(self, index: int, budget: ApproxDP, dice: Dice) -> Any:
         """Return a candidate fitted on all records."""
@@ -114,44 +124,63 @@ class Trial:
             return self._fitted(index, np.arange(len(self.records)), budget, dice, gaussian=False)
 
     def _by_permute_and_flip(self, dice: Dice) -> Choice:
-        found = [self._errors(index, dice) for index in range(len(self.plan.params.candidates))]
-        errors = np.array([each for each, _ in found])
+        found = [self._counted(index, dice) for index in range(len(self.plan.params.candidates))]
+        # The plan has this method only for metrics that fall with their only cell.
+        qualities = -np.concatenate([counts for counts, _ in found])
         half = replace(self.plan.scoring, epsilon=self.plan.scoring.epsilon / 2)
-        index = permute_and_flip(
-            -errors, privacy=half, dice=dice, sensitivity=self.plan.public.exposure.tests
+        tests, statistic = self.plan.public.exposure.tests, self.measure.statistic
+        index = permute_and_flip(qualities, privacy=half, dice=dice, sensitivity=tests * statistic.l1)
+        own, fitted = found[index]
+        return Choice(index, {index: self._noisy(own, half, dice)}, fitted)
+
+    def _by_tables(self, dice: Dice) -> Choice:
+        """Release the tables of all candidates at once, as one table, and take the greatest score."""
+        found = [self._counted(index, dice) for index in range(len(self.plan.params.candidates))]
+        whole = self._noisy(
+            np.concatenate([counts for counts, _ in found]), self.plan.scoring, dice, tables=len(found)
         )
-        own_errors, fitted = found[index]
-        return Choice(index, self._noisy(own_errors, half, dice), fitted)
+        tables = {
+            index: replace(whole, counts=counts)
+            for index, counts in enumerate(np.split(whole.counts, len(found)))
+        }
+        index = max(tables, key=lambda each: self._rank(tables[each]))
+        return Choice(index, tables, found[index][1])
 
     def _by_runs(self, dice: Dice) -> Choice:
         def run(dice: Dice) -> tuple[int, Choice]:
             index = dice.below(len(self.plan.params.candidates))
-            errors, fitted = self._errors(index, dice)
-            noisy = self._noisy(errors, self.plan.scoring, dice)
-            return -noisy, Choice(index, noisy, fitted)
+            counts, fitted = self._counted(index, dice)
+            table = self._noisy(counts, self.plan.scoring, dice)
+            return self._rank(table), Choice(index, {index: table}, fitted)
 
         assert self.plan.stopping is not None
         return best_of_runs(run, stopping=self.plan.stopping, dice=dice)[1]
 
-    def _noisy(self, errors: int, privacy: ApproxDP, dice: Dice) -> int:
-        noisy: int = laplace_counts(
-            errors,
-            privacy=privacy,
-            dice=dice,
-            sensitivity=self.plan.public.exposure.tests,
-            low=0,
-            high=self.tested,
-        )
-        return noisy
+    def _rank(self, table: NoisyTable) -> int:
+        """Return the score of a released table as an integer; a score that is not defined is the least."""
+        value = self.measure.value(table)
+        return round(value * _UNITS) if math.isfinite(value) else -(1 << 1100)
 
-    def _errors(self, index: int, dice: Dice) -> tuple[int, Any]:
-        """Return a candidate's number of errors over all splits, and its fit if there is one split."""
-        errors, fitted = 0, None
+    def _noisy(
+        self, counts: NDArray[np.int64], privacy: ApproxDP, dice: Dice, *, tables: int = 1
+    ) -> NoisyTable:
+        """Release the counts of one or several tables; a test record is in each, `exposure.tests` times."""
+        statistic, tests = self.measure.statistic, self.plan.public.exposure.tests
+        noise = TableNoise.of(
+            privacy, l1=tables * tests * statistic.l1, squared_l2=tables * tests**2 * statistic.squared_l2
+        )
+        low, high = released_ends(statistic, self.tested)
+        return NoisyTable(noise.added(counts, low=low, high=high, dice=dice), self.tested, noise, statistic)
+
+    def _counted(self, index: int, dice: Dice) -> tuple[NDArray[np.int64], Any]:
+        """Return the sums of a candidate's tables over all splits, and its fit if there is one split."""
+        statistic, fitted = self.measure.statistic, None
+        counts = np.zeros(statistic.n_cells, dtype=np.int64)
         for train, test in self.plan.public.splits:
             fitted = self._fitted(index, train, self.plan.fit, dice, gaussian=self.plan.gaussian)
-            errors += errors_of(fitted, *self._at(test))
-        assert 0 <= errors <= self.tested  # the sensitivity of the noise assumes this
-        return errors, fitted if len(self.plan.public.splits) == 1 else None
+            counts = counts + statistic.of(fitted, *self._at(test))
+        assert ((statistic.low * self.tested <= counts) & (counts <= statistic.high * self.tested)).all()
+        return counts, fitted if len(self.plan.public.splits) == 1 else None
 
     def _fitted(
         self, index: int, places: NDArray[np.int64], budget: ApproxDP, dice: Dice, *, gaussian: bool
@@ -192,43 +221,3 @@ def all_planned_gaussian(plan: SearchPlan, sizes: Mapping[str, int | None]) -> b
             if planned is None or not is_gaussian(fitted._event(planned), plan.fit):
                 return False
     return True
-
-
-def errors_of(estimator: Any, rows: Any, labels: NDArray[Any]) -> int:
-    """Return the number of wrong predictions; errors and warnings of `predict` are hidden."""
-    errors = None
-    with no_warnings(), suppress(Exception):  # raised outside, so that the error has no context
-        errors = count_errors(estimator.predict(rows), labels)
-    if errors is None:
-        raise DomainError(
-            "X holds records for which the classifier does not predict one label each (its own message is"
-            " hidden because it might quote records); try its predict on made-up records"
-        )
-    return errors
-
-
-def count_errors(predicted: Any, labels: NDArray[Any]) -> int:
-    """Return the number of positions at which predicted and true labels differ; entries may have any types.
-
-    Parameters
-    ----------
-    predicted : array-like of shape (n,) or (n, 1)
-        Predicted labels, one a record. (With another shape, one record could count n times.)
-    labels : ndarray of shape (n,)
-        True labels.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match.
-    """
-    cells = np.asarray(predicted, dtype=object)
-    if cells.shape not in (labels.shape, (*labels.shape, 1)):
-        raise ValueError(
-            f"predict must return one label for each of {len(labels)} records, got another shape"
-        )
-    return int(np.count_nonzero(cells.ravel() != labels.astype(object)))

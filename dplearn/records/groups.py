@@ -37,6 +37,7 @@ __all__ = [
     "SHIFTS",
     "GroupedRecords",
     "Grouping",
+    "about_groups",
     "assuming_groups",
     "checked_rows",
     "coded_ids",
@@ -341,6 +342,15 @@ def assuming_groups(plan: Any) -> Any:
     plan : Plan
         Of a fit; has a `guarantee`.
     """
-    guarantee = plan.guarantee
-    assumes = (each.replace(*_COUNTED).replace(*_MADE) for each in guarantee.assumes)
-    return replace(plan, guarantee=replace(guarantee, assumes=(*assumes, GROUPS)))
+    return replace(plan, guarantee=replace(plan.guarantee, assumes=about_groups(plan.guarantee.assumes)))
+
+
+def about_groups(assumes: Sequence[str]) -> tuple[str, ...]:
+    """Return assumptions about groups, given those about records.
+
+    Parameters
+    ----------
+    assumes : sequence of str
+        Of a guarantee.
+    """
+    return (*(each.replace(*_COUNTED).replace(*_MADE) for each in assumes), GROUPS)

@@ -15,7 +15,8 @@ from tests.laws.conftest import OnePair
 #: Like others that run with every change, but for the aggregation, or the number of labels or bits; or whole
 #: fits for the mechanism, which is enumerated alone and within another learner. Moments of linear regression
 #: have Laplace noise, which is enumerated alone; that they move no further is tested with every change. A fit
-#: that learns its schema composes two fits, each of which is enumerated alone, and so does such a table.
+#: that learns its schema composes two fits, each of which is enumerated alone, and so does such a table. Sums
+#: other than those of R^2 are enumerated, and how far its own move is tested with every change.
 LIKE_OTHERS = (
     "small_exponential_classifier",
     "small_ensemble_three_labels",
@@ -34,6 +35,7 @@ LIKE_OTHERS = (
     "linear_moments",
     "search_with_delta",
     "search_over_folds",
+    "score_r2",
     "small_fit_with_learned_schema",
     "transfer_from_two_cells",
     "synthetic_table_with_learned_schema",

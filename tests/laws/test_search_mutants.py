@@ -9,7 +9,7 @@ import pytest
 from dplearn.audit.cases import search as search_cases
 from dplearn.audit.cases.search import CASES as SEARCH_CASES
 from dplearn.mechanisms import random_stopping
-from dplearn.model_selection import plan, score, search, trial, tuned_threshold
+from dplearn.model_selection import plan, search, table_noise, trial, tuned_threshold
 from dplearn.privacy import gaussian_stopping
 from dplearn.privacy.gaussian_stopping import gaussian_runs_delta
 from dplearn.privacy.random_stopping import RandomStopping
@@ -86,7 +86,7 @@ def each_fit_has_the_whole_budget(monkeypatch):
 
 
 def errors_without_noise(monkeypatch):
-    monkeypatch.setattr(trial.Trial, "_noisy", lambda self, errors, privacy, dice: errors)
+    monkeypatch.setattr(table_noise.TableNoise, "added", lambda self, counts, **_: counts)
 
 
 def candidate_chosen_by_true_errors(monkeypatch):
@@ -111,10 +111,10 @@ def records_that_test_train_too(monkeypatch):
 
 
 def number_of_runs_published(monkeypatch):
-    honest = trial.Trial._errors
+    honest = trial.Trial._counted
     fitted = []
 
-    def errors(self, index, dice):
+    def counted(self, index, dice):
         fitted.append(index)
         return honest(self, index, dice)
 
@@ -125,7 +125,7 @@ def number_of_runs_published(monkeypatch):
         fitted.clear()
         publish(self, *found)
 
-    monkeypatch.setattr(trial.Trial, "_errors", errors)
+    monkeypatch.setattr(trial.Trial, "_counted", counted)
     monkeypatch.setattr(search.PrivateSearchCV, "_publish", published)
 
 
@@ -191,7 +191,7 @@ def test_a_mistake_that_few_records_do_not_show_changes_the_law(monkeypatch, nam
 
 def test_a_score_without_its_noise_is_caught(monkeypatch):
     case = CASES["private_score"]
-    monkeypatch.setattr(score, "laplace_counts", lambda errors, **_: errors)
+    errors_without_noise(monkeypatch)
     assert not case.with_fit(case.fit).run().keeps(case.claim)
 
 

@@ -20,7 +20,8 @@ from dplearn.domains import IntegerRange
 from dplearn.domains.cells import object_array
 from dplearn.learners import StatisticalQueryNaiveBayes
 from dplearn.model_selection import private_score
-from dplearn.model_selection.score import _errors, _errors_of_parts
+from dplearn.model_selection.score import _counts, _counts_of_parts
+from dplearn.model_selection.statistics import ConfusionCounts, ErrorCount
 from dplearn.privacy import PrivacyLedger
 from dplearn.records.part_sources import column_source_of, source_of
 from dplearn.releases.cdf import _CDF
@@ -226,7 +227,10 @@ def test_a_score_of_two_parts_counts_the_errors_of_the_table():
     X, y = load_iris(return_X_y=True)
     model = StatisticalQueryNaiveBayes(epsilon=1, random_state=0).fit(X, y)
     source = source_of(*two_parts(X, y))
-    assert _errors_of_parts(model, source) == _errors(model, X, y)
+    for statistic in (ErrorCount(), ConfusionCounts(tuple(model.classes_.tolist()))):
+        assert [each.tolist() for each in map(np.asarray, _counts_of_parts(model, source, statistic))] == [
+            each.tolist() for each in map(np.asarray, _counts(model, X, y, statistic))
+        ]
     ledger = PrivacyLedger(1, 1e-5)
     with pytest.raises(ValueError, match="X must have the 4 columns that the classifier was fitted on"):
         private_score(model, *two_parts(X[:, :3], y), ledger=ledger)

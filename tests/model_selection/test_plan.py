@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplearn.estimator.stages import Params
+from dplearn.model_selection.metrics import PrivateScorer
 from dplearn.model_selection.plan import SearchPlan, SearchTable
 from dplearn.model_selection.splits import Exposure
 from dplearn.privacy import ApproxDP, Composition, GaussianSums
@@ -22,6 +23,7 @@ exposures = st.builds(Exposure, st.integers(1, 9), st.integers(1, 3), st.boolean
 def planned(exposure, *, candidates, n_iter=None, concentration=1, **wanted):
     table = SearchTable(10, splits=[(np.arange(8), np.arange(8, 10))], exposure=exposure)
     wanted |= {"candidates": range(candidates), "n_iter": n_iter, "concentration": concentration}
+    wanted.setdefault("scorer", PrivateScorer("accuracy"))
     return SearchPlan.of(Params(BUDGET, **wanted), table)
 
 
@@ -29,7 +31,7 @@ def spent(plan, exposure, candidates):
     """Return what one record is exposed to: fits in which it trains, errors of its own, the last fit."""
     runs = 1 if plan.stopping else candidates
     fits = [runs * exposure.trains * number for number in (plan.fit.epsilon, plan.fit.delta)]
-    scores = [plan.scoring.epsilon, Fraction(0)]
+    scores = [plan.scoring.epsilon, plan.scoring.delta]
     one = [max(pair) if exposure.apart else sum(pair) for pair in zip(fits, scores, strict=True)]
     search = ApproxDP(*one)
     total = plan.stopping.total(search) if plan.stopping else search
@@ -40,7 +42,7 @@ def spent(plan, exposure, candidates):
 @given(
     exposures,
     st.integers(1, 30),
-    st.sampled_from(["auto", "permute_and_flip", "random_stopping"]),
+    st.sampled_from(["auto", "permute_and_flip", "noisy_scores", "random_stopping"]),
     st.booleans(),
     st.one_of(st.none(), st.integers(1, 50)),
     st.integers(0, 3),
@@ -77,7 +79,8 @@ def gaussian_plan(*, candidates=10, trains=1, cost=BUDGET, gaussian=True, apart=
         gaussian=gaussian,
     )
     wanted = {"n_iter": None, "concentration": 1, "refit": True, "method": "auto"} | wanted
-    return SearchPlan.of(Params(cost, candidates=range(candidates), **wanted), table)
+    scorer = PrivateScorer("accuracy")
+    return SearchPlan.of(Params(cost, candidates=range(candidates), scorer=scorer, **wanted), table)
 
 
 @pytest.mark.parametrize("method", ["permute_and_flip", "random_stopping"])

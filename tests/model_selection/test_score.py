@@ -25,11 +25,19 @@ from dplearn import ExponentialMechanismClassifier, PrivacyLedger, SubsampleAggr
 from dplearn.audit import exact_distribution
 from dplearn.domains import DomainError
 from dplearn.model_selection import private_score
-from dplearn.model_selection.score import _errors, _release
+from dplearn.model_selection.metrics import PrivateScorer, measure_of
+from dplearn.model_selection.score import _counts, _release
+from dplearn.model_selection.statistics import ErrorCount
+from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP
 from dplearn.records.parts import PARTS
 
 NO = DummyClassifier(strategy="constant", constant=0).fit([[0]] * 2, [0, 1])
+
+
+def _errors(model, X, y):
+    counts, n = _counts(model, X, y, ErrorCount())
+    return int(counts[0]), n
 
 
 def labels(ones, n):
@@ -40,12 +48,14 @@ def labels(ones, n):
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), 2])
 def test_the_interval_of_the_records_fails_no_more_often_than_beta_exactly(errors, epsilon):
     beta = Fraction(1, 10)
-    distribution = exact_distribution(
-        lambda dice: (
-            str((_release(errors, 10, beta, ApproxDP(epsilon), dice)).records_interval),
-            None,
-        ),
-    )
+    measure = measure_of(PrivateScorer("accuracy"), ())
+    noise = TableNoise.of(ApproxDP(epsilon), l1=1, squared_l2=1)
+
+    def release(dice):
+        table = _release(np.array([errors]), 10, measure.statistic, noise, dice)
+        return str(measure.bounds(table, beta, False)), None
+
+    distribution = exact_distribution(release)
     failing = sum(
         mass
         for seen, mass in distribution.masses.items()

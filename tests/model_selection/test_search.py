@@ -393,7 +393,7 @@ def test_estimators_that_answer_from_a_budget_or_have_none_are_refused(estimator
         ({"grid": []}, "at least one candidate"),
         ({"grid": {"depth": [3]}}, "Invalid parameter 'depth'"),
         ({"method": "grid"}, "method must be"),
-        ({"scoring": "f1"}, "scoring must be None or 'accuracy'"),
+        ({"scoring": "f2"}, "scoring must be None, a PrivateScorer or one of accuracy, balanced_accuracy"),
         ({"estimator": KnowledgeTransferClassifier()}, "needs X_public"),
         ({"n_iter": 0}, "n_iter must be"),
         ({"concentration": -1}, "concentration must be"),

@@ -19,8 +19,10 @@ from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.mechanisms import randomized_response
 from dplearn.mechanisms.random_stopping import best_of_runs
-from dplearn.model_selection.score import _release
+from dplearn.model_selection.metrics import PrivateScorer, measure_of
+from dplearn.model_selection.score import _counts, _release
 from dplearn.model_selection.search import PrivateSearchCV
+from dplearn.model_selection.table_noise import TableNoise
 from dplearn.model_selection.tuned_threshold import PrivateTunedThresholdClassifier
 from dplearn.privacy import ApproxDP, Event, GaussianSums
 from dplearn.privacy.plan import Plan
@@ -167,6 +169,7 @@ def search_case(
     n: int = 2,
     refit: bool = False,
     learner: type[OneAnswer] = OneAnswer,
+    grid: Any = None,
     **parameters: Any,
 ) -> AuditCase:
     """Return a case of a whole search, for which of the first two training records is asked.
@@ -185,6 +188,8 @@ def search_case(
         The learner that is searched.
     refit : bool, default=False
         As for the search.
+    grid : dict, optional
+        The candidates; by default, the first and the last of the training records.
     **parameters
         Parameters of the search.
     """
@@ -192,7 +197,7 @@ def search_case(
     def make() -> PrivateSearchCV:
         return PrivateSearchCV(
             learner(classes=[0, 1]),
-            {"place": [0, -1]},
+            {"place": [0, -1]} if grid is None else grid,
             refit=refit,
             random_state=0,
             **{"cv": PredefinedSplit([-1] * (n - 1) + [0]), "epsilon": claim.epsilon, "delta": claim.delta}
@@ -224,9 +229,20 @@ def _tuned(fitted: PrivateTunedThresholdClassifier) -> tuple[str, Any]:
     return f"{fitted.estimator_.concept_} {fitted.counts_.tolist()} {fitted.best_score_:.3f}", fitted
 
 
+class AnswersZero:
+    """Predict 0 for each row."""
+
+    def predict(self, X: Any) -> Any:
+        """Return zeros."""
+        return np.zeros(len(X), dtype=int)
+
+
 def _score(rows: Rows, dice: Dice) -> tuple[str, Any]:
-    found = _release(sum(rows), len(rows), Fraction(1, 20), ApproxDP(1), dice)
-    return f"{found.value:.3f}", found
+    measure = measure_of(PrivateScorer("accuracy"), ())
+    noise = TableNoise.of(ApproxDP(1), l1=measure.statistic.l1, squared_l2=measure.statistic.squared_l2)
+    counts, n = _counts(AnswersZero(), np.zeros((len(rows), 1)), np.array(rows), measure.statistic)
+    found = _release(counts, n, measure.statistic, noise, dice)
+    return f"{measure.value(found):.3f}", found.counts.tolist()
 
 
 CASES = (

@@ -1,0 +1,230 @@
+"""Audit cases of private scores: each kind of table that a metric is computed from, and searches by metrics.
+
+Sums are counted in few steps here, so that all outcomes can be enumerated; the tables' code is that of every
+score. Searches by tables of several cells would have too many outcomes; theirs have one cell, and differ from
+those only in the sensitivity. (The Gaussian case is far from its claim: the variance that pays for integers
+is most of its noise, and the ends of a table of one record are near.)
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import PredefinedSplit
+
+from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.cases.search import OneChance, search_case
+from dplearn.audit.fits import Rows, WholeFit
+from dplearn.chance.dice import Dice
+from dplearn.estimator.stages import Params, Public
+from dplearn.model_selection.metrics import PrivateScorer, measure_of
+from dplearn.model_selection.plan import SearchPlan
+from dplearn.model_selection.score import _counts, _one_a_group, _release
+from dplearn.model_selection.search import PrivateSearchCV
+from dplearn.model_selection.statistics import (
+    BinnedScores,
+    ConfusionCounts,
+    LossSum,
+    Statistic,
+    TargetSums,
+)
+from dplearn.model_selection.sum_measures import log_loss
+from dplearn.model_selection.table_noise import TableNoise
+from dplearn.privacy import ApproxDP
+
+__all__ = ["CASES", "Echo", "table_case"]
+
+_LABELS = (0, 1)
+_PAIRS = ((0, 0), (0, 1), (1, 0), (1, 1))
+_SCORE = ("PrivateScore",)
+
+
+class Echo:
+    """Predict, for each row, what its only column says: a label, a number, or the probability of 1."""
+
+    classes_ = np.array(_LABELS)
+
+    def predict(self, X: Any) -> Any:
+        """Return the column."""
+        return np.asarray(X)[:, 0]
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the column as the probability of 1."""
+        likely = np.asarray(X, dtype=float)[:, 0]
+        return np.column_stack([1 - likely, likely])
+
+
+def table_case(
+    name: str,
+    statistic: Statistic,
+    claim: ApproxDP,
+    universe: Sequence[Any],
+    *,
+    required: Required,
+    n: int = 1,
+    gaussian: bool = False,
+) -> AuditCase:
+    """Return a case in which the table of a metric is counted and released, as by `private_score`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the case.
+    statistic : Statistic
+        The table.
+    claim : ApproxDP
+        What is to be verified, and what the table is given.
+    universe : sequence of pairs
+        What a record says, which `Echo` predicts, and its label or target.
+    required : Required
+        Required evidence of the case.
+    n : int, default=1
+        Number of records.
+    gaussian : bool, default=False
+        Whether the noise is Gaussian, as it would be for many cells.
+    """
+
+    @lru_cache
+    def counted(rows: Rows) -> tuple[Any, int]:  # once a table, and not once a path
+        X, y = np.array([[said] for said, _ in rows]), np.array([label for _, label in rows])
+        return _counts(Echo(), X, y, statistic)
+
+    def release(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        noise = TableNoise.of(claim, l1=statistic.l1, squared_l2=statistic.squared_l2)
+        counts, count = counted(tuple(rows))
+        found = _release(counts, count, statistic, replace(noise, privacy=claim, gaussian=gaussian), dice)
+        return str(found.counts.tolist()), found.counts.tolist()
+
+    return AuditCase(
+        name, release, universe, n, claim, ordered=False, rules=None, part_of=_SCORE, required=required
+    )
+
+
+def _of_groups(rows: Rows, dice: Dice) -> tuple[str, Any]:
+    """Score persons, whose rows are right (1) or wrong (0): one row of each takes part."""
+    persons = [person for person, said in enumerate(rows) for _ in said]
+    said = [each for person in rows for each in person]
+    measure, claim = measure_of(PrivateScorer("accuracy"), ()), ApproxDP(1)
+    X, y = _one_a_group(np.array(said)[:, None], np.ones(len(said), dtype=int), persons, 0)
+    counts, n = _counts(Echo(), X, y, measure.statistic)
+    found = _release(counts, n, measure.statistic, TableNoise.of(claim, l1=1, squared_l2=1), dice)
+    return str(found.counts.tolist()), found.counts.tolist()
+
+
+class CoarseSearch(PrivateSearchCV):
+    """A search by log losses that are 0, 1/2 or 1 of the greatest, so that its outcomes can be enumerated."""
+
+    def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> SearchPlan:
+        plan = super()._plan(params, public, beta=beta)
+        measure = log_loss(_LABELS, 0.25)
+        return replace(plan, measure=replace(measure, statistic=LossSum(_LABELS, 0.25, steps=2)))
+
+
+def _by_log_loss(method: str) -> CoarseSearch:
+    return CoarseSearch(
+        OneChance(classes=[0, 1]),
+        {"place": [0, -1]},
+        scoring="neg_log_loss",
+        method=method,
+        refit=False,
+        cv=PredefinedSplit([-1, 0]),
+        epsilon=2,
+        random_state=0,
+    )
+
+
+def _table(rows: Rows) -> tuple[Any, Any]:
+    return np.zeros((len(rows), 1)), np.array(rows)
+
+
+def _found(search: PrivateSearchCV) -> tuple[str, Any]:
+    shown = np.round(search.cv_results_["mean_test_score"], 3).tolist()
+    return f"{search.best_index_} {shown} {search.best_estimator_.concept_}", search
+
+
+CASES = (
+    table_case(
+        "score_confusion_matrix",
+        ConfusionCounts(_LABELS),
+        ApproxDP(2),
+        _PAIRS,
+        required=Required(4, 0.999999),
+    ),
+    table_case(
+        "score_with_gaussian_noise",
+        BinnedScores(_LABELS, (1,), (), "predict_proba"),
+        ApproxDP(2, Fraction(1, 20)),
+        ((0.2, 0), (0.8, 1)),
+        gaussian=True,
+        required=Required(2, 0.29),
+    ),
+    table_case(
+        "score_binned",
+        BinnedScores(_LABELS, (1,), (0.5,), "predict_proba"),
+        ApproxDP(2),
+        ((0.2, 0), (0.2, 1), (0.8, 0), (0.8, 1)),
+        required=Required(4, 0.999999),
+    ),
+    table_case(
+        "score_binned_for_each_label",
+        BinnedScores(_LABELS, _LABELS, (), "predict_proba"),  # one bin, so that there are few cells
+        ApproxDP(2),
+        ((0.2, 0), (0.8, 1)),
+        required=Required(2, 0.999999),
+    ),
+    table_case(
+        "score_log_loss",
+        LossSum(_LABELS, 0.01, steps=4),
+        ApproxDP(2),
+        ((0.0, 1), (0.2, 1), (1.0, 1)),
+        n=2,
+        required=Required(6, 0.999999),
+    ),
+    table_case(
+        "score_absolute_error",
+        TargetSums(0.0, 1.0, "absolute", steps=4),
+        ApproxDP(2),
+        ((0.0, 0.0), (0.4, 1.0), (0.0, 7.0)),
+        n=2,
+        required=Required(5, 0.999999),
+    ),
+    table_case(
+        "score_r2",
+        TargetSums(0.0, 1.0, "r2", steps=4),
+        ApproxDP(2),
+        ((0.0, 0.0), (0.0, 1.0)),
+        required=Required(2, 0.999999),
+    ),
+    AuditCase(
+        "score_of_groups",
+        _of_groups,
+        ((0,), (1,), (0, 0, 1)),
+        3,
+        ApproxDP(1),
+        rules=None,
+        part_of=_SCORE,
+        required=Required(4, 0.999999),
+    ),
+    search_case(
+        "search_by_noisy_scores",
+        ApproxDP(2),
+        method="noisy_scores",
+        required=Required(4, 0.7),
+    ),
+    *(
+        AuditCase(
+            f"search_by_log_loss_and_{method}",
+            WholeFit(partial(_by_log_loss, method), _table, _found),
+            (0, 1),
+            2,
+            ApproxDP(2),
+            rules=None,
+            verifies=("PrivateSearchCV",),
+            required=Required(4, 0.7),
+        )
+        for method in ("permute_and_flip", "noisy_scores")
+    ),
+)

@@ -1,0 +1,354 @@
+"""Metrics: values are scikit-learn's, intervals hold as often as they say, bad input is refused."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.metrics import get_scorer, roc_auc_score
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.naive_bayes import GaussianNB
+
+from dplearn import PrivacyLedger
+from dplearn.audit.cases.scores import Echo
+from dplearn.domains import DomainError
+from dplearn.model_selection import PrivateScorer, private_score
+from dplearn.model_selection.measures import NoisyTable
+from dplearn.model_selection.metrics import METRICS, measure_of
+from dplearn.model_selection.table_noise import TableNoise
+from dplearn.privacy import ApproxDP
+
+GENERATOR = np.random.default_rng(0)
+OF_TWO = {"recall", "precision", "f1", "roc_auc"}
+OF_REGRESSORS = {name for name, metric in METRICS.items() if metric.regression}
+OF_LABELS = sorted(METRICS.keys() - OF_REGRESSORS)
+NOISELESS = ApproxDP(10**9)
+
+
+def table_of(k, n=1200):
+    """Rows and labels of k classes that overlap, the last one rare."""
+    y = GENERATOR.choice(k, n, p=np.array([1] * (k - 1) + [0.3]) / (k - 0.7))
+    X = GENERATOR.normal(size=(n, 3)) + 1.2 * np.eye(3)[y]
+    return X, y
+
+
+TABLES = {k: table_of(k) for k in (2, 3)}
+MODELS = {k: GaussianNB().fit(X[:300], y[:300]) for k, (X, y) in TABLES.items()}
+LINE = GENERATOR.normal(size=(1200, 1))
+TARGETS = 2 * LINE[:, 0] + GENERATOR.normal(size=1200)
+LINEAR = LinearRegression().fit(LINE[:100], TARGETS[:100])
+
+
+def scorer_of(name):
+    return PrivateScorer(name, bins=200, least_probability=1e-12, target_range=(-20, 20))
+
+
+def task(name):
+    """A model, a table and scikit-learn's value for a metric."""
+    if name in OF_REGRESSORS:
+        return LINEAR, LINE, TARGETS
+    k = 2 if name in OF_TWO else 3
+    return MODELS[k], *TABLES[k]
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_without_noise_a_value_is_that_of_scikit_learns_scorer_and_in_its_intervals(name):
+    model, X, y = task(name)
+    expected = get_scorer(name)(model, X, y)
+    score = private_score(model, X, y, scoring=scorer_of(name), epsilon=1e9, random_state=0)
+    assert score.scoring == name
+    assert score.value == pytest.approx(expected, abs=2e-3)
+    for low, high in (score.records_interval, score.interval):
+        assert low - 1e-9 <= expected <= high + 1e-9
+    assert score.records_interval[1] - score.records_interval[0] < 0.05
+
+
+def test_a_range_that_clips_is_part_of_the_metric():
+    score = private_score(
+        LINEAR, LINE, TARGETS, scoring=PrivateScorer("r2", target_range=(-1, 1)), epsilon=1e9, random_state=0
+    )
+    clipped = Moved(lambda X: LINEAR.predict(X).clip(-1, 1))
+    assert score.value == pytest.approx(get_scorer("r2")(clipped, LINE, TARGETS.clip(-1, 1)), abs=1e-3)
+
+
+class Moved(RegressorMixin, BaseEstimator):
+    """Predicts by a function."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def predict(self, X):
+        return self.function(X)
+
+
+#: The values of a population are estimated from so many records.
+MANY = 200_000
+
+
+def drawn(rng, n):
+    """Records of one population: what `Echo` says, and labels; the probabilities are a little wrong."""
+    likely = rng.beta(1, 3, n).round(3)
+    return likely[:, None], (rng.random(n) < likely**1.2).astype(int)
+
+
+class Decides(ClassifierMixin, Echo, BaseEstimator):
+    """Echo as probability; predicts 1 from .4 on."""
+
+    def predict(self, X):
+        return (np.asarray(X)[:, 0] >= 0.4).astype(int)
+
+
+#: Of so many intervals that fail with probability 1/5, more than this fail with probability 1e-4. (The noise
+#: of a single cell is bounded exactly, and fails as often as it may.)
+TIMES = 40
+MISSES = binom.isf(1e-4, TIMES, 0.2)
+POPULATION = drawn(np.random.default_rng(1), MANY)
+COVERED = ["balanced_accuracy", "recall", "precision", "f1", "f1_macro", "f1_weighted", "precision_weighted"]
+COVERED += ["recall_macro", "roc_auc", "neg_log_loss", "accuracy"]
+COVERED += [pytest.param("roc_auc_ovr", marks=pytest.mark.nightly)]
+
+
+def exact(name, X, y):
+    """The metric of these records, as scikit-learn has it; log losses are clipped as ours are."""
+    if name == "neg_log_loss":
+        likely = np.where(y, X[:, 0], 1 - X[:, 0]).clip(1e-3)
+        return np.log(likely).mean()
+    if name.startswith("roc_auc"):
+        return roc_auc_score(y, X[:, 0])
+    return get_scorer(name)(Decides(), X, y)
+
+
+@pytest.mark.parametrize("name", COVERED)
+def test_intervals_miss_the_truth_no_more_often_than_beta(name):
+    beta = Fraction(1, 5)
+    rng = np.random.default_rng(2)
+    truth = exact(name, *POPULATION)
+    measure = measure_of(PrivateScorer(name, bins=8), (0, 1))
+    statistic = measure.statistic
+    noise = TableNoise.of(ApproxDP(1), l1=statistic.l1, squared_l2=statistic.squared_l2)
+    missed = np.zeros(2)
+    for _ in range(TIMES):
+        X, y = drawn(rng, 400)
+        found = statistic.of(Decides(), X, y)
+        # The same law as that of the dice, drawn by a generator, since many draws are needed.
+        ratio = float(noise._ratio)
+        found = found + (rng.geometric(1 - ratio, found.size) - rng.geometric(1 - ratio, found.size))
+        table = NoisyTable(found, 400, noise, statistic)
+        for place, value in enumerate((exact(name, X, y), truth)):
+            low, high = measure.bounds(table, beta, bool(place))
+            missed[place] += not low <= value <= high
+    assert (missed <= MISSES).all()
+
+
+def test_an_interval_that_leaves_out_the_noise_or_the_records_would_be_caught():
+    rng, missed = np.random.default_rng(2), np.zeros(2)
+    measure = measure_of(PrivateScorer("recall"), (0, 1))
+    quiet = TableNoise.of(NOISELESS, l1=2, squared_l2=2)
+    for _ in range(TIMES + 1):
+        X, y = drawn(rng, 400)
+        found = measure.statistic.of(Decides(), X, y)
+        table = NoisyTable(found + rng.integers(-4, 5, found.size), 400, quiet, measure.statistic)
+        low, high = measure.bounds(table, Fraction(1, 5), False)
+        missed[0] += not low <= exact("recall", X, y) <= high
+        missed[1] += not low <= exact("recall", *POPULATION) <= high
+    assert (missed > MISSES).all()
+
+
+@pytest.mark.parametrize("name", sorted(OF_REGRESSORS))
+def test_intervals_of_regressors_hold(name):
+    rng = np.random.default_rng(3)
+    missed = np.zeros(2)
+    measure = measure_of(PrivateScorer(name, target_range=(-6, 6)), ())
+    noise = TableNoise.of(ApproxDP(1), l1=measure.statistic.l1, squared_l2=measure.statistic.squared_l2)
+    ratio = float(noise._ratio)
+    truth = None
+    for _ in range(TIMES + 1):
+        x = rng.normal(size=100_000 if truth is None else 2000)
+        y = (x + rng.normal(size=len(x))).clip(-6, 6)
+        value = get_scorer(name)(Moved(lambda X: X[:, 0]), x[:, None].clip(-6, 6), y)
+        if truth is None:
+            truth = value
+            continue
+        found = measure.statistic.of(Echo(), x[:, None], y)
+        found = found + (rng.geometric(1 - ratio, found.size) - rng.geometric(1 - ratio, found.size))
+        table = NoisyTable(found, len(x), noise, measure.statistic)
+        for place, true in enumerate((value, truth)):
+            low, high = measure.bounds(table, Fraction(1, 5), bool(place))
+            missed[place] += not low <= true <= high
+    assert (missed <= MISSES).all()
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_record_has_a_score_and_intervals_that_say_little(name, n):
+    model, X, y = task(name)
+    with np.errstate(all="raise"):
+        score = private_score(model, X[:n], y[:n], scoring=scorer_of(name), random_state=0)
+    for low, high in (score.records_interval, score.interval):
+        assert low <= high
+    assert np.isnan(score.value) or score.value <= 1
+
+
+@pytest.mark.parametrize("name", OF_LABELS)
+def test_labels_that_do_not_occur_or_are_never_predicted_are_counted_as_others(name):
+    k = 2 if name in OF_TWO else 4
+    scorer = PrivateScorer(name, labels=range(k))
+    only = np.zeros(50, dtype=int)
+    model = GaussianNB().fit([[0.0], [1.0]], [0, 1])
+    with np.errstate(all="raise"):
+        score = private_score(model, np.zeros((50, 1)), only, scoring=scorer, random_state=0)
+    assert score.interval[0] <= score.interval[1]
+    assert score.labels == (() if METRICS[name].any_labels else tuple(range(k)))
+
+
+def test_the_positive_label_is_scikit_learns():
+    X, y = TABLES[2]
+    for names, default in (((0, 1), 1), ((-1, 1), 1), ((False, True), True)):
+        labels = np.array(names)[y]
+        model = GaussianNB().fit(X[:300], labels[:300])
+        score = private_score(model, X, labels, scoring="recall", epsilon=1e9, random_state=0)
+        assert score.value == pytest.approx(get_scorer("recall")(model, X, labels))
+        other = PrivateScorer("recall", pos_label=names[0])
+        assert (
+            private_score(model, X, labels, scoring=other, epsilon=1e9, random_state=0).value != score.value
+        )
+        assert default == names[1]
+    texts = np.array(["no", "yes"])[y]
+    model = GaussianNB().fit(X[:300], texts[:300])
+    with pytest.raises(ValueError, match=r"pos_label=\), one of \['no', 'yes'\]"):
+        private_score(model, X, texts, scoring="f1")
+    found = private_score(model, X, texts, scoring=PrivateScorer("f1", pos_label="yes"), random_state=0)
+    assert 0 < found.value <= 1
+    area = private_score(model, X, texts, scoring="roc_auc", epsilon=1e9, random_state=0)
+    assert area.value == pytest.approx(roc_auc_score(texts, model.predict_proba(X)[:, 1]), abs=0.02)
+
+
+def test_a_decision_function_needs_a_public_range():
+    X, y = TABLES[2]
+    model = RidgeClassifier().fit(X[:300], y[:300])
+    with pytest.raises(TypeError, match=r"predict_proba, whose range is public,\s+or decision_function"):
+        private_score(model, X, y, scoring="roc_auc")
+    scorer = PrivateScorer("roc_auc", score_range=(-2, 2), bins=200)
+    found = private_score(model, X, y, scoring=scorer, epsilon=1e9, random_state=0)
+    assert found.value == pytest.approx(get_scorer("roc_auc")(model, X, y), abs=5e-3)
+    with pytest.raises(TypeError, match="predict_proba"):
+        private_score(model, X, y, scoring="neg_log_loss")
+
+
+REFUSED = [
+    ({"scoring": "auc"}, "one of accuracy, balanced_accuracy, recall"),
+    ({"scoring": 3}, "scoring must be None, a PrivateScorer or one of"),
+    ({"scoring": "roc_auc"}, "choose 'roc_auc_ovr'"),
+    ({"scoring": "f1"}, "choose 'f1_macro', 'f1_micro' or 'f1_weighted'"),
+    ({"scoring": "r2"}, "must be a regressor"),
+    ({"scoring": PrivateScorer("recall_macro", labels=[0, 1])}, "labels must contain all labels"),
+    ({"scoring": PrivateScorer("recall_macro", labels=[0, 0, 1, 2])}, "labels must be distinct"),
+    ({"scoring": PrivateScorer("roc_auc_ovr", bins=1)}, "bins must be"),
+    ({"scoring": PrivateScorer("roc_auc_ovr", bins=[0.5, 0.2])}, "bins must be"),
+    ({"scoring": PrivateScorer("roc_auc_ovr", bins="auto")}, "bins must be"),
+    ({"scoring": PrivateScorer("neg_log_loss", least_probability=0)}, "least_probability must be"),
+    ({"delta": 1}, "delta must be"),
+]
+
+
+@pytest.mark.parametrize(("how", "message"), REFUSED, ids=range(len(REFUSED)))
+def test_what_does_not_fit_is_refused_before_the_charge(how, message):
+    ledger = PrivacyLedger(1)
+    with pytest.raises((TypeError, ValueError), match=message):
+        private_score(MODELS[3], *TABLES[3], ledger=ledger, **how)
+    assert ledger.history() == []
+
+
+def test_labels_of_the_records_that_the_model_does_not_know_must_be_declared():
+    X, y = TABLES[3]
+    ledger = PrivacyLedger(1)
+    with pytest.raises(DomainError, match="not among the declared classes"):
+        private_score(MODELS[3], X, y + 1, scoring="balanced_accuracy", ledger=ledger)
+    assert ledger.history() == []
+    scorer = PrivateScorer("balanced_accuracy", labels=[0, 1, 2, 3])
+    score = private_score(MODELS[3], X, y + 1, scoring=scorer, ledger=ledger)
+    assert score.confusion_matrix.shape == (4, 4)
+
+
+def test_models_of_several_outputs_and_without_classes_are_told_what_is_missing():
+    X, y = TABLES[2]
+    several = MultiOutputClassifier(LogisticRegression()).fit(X, np.column_stack([y, y]))
+    with pytest.raises(TypeError, match="one label for each record"):
+        private_score(several, X, y, scoring="f1_macro")
+
+    class Bare:
+        def predict(self, X):
+            return np.zeros(len(X), dtype=int)
+
+    with pytest.raises(ValueError, match=r"labels=\[...\]"):
+        private_score(Bare(), X, y, scoring="f1_macro")
+    scorer = PrivateScorer("f1_macro", labels=[0, 1])
+    assert private_score(Bare(), X, y, scoring=scorer, random_state=0).labels == (0, 1)
+
+
+def test_regressors_need_a_range_of_the_target():
+    with pytest.raises(ValueError, match=r"target_range=\(low, high\)"):
+        private_score(LINEAR, LINE, TARGETS, scoring="r2")
+    with pytest.raises(ValueError, match="target_range must be"):
+        private_score(LINEAR, LINE, TARGETS, scoring=PrivateScorer("r2", target_range=3))
+    assumes = private_score(LINEAR, LINE, TARGETS, scoring=scorer_of("r2")).guarantee.assumes
+    assert any("regressor predicts for each record by itself" in each for each in assumes)
+    assert any("target range is public" in each for each in assumes)
+
+
+def test_metrics_of_one_table_cost_once_and_others_are_refused():
+    X, y = TABLES[3]
+    ledger = PrivacyLedger(1)
+    score = private_score(MODELS[3], X, y, scoring="balanced_accuracy", ledger=ledger)
+    for name in ("f1_macro", "precision_macro", "recall_macro", "f1_weighted", "precision_weighted"):
+        again = score.also(name)
+        assert again.scoring == name
+        np.testing.assert_array_equal(again.confusion_matrix, score.confusion_matrix)
+        assert again.guarantee == score.guarantee
+    assert len(ledger.history()) == 1
+    for name in ("accuracy", "neg_log_loss", "roc_auc_ovr"):
+        with pytest.raises(ValueError, match="needs others"):
+            score.also(name)
+    with pytest.raises(AttributeError, match="confusion_matrix is absent"):
+        _ = private_score(MODELS[3], X, y, random_state=0).confusion_matrix
+
+
+def test_delta_is_spent_only_where_gaussian_noise_is_less():
+    X, y = TABLES[3]
+    scored = {
+        (name, delta): private_score(MODELS[3], X, y, scoring=name, epsilon=1, delta=delta)
+        for name, delta in product(["balanced_accuracy", "roc_auc_ovr"], [0, 0.01])
+    }
+    deltas = {key: float(score.guarantee.delta) for key, score in scored.items()}
+    assert deltas[("balanced_accuracy", 0.01)] == 0
+    assert deltas[("roc_auc_ovr", 0.01)] == 0.01
+    assert (
+        scored[("roc_auc_ovr", 0.01)].table.noise.deviation < scored[("roc_auc_ovr", 0)].table.noise.deviation
+    )
+
+
+def test_with_groups_one_row_of_each_is_scored_and_the_guarantee_protects_groups():
+    X, y = TABLES[2]
+    groups = np.arange(1200) // 3
+    score = private_score(MODELS[2], X, y, scoring="recall", groups=groups, random_state=0)
+    assert score.n_samples == 400
+    assert score.guarantee.protects == "groups"
+    assert any("set of groups is public" in each for each in score.guarantee.assumes)
+    assert not any("number of records is public" in each for each in score.guarantee.assumes)
+    assert abs(score.confusion_matrix.sum() - 400) < 60
+    with pytest.raises(ValueError, match="equal numbers"):
+        private_score(MODELS[2], X, y, groups=groups[:-1])
+    with pytest.raises(TypeError, match="groups must be None for a table in parts"):
+        private_score(MODELS[2], [(X, y)], None, groups=groups)
+
+
+@pytest.mark.parametrize("name", ["roc_auc_ovr", "neg_log_loss", "f1_macro"])
+def test_a_table_in_parts_has_the_score_of_the_table(name):
+    X, y = TABLES[3]
+    whole = private_score(MODELS[3], X, y, scoring=name, random_state=0)
+    parts = private_score(MODELS[3], [(X[:5], y[:5]), (X[5:], y[5:])], None, scoring=name, random_state=0)
+    np.testing.assert_array_equal(whole.table.counts, parts.table.counts)
+    assert whole.interval == parts.interval
