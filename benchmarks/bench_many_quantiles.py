@@ -85,7 +85,7 @@ def measured(name: str, n: int, k: int) -> list[dict[str, Any]]:
         return codes_at_fractions(ranks, size, fractions, privacy=privacy, dice=dice)
 
     def window() -> list[int]:
-        return codes_in_windows(ranks, size, terms, dice=dice) or halve()
+        return codes_in_windows(ranks, size, terms, privacy=privacy, dice=dice) or halve()
 
     def whole() -> np.ndarray:
         released = cdf(values, epsilon=float(EPSILON), domain=domain).ppf(np.array(fractions, dtype=float))

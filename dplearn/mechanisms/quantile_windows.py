@@ -6,14 +6,14 @@
 >>> ranks = SortedCodes(np.arange(200_000))
 >>> twentieths = tuple(Fraction(i, 20) for i in range(1, 20))
 >>> terms = window_terms(twentieths, 2**32, len(ranks), epsilon=Fraction(1))
->>> found = codes_in_windows(ranks, 2**32, terms, dice=SeededDice(0))
+>>> found = codes_in_windows(ranks, 2**32, terms, privacy=ApproxDP(1), dice=SeededDice(0))
 >>> max(abs(code - 10_000 * i) for i, code in enumerate(found, 1)) < 100
 True
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise, product
 from math import ceil, comb, lgamma, log, log2, sqrt
 from typing import Any
@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import power_at_most
-from dplearn.core.exact import selection_ratio
+from dplearn.core.exact import exp_bounds, log_bounds, selection_ratio
 from dplearn.core.intervals import EqualCosts
 from dplearn.core.ranks import Ranks
 from dplearn.mechanisms.exponential import select_exponential
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.guarantees import epsilon_of
 
 __all__ = ["FAILURE", "WindowTerms", "codes_in_windows", "window_terms"]
 
@@ -61,6 +62,8 @@ class WindowTerms:
         Up to this gap the windows on both sides have no strength; at least 2 `reach`.
     ramp : int
         From a gap of `least` + `ramp` on they have full strength.
+    decay, zone : Fraction, int
+        Numbers of the proof, kappa > 0 and H from 1 to 2 `reach`; no release depends on them.
     """
 
     targets: tuple[int, ...]
@@ -70,6 +73,8 @@ class WindowTerms:
     reach: int
     least: int
     ramp: int
+    decay: Fraction
+    zone: int
 
     @property
     def gaps(self) -> tuple[int, ...]:
@@ -81,26 +86,20 @@ class WindowTerms:
         """The weight of a gap that moves by 1: just above exp(-noise / 2)."""
         return selection_ratio(self.noise, 1)
 
-    def merging(self, decay: Fraction, zone: int) -> Fraction:
-        """Return the factor by which the proof's map may merge noisy ranks, minus 1; see `codes_in_windows`.
-
-        Parameters
-        ----------
-        decay : Fraction
-            kappa of the proof, positive.
-        zone : int
-            H of the proof, from 1 to 2 `reach`.
-        """
-        each = 1 / (1 + decay)
-        k, low, far = len(self.targets), each ** (self.least - 1), each ** max(0, self.least - zone)
-        return decay + (k + 1) * low + Fraction(1, zone) + far
-
-    def epsilon(self, merging: Fraction) -> Fraction:
-        """Return the privacy cost, given an upper bound on the logarithm of the factor of `merging`."""
-        return self.noise + 3 * self.choice + 4 * self.choice * self.reach / self.ramp + merging
+    @cached_property
+    def epsilon(self) -> Fraction:
+        """An upper bound, by `decay` and `zone`, on the privacy cost that `codes_in_windows` proves."""
+        rate = log_bounds(1 + self.decay)[0]
+        k, low, far = len(self.targets), self.least - 1, max(0, self.least - self.zone)
+        beside, beyond = (exp_bounds(-rate * places)[1] for places in (low, far))
+        merged = 1 + self.decay + (k + 1) * beside + Fraction(1, self.zone) + beyond
+        windows = self.choice * (3 + Fraction(4 * self.reach, self.ramp))
+        return self.noise + windows + log_bounds(merged)[1]
 
 
-def codes_in_windows(ranks: Ranks, size: int, terms: WindowTerms, *, dice: Dice) -> list[int] | None:
+def codes_in_windows(
+    ranks: Ranks, size: int, terms: WindowTerms, *, privacy: ApproxDP, dice: Dice
+) -> list[int] | None:
     """Return private quantiles of integer codes near given ranks, or None if the noise is too great.
 
     Parameters
@@ -111,6 +110,8 @@ def codes_in_windows(ranks: Ranks, size: int, terms: WindowTerms, *, dice: Dice)
         Number of codes in the domain; an integer of any size.
     terms : WindowTerms
         Public, with n > (k + 1) `least` and `least` >= 2 `reach`.
+    privacy : ApproxDP
+        Its `epsilon` is at least that of `terms`; its `delta` is not used.
     dice : Dice
         Source of chance.
 
@@ -119,6 +120,11 @@ def codes_in_windows(ranks: Ranks, size: int, terms: WindowTerms, *, dice: Dice)
     list of int of length k, or None
         The quantiles, in nondecreasing order. None depends on the noise alone, not on data: the caller
         releases something else instead, with the same guarantee.
+
+    Raises
+    ------
+    ValueError
+        If `terms` do not meet the assumptions of the proof, or cost more than `privacy`.
 
     Notes
     -----
@@ -129,9 +135,9 @@ def codes_in_windows(ranks: Ranks, size: int, terms: WindowTerms, *, dice: Dice)
     the lesser gap beside it minus `least`, from 0 to `ramp`. A code is drawn with weight
     exp(-choice cost strength / ramp), and without strength from all codes alike.
 
-    **Privacy.** epsilon = noise + 3 choice + 4 choice reach / ramp + ln(F), for one replaced record, where
-    F = 1 + kappa + (k + 1) q(1) + 1/H + q(H), q(g) = min(1, (1 + kappa)**(g - least)), q(0) = 0, for any
-    kappa > 0 and H in 1..2 reach (`WindowTerms.epsilon`, `WindowTerms.merging`).
+    **Privacy.** `privacy`, for one replaced record: the cost is noise + 3 choice + 4 choice reach / ramp + ln(F),
+    where F = 1 + kappa + (k + 1) q(1) + 1/H + q(H), q(g) = min(1, (1 + kappa)**(g - least)), q(0) = 0, for any
+    kappa > 0 and H in 1..2 reach.
 
     Proof. Let D and D' be neighbours, and E what both have: n - 1 records, with w(1) <= w(2) <= ... We compare
     D' with the same mechanism on E, whose gaps sum to n - 1 and have the same weights, not normalised; and
@@ -172,6 +178,7 @@ def codes_in_windows(ranks: Ranks, size: int, terms: WindowTerms, *, dice: Dice)
     Keller, Aamand, Chowdhury and Pagh (2025); mechanism and proof are our own. Theirs draws uniform values for
     all quantiles if slices meet, and needs gaps that grow with k; here windows lose strength one by one.
     """
+    _check(terms, privacy)
     gaps = _noisy_gaps(terms, dice)
     if gaps is None or min(gaps) < 0:
         return None
@@ -181,6 +188,21 @@ def codes_in_windows(ranks: Ranks, size: int, terms: WindowTerms, *, dice: Dice)
         for centre, beside in zip(accumulate(gaps[:-1]), pairwise(strengths), strict=True)
     ]
     return sorted(chosen)
+
+
+@lru_cache(maxsize=64)
+def _check(terms: WindowTerms, privacy: ApproxDP) -> None:
+    """Raise ValueError if the proof does not cover the terms at this privacy."""
+    k = len(terms.targets)
+    if not (
+        terms.n > (k + 1) * terms.least
+        and terms.least >= 2 * terms.reach >= max(2, terms.zone)
+        and min(terms.zone, terms.ramp, *terms.gaps) > 0
+        and min(terms.noise, terms.choice, terms.decay) > 0
+    ):
+        raise ValueError(f"terms must have n > (k + 1) least and least >= 2 reach >= zone, got {terms}")
+    if terms.epsilon > epsilon_of(privacy):
+        raise ValueError(f"terms must cost at most {float(epsilon_of(privacy)):g}, got {float(terms.epsilon):g}")
 
 
 def _code_in_window(
@@ -299,9 +321,12 @@ def window_terms(
     narrowest = min(high - low for low, high in pairwise((0, *targets, n)))
     if narrowest * epsilon * log(2) < 6 * log2(k * size / FAILURE):
         return None  # even if all of epsilon were for the choice, windows would meet
+    merging = epsilon * _MERGING
     for gap, noise, choice, reach, least, ramp in _possible(k, size, epsilon):
         if narrowest >= gap:
-            return WindowTerms(targets, n, noise, choice, reach, least, ramp)
+            return WindowTerms(
+                targets, n, noise, choice, reach, least, ramp, merging / 2, ceil(5 / merging)
+            )
     return None
 
 

@@ -509,7 +509,7 @@ def release_quantiles(
     """
     size, epsilon = domain.size, epsilon_of(privacy)
     terms = windows_for(tuple(fractions), size, len(ranks), epsilon=epsilon)
-    codes = None if terms is None else codes_in_windows(ranks, size, terms, dice=dice)
+    codes = None if terms is None else codes_in_windows(ranks, size, terms, privacy=privacy, dice=dice)
     if codes is None:  # also, very rarely, because of great noise in the windows' ranks, whatever the data
         codes = codes_at_fractions(ranks, size, fractions, privacy=privacy, dice=dice)
     # Without an explicit dtype, numpy would convert a mix of small and large integers to floats.
