@@ -2,10 +2,10 @@
 
     python benchmarks/bench_many_quantiles.py [--json PATH] [--columns NAME ...] [--records N ...]
 
-All at epsilon 1 for one replaced record. "halving" is `codes_at_fractions`, "windows" is `codes_in_windows` with
-the terms that fit the gaps (a dash: none do), "cdf" is the release of a whole distribution, among the integers
-only. The columns are made: lognormal floats, the same rounded to multiples of 50 or to ten significant bits, and
-normal integers from 0 to 1,000. For each column and number of quantiles:
+All at epsilon 1 for one replaced record. "halving" is `codes_at_fractions`, "windows" is `codes_in_windows`
+with the terms that fit the gaps (a dash: none do), "cdf" is the release of a whole distribution, among the
+integers only. The columns are made: lognormal floats, the same rounded to multiples of 50 or to ten
+significant bits, and normal integers from 0 to 1,000. For each column and number of quantiles:
 
 mean      distance in ranks from what was wanted, mean over quantiles and runs
 worst     the greatest distance among the quantiles, mean over runs

@@ -34,7 +34,7 @@ __all__ = ["FAILURE", "WindowTerms", "codes_in_windows", "window_terms"]
 
 _RARE = 64  # greater noise than tabulated has a probability of about 2**-64
 _WIDE = 1 << 64
-#: Probability that some window is not used at full strength, and that some code outside a window is chosen: each.
+#: Probability that some window has less than full strength; and that some code outside a window is chosen.
 FAILURE = Fraction(1, 1 << 40)
 _MERGING = Fraction(1, 20)  # share of epsilon that is spent where two noisy ranks are mapped to one
 _NOISE = tuple(Fraction(i, 20) for i in range(4, 17))  # possible shares of epsilon for the noise
@@ -135,25 +135,26 @@ def codes_in_windows(
     the lesser gap beside it minus `least`, from 0 to `ramp`. A code is drawn with weight
     exp(-choice cost strength / ramp), and without strength from all codes alike.
 
-    **Privacy.** `privacy`, for one replaced record: the cost is noise + 3 choice + 4 choice reach / ramp + ln(F),
-    where F = 1 + kappa + (k + 1) q(1) + 1/H + q(H), q(g) = min(1, (1 + kappa)**(g - least)), q(0) = 0, for any
-    kappa > 0 and H in 1..2 reach.
+    **Privacy.** `privacy`, for one replaced record: the cost is noise + 3 choice + 4 choice reach / ramp +
+    ln(F), where F = 1 + kappa + (k + 1) q(1) + 1/H + q(H), q(g) = min(1, (1 + kappa)**(g - least)), q(0) = 0,
+    for any kappa > 0 and H in 1..2 reach.
 
-    Proof. Let D and D' be neighbours, and E what both have: n - 1 records, with w(1) <= w(2) <= ... We compare
-    D' with the same mechanism on E, whose gaps sum to n - 1 and have the same weights, not normalised; and
-    this with D. Normalisation then cancels, as it is the same for D' and D. (None has the same probability.)
+    Proof. Let D and D' be neighbours, and E what both have: n - 1 records, with w(1) <= w(2) <= ... We
+    compare D' with the same mechanism on E, whose gaps sum to n - 1 and have the same weights, not
+    normalised; and this with D. Normalisation then cancels, as it is the same for D' and D. (None has the
+    same probability.)
 
     *From D' to E.* D' has one record more, between w(b) and w(b + 1). We map gaps g' of D' to gaps of E by
-    taking 1 from one gap j; ranks i <= j stay, ranks i > j fall by 1. To find j, draw a start B uniformly from
-    H numbers around b, b - reach to b + reach at most. Beginning with the gap that holds B (the gap after the
-    last rank <= B), go left to gap 0, then right from there to gap k; stop at a gap g with probability q(g).
-    Some gap is at least `least`, so there is a stop. How many g' arrive at some g? For a fixed B, if
-    no rank of E equals B, all g + 1(j) begin at the same gap and pass the same gaps before j, so at most
-    sum of q(g(j) + 1) times the probability to get to j, which is at most 1 + kappa + (k + 1) q(1), as
-    q(x + 1) <= (1 + kappa) q(x) for x >= 1 and q(1) if x = 0. If ranks p + 1..s equal B, then g + 1(j)
+    taking 1 from one gap j; ranks i <= j stay, ranks i > j fall by 1. To find j, draw a start B uniformly
+    from H numbers around b, b - reach to b + reach at most. Beginning with the gap that holds B (the gap
+    after the last rank <= B), go left to gap 0, then right from there to gap k; stop at a gap g with
+    probability q(g). Some gap is at least `least`, so there is a stop. How many g' arrive at some g? For a
+    fixed B, if no rank of E equals B, all g + 1(j) begin at the same gap and pass the same gaps before j, so
+    at most sum of q(g(j) + 1) times the probability to get to j, which is at most 1 + kappa + (k + 1) q(1),
+    as q(x + 1) <= (1 + kappa) q(x) for x >= 1 and q(1) if x = 0. If ranks p + 1..s equal B, then g + 1(j)
     begins at gap s for j >= s, at j for p < j < s, and at p for j <= p. That is the sum for a beginning at p,
-    and once more at most q(g(s) + 1). A rank at B whose next rank is less than H away adds q(H) at most; there
-    is one other such B among H. On average over B at most F arrive. The weight of a gap changes by 1/r.
+    and once more at most q(g(s) + 1). A rank at B whose next rank is less than H away adds q(H) at most;
+    there is one other such B among H. On average over B at most F arrive. The weight of a gap changes by 1/r.
 
     A record of D' of rank p lies between w(p - 1) and w(p). If a rank c <= b stays, its lower records are
     those of E, and its upper ones are less or equal: each cost is 0 or 1 greater in D' than in E. Likewise if
@@ -175,8 +176,8 @@ def codes_in_windows(
     **Accuracy.** `dplearn.theory.quantile_errors` bounds the rank errors.
 
     **Source.** The idea, correlated noise in the ranks and slices around them, is that of Imola, Boninsegna,
-    Keller, Aamand, Chowdhury and Pagh (2025); mechanism and proof are our own. Theirs draws uniform values for
-    all quantiles if slices meet, and needs gaps that grow with k; here windows lose strength one by one.
+    Keller, Aamand, Chowdhury and Pagh (2025); mechanism and proof are our own. Theirs draws uniform values
+    for all quantiles if slices meet, and needs gaps that grow with k; here windows lose strength one by one.
     """
     _check(terms, privacy)
     gaps = _noisy_gaps(terms, dice)
@@ -202,7 +203,9 @@ def _check(terms: WindowTerms, privacy: ApproxDP) -> None:
     ):
         raise ValueError(f"terms must have n > (k + 1) least and least >= 2 reach >= zone, got {terms}")
     if terms.epsilon > epsilon_of(privacy):
-        raise ValueError(f"terms must cost at most {float(epsilon_of(privacy)):g}, got {float(terms.epsilon):g}")
+        raise ValueError(
+            f"terms must cost at most {float(epsilon_of(privacy)):g}, got {float(terms.epsilon):g}"
+        )
 
 
 def _code_in_window(
@@ -247,8 +250,8 @@ def _noisy_gaps(terms: WindowTerms, dice: Dice) -> list[int] | None:
 def _total(terms: WindowTerms, dice: Dice) -> int | None:
     """Return S with weight w(S) = comb(S + k, k)**2 ratio**(2 S), or, very rarely, None.
 
-    Numbers S > T are drawn with the greater weights w(T + 1) a**(S - T - 1), and accepted with the quotient of
-    the two; a rejection is None. So all S have their weights, divided by one number.
+    Numbers S > T are drawn with the greater weights w(T + 1) a**(S - T - 1), and accepted with the quotient
+    of the two; a rejection is None. So all S have their weights, divided by one number.
     """
     k, ratio = len(terms.targets), terms.ratio
     multiplicities, fall = _tabulated(k, ratio)
@@ -280,7 +283,9 @@ def _tabulated(k: int, ratio: Fraction) -> tuple[list[int], Fraction]:
         log_weight = 2 * (lgamma(last + k + 1) - lgamma(last + 1) - lgamma(k + 1) + last * rate)
         top = max(top, log_weight)
     # (S + 1 + k) / (S + 1) decreases in S.
-    return [comb(total + k, k) ** 2 for total in range(last + 1)], (Fraction(last + 2 + k, last + 2) * ratio) ** 2
+    return [comb(total + k, k) ** 2 for total in range(last + 1)], (
+        Fraction(last + 2 + k, last + 2) * ratio
+    ) ** 2
 
 
 def _composition(total: int, parts: int, dice: Dice) -> list[int]:
@@ -324,17 +329,13 @@ def window_terms(
     merging = epsilon * _MERGING
     for gap, noise, choice, reach, least, ramp in _possible(k, size, epsilon):
         if narrowest >= gap:
-            return WindowTerms(
-                targets, n, noise, choice, reach, least, ramp, merging / 2, ceil(5 / merging)
-            )
+            return WindowTerms(targets, n, noise, choice, reach, least, ramp, merging / 2, ceil(5 / merging))
     return None
 
 
 @lru_cache(maxsize=64)
-def _possible(
-    k: int, size: int, epsilon: Fraction
-) -> list[tuple[int, Fraction, Fraction, int, int, int]]:
-    """Return possible terms, from `noise` on, in the order of their predicted errors, and the gaps they need."""
+def _possible(k: int, size: int, epsilon: Fraction) -> list[tuple[int, Fraction, Fraction, int, int, int]]:
+    """Return the gap that terms need, and the terms from `noise` on, in the order of their errors."""
     merging = epsilon * _MERGING
     decay, zone = merging / 2, ceil(5 / merging)
     found = []

@@ -8,7 +8,8 @@ array([351, 234, 351])
 9500
 >>> quantile_range_sample_size([Fraction(1, 2)], 2**64, epsilon=1)
 191
->>> quantile_errors([Fraction(i, 20) for i in range(1, 20)], 2**64, 200_000, epsilon=1).max().item()  # in windows
+>>> twentieths = [Fraction(i, 20) for i in range(1, 20)]
+>>> quantile_errors(twentieths, 2**64, 200_000, epsilon=1).max().item()  # in windows
 636
 """
 
@@ -63,11 +64,12 @@ def quantile_errors(
     -----
     The method is `codes_in_windows` where `windows_for` says so, by public numbers, and halving elsewhere.
 
-    **Halving.** Some code of a cell has selection cost 0, so a code of cost k or more is chosen with probability at most
-    size * ratio**k, which must be at most beta over the number of quantiles. The map that makes n equal
-    values distinct multiplies the number of codes by less than 2 n. A released code may be a datum: it splits
-    its cell within one rank of its position. The next target lies in a cell between two released codes: its
-    inherited error is the mean of their errors, weighted by the position of the target between them.
+    **Halving.** Some code of a cell has selection cost 0, so a code of cost k or more is chosen with
+    probability at most size * ratio**k, which must be at most beta over the number of quantiles. The map that
+    makes n equal values distinct multiplies the number of codes by less than 2 n. A released code may be a
+    datum: it splits its cell within one rank of its position. The next target lies in a cell between two
+    released codes: its inherited error is the mean of their errors, weighted by the position of the target
+    between them.
 
     **Windows.** The error is the noise in the rank, plus the reach of a window, plus 1 for a rounded target.
     Let N(j, x) be the probability that j independent moves have the sum x. The noise of rank i is x with
@@ -85,7 +87,9 @@ def quantile_errors(
     wanted = tuple(check_number("q", each, low=0, high=1) for each in q)
     whole = check_number("epsilon", epsilon, above=0)
     terms = windows_for(wanted, size, n, epsilon=whole)
-    return _halving_errors(wanted, size, n, whole, failure) if terms is None else _window_errors(terms, failure)
+    return (
+        _halving_errors(wanted, size, n, whole, failure) if terms is None else _window_errors(terms, failure)
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -119,12 +123,13 @@ def windows_for(
 
 def _window_errors(terms: WindowTerms, beta: Fraction) -> NDArray[np.int64]:
     """Return bounds on the rank errors of `codes_in_windows`; see `quantile_errors`."""
-    # 2 FAILURE for gaps without full strength and for codes outside windows, the rest for draws that are None.
+    # 2 FAILURE for gaps without full strength and codes outside windows, the rest for draws that are None.
     left = float(beta - 3 * FAILURE)
     if left <= 0:
         return np.full(len(terms.targets), terms.n, dtype=np.int64)
     noise = np.array(_noise_bounds(len(terms.targets), float(terms.ratio), left))
-    return np.minimum(noise + terms.reach + 1, terms.n)
+    errors: NDArray[np.int64] = np.minimum(noise + terms.reach + 1, terms.n)
+    return errors
 
 
 @lru_cache(maxsize=64)

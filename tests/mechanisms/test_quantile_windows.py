@@ -1,7 +1,7 @@
 """Windows around noisy ranks: the exact distribution, its privacy for many quantiles, and mistakes in it.
 
-Enumeration reaches one or two quantiles. For more, `density` sums the probability of one outcome over all noise
-by dynamic programming; it is checked against enumeration first.
+Enumeration reaches one or two quantiles. For more, `density` sums the probability of one outcome over all
+noise by dynamic programming; it is checked against enumeration first.
 """
 
 from dataclasses import replace
@@ -16,7 +16,13 @@ from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice
 from dplearn.core.ranks import SortedCodes
 from dplearn.mechanisms import codes_in_windows
-from dplearn.mechanisms.quantile_windows import WindowTerms, _composition, _noisy_gaps, _tabulated, window_terms
+from dplearn.mechanisms.quantile_windows import (
+    WindowTerms,
+    _composition,
+    _noisy_gaps,
+    _tabulated,
+    window_terms,
+)
 from dplearn.privacy import ApproxDP
 
 PROOF = {"decay": Fraction(2, 5), "zone": 2}
@@ -24,12 +30,19 @@ FEW = WindowTerms((3,), 6, Fraction(12), Fraction(2), reach=1, least=2, ramp=1, 
 TWO = WindowTerms((3, 6), 9, Fraction(24), Fraction(2), reach=1, least=2, ramp=1, **PROOF)
 #: Twelve quantiles.
 MANY = WindowTerms(
-    tuple(41 * i for i in range(1, 11)), 451, Fraction(1), Fraction(3, 10), reach=10, least=20, ramp=20, **PROOF
+    tuple(41 * i for i in range(1, 11)),
+    451,
+    Fraction(1),
+    Fraction(3, 10),
+    reach=10,
+    least=20,
+    ramp=20,
+    **PROOF,
 )
 
 
 def densities(data, size, terms, noisy=True):
-    """Return a function of codes, one a window: their probability before sorting, up to one constant factor."""
+    """Return a function of codes, one a window: their probability before sorting, up to a factor."""
     n, reach, ramp = terms.n, terms.reach, terms.ramp
     data, codes = np.sort(np.array(data)), np.arange(size)
     weights = np.zeros((n + 1, ramp + 1, size))  # of each code at each centre and strength, normalised
@@ -56,7 +69,9 @@ def densities(data, size, terms, noisy=True):
         for code, wanted in zip(found, terms.gaps[1:], strict=True):
             after, move = np.zeros_like(state), moved(wanted)
             # By the strength of the gap after; the lesser of both is that of the window.
-            chosen = [(state * weights[:, lesser[strength], code]).sum(axis=1) for strength in range(ramp + 1)]
+            chosen = [
+                (state * weights[:, lesser[strength], code]).sum(axis=1) for strength in range(ramp + 1)
+            ]
             for gap in np.flatnonzero(move):
                 strength = strengths[gap]
                 after[gap:, strength] += move[gap] * chosen[strength][: n + 1 - gap]
@@ -72,7 +87,9 @@ def law_of(run):
 
 
 def release(data, size, terms, dice):
-    return codes_in_windows(SortedCodes(np.array(data)), size, terms, privacy=ApproxDP(terms.epsilon), dice=dice)
+    return codes_in_windows(
+        SortedCodes(np.array(data)), size, terms, privacy=ApproxDP(terms.epsilon), dice=dice
+    )
 
 
 def claim(terms):
@@ -104,7 +121,7 @@ def test_the_probability_of_two_codes_is_that_of_the_release():
 
 
 def apart(terms, wide):
-    """Records one code apart, with wide gaps after those of the wanted ranks; and their neighbours' records."""
+    """Records one code apart, with wide gaps after the wanted ranks; and their neighbours' records."""
     steps = np.ones(terms.n, dtype=int)
     steps[list(terms.targets)] = wide
     data = np.cumsum(steps) - 1
@@ -202,8 +219,8 @@ def test_terms_that_the_proof_does_not_cover_are_refused():
         codes_in_windows(SortedCodes(np.arange(6)), 6, terms, privacy=privacy, dice=SeededDice(0))
 
     enough = ApproxDP(FEW.epsilon)
-    with pytest.raises(ValueError, match="^terms must cost at most 27, got 27.4"):
+    with pytest.raises(ValueError, match=r"^terms must cost at most 27, got 27\.4"):
         refused(ApproxDP(27))
     for changed in ({"least": 3}, {"least": 1}, {"zone": 3}, {"ramp": 0}, {"decay": Fraction(0)}):
-        with pytest.raises(ValueError, match="^terms must have n >"):
+        with pytest.raises(ValueError, match=r"^terms must have n >"):
             refused(enough, **changed)

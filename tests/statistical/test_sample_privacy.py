@@ -217,7 +217,9 @@ CLAIMS = {
     "tree_counts": Claim(tree, (0, 0, 3, 3), (0, 3, 3, 3), ONE, ApproxDP(16)),
     "code_near_rank": Claim(near_rank, (0, 2, 2, 2, 3), (0, 0, 2, 2, 2), ONE, ApproxDP(8)),
     "codes_at_fractions": Claim(quartiles, (0, 1), (1, 3), ONE, ApproxDP(16), n=1_000),
-    "codes_in_windows": Claim(windows, (0, 0, 0, 3, 3, 3), (0, 0, 0, 0, 3, 3), FOUR, ApproxDP(4000), n=6_000, privacy=FOUR),
+    "codes_in_windows": Claim(
+        windows, (0, 0, 0, 3, 3, 3), (0, 0, 0, 0, 3, 3), FOUR, ApproxDP(4000), n=6_000, privacy=FOUR
+    ),
     "SparseVector": Claim(sparse, (0, 0, 0, 0, 1, 1), (1, 1, 1, 1, 0, 0), ONE, ApproxDP(8)),
 }
 

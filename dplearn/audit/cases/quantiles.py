@@ -4,7 +4,8 @@ A single quantile and a single level are replayed: the selection costs of all co
 sensitivity of the selection. With several levels only the first could be replayed: a replayed selection
 identifies codes by their cost, so neighbours find different codes, and the next level reads different cells.
 No case attains its claim, because the worst cells need more records. In windows around noisy ranks, a worst
-case has many quantiles besides: `tests/mechanisms/test_quantile_windows.py` sums the exact probabilities for ten.
+case has many quantiles besides: `tests/mechanisms/test_quantile_windows.py` sums the exact probabilities for
+ten.
 """
 
 from collections.abc import Mapping, Sequence
