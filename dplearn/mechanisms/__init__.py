@@ -9,6 +9,7 @@ from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.mechanisms.noisy_counts import gaussian_counts, gaussian_sums, laplace_counts
 from dplearn.mechanisms.parity import consistent_parity
 from dplearn.mechanisms.permute_and_flip import permute_and_flip, select_permute_and_flip
+from dplearn.mechanisms.quantile_windows import codes_in_windows
 from dplearn.mechanisms.randomized_response import randomized_response
 from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.mechanisms.rec_prefix import recursive_interior_point
@@ -27,6 +28,7 @@ __all__ = [
     "choosing_mechanism",
     "code_near_rank",
     "codes_at_fractions",
+    "codes_in_windows",
     "consistent_parity",
     "exponential_mechanism",
     "first_reaching",

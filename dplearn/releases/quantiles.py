@@ -35,6 +35,7 @@ from dplearn.core.ranks import Ranks, SortedCodes, UnsortedCodes, finest_fractio
 from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
 from dplearn.domains.number_cells import as_numbers
 from dplearn.mechanisms.halving import codes_at_fractions
+from dplearn.mechanisms.quantile_windows import codes_in_windows
 from dplearn.mechanisms.rank_selection import examined_reach
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
@@ -47,6 +48,7 @@ from dplearn.releases.quantile_errors import (
     quantile_errors,
     quantile_range_sample_size,
     quantile_sample_size,
+    windows_for,
 )
 from dplearn.releases.reading import as_number_domain, read_column
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
@@ -126,6 +128,13 @@ class QuantilesPlan(ReleasePlan):
     def n_needed(self) -> int:
         """Number of records from which on no error exceeds alpha n."""
         return _n_needed(self.fractions, self.domain.size, self.guarantee.epsilon, self.alpha, self.beta)
+
+    @property
+    def method(self) -> str:
+        """The method: "windows" for many quantiles that are far apart, else "halving"; see `windows_for`."""
+        size, epsilon = self.domain.size, self.guarantee.epsilon
+        terms = windows_for(self.fractions, size, self.n_samples, epsilon=epsilon)
+        return "halving" if terms is None else "windows"
 
     @property
     def inside(self) -> bool:
@@ -248,7 +257,8 @@ def quantiles(
 
     Notes
     -----
-    **Privacy.** (epsilon, 0) for one replaced record; the proof is in `codes_at_fractions`.
+    **Privacy.** (epsilon, 0) for one replaced record; the proofs are in `codes_at_fractions` and, for many
+    quantiles that are far apart, `codes_in_windows`.
 
     **Assumes.** The entries of `guarantee.assumes`: the number of records is public, and all values lie in
     the domain.
@@ -256,7 +266,8 @@ def quantiles(
     **Accuracy.** `quantiles_plan` returns bounds on the rank errors, without data.
 
     **Source.** Smith (2011) for one quantile; Kaplan, Schnapp and Stemmer (2022) for several, corrected for
-    ties and for replaced records.
+    ties and for replaced records; for many that are far apart after Imola and others (2025), with a proof of
+    our own.
     """
     return _Quantiles("quantiles", q, epsilon, domain, random_state).run(values, ledger, groups)
 
@@ -419,7 +430,7 @@ def check_fractions(name: str, q: Sequence[Any]) -> list[Fraction]:
 def rank_windows(
     fractions: tuple[Fraction, ...], size: int, n: int, *, privacy: ApproxDP
 ) -> tuple[tuple[int, int], ...]:
-    """Return the ranks that `codes_at_fractions` asks for with high probability, one window a quantile.
+    """Return the ranks that a release asks for with high probability, one window a quantile.
 
     Parameters
     ----------
@@ -437,10 +448,15 @@ def rank_windows(
     tuple of pair of int of length k
         The first of these ranks, and the last plus 1; they may lie outside 0..n.
     """
+    epsilon = epsilon_of(privacy)
+    errors = quantile_errors(fractions, size, n, epsilon=epsilon, beta=_RARE).tolist()
+    terms = windows_for(fractions, size, n, epsilon=epsilon)
+    if terms is not None:
+        reached = zip(terms.targets, errors, strict=True)  # an error includes the reach of a window
+        return tuple((target - error, target + error) for target, error in reached)
     k, levels = len(fractions), halving(fractions, finest=finest_fraction(n))
-    part = ApproxDP(epsilon_of(privacy) / len(levels))
+    part = ApproxDP(epsilon / len(levels))
     codes = size << (n - 1).bit_length() if k > 1 else size
-    errors = quantile_errors(fractions, size, n, epsilon=epsilon_of(privacy), beta=_RARE).tolist()
     moved = dict(enumerate(errors)) | {-1: 0, k: 0}
     windows = {}
     for step in (step for level in levels for step in level):
@@ -477,7 +493,7 @@ def _check(numbers: NDArray[Any], domain: NumberDomain) -> None:
 def release_quantiles(
     ranks: Ranks, domain: NumberDomain, fractions: Sequence[Fraction], *, privacy: ApproxDP, dice: Dice
 ) -> NDArray[Any]:
-    """Return private quantiles as numbers of a domain; see `codes_at_fractions`.
+    """Return private quantiles as numbers of a domain; see `codes_at_fractions` and `codes_in_windows`.
 
     Parameters
     ----------
@@ -497,7 +513,11 @@ def release_quantiles(
     ndarray of shape (k,)
         In nondecreasing order.
     """
-    codes = codes_at_fractions(ranks, domain.size, fractions, privacy=privacy, dice=dice)
+    size, epsilon = domain.size, epsilon_of(privacy)
+    terms = windows_for(tuple(fractions), size, len(ranks), epsilon=epsilon)
+    codes = None if terms is None else codes_in_windows(ranks, size, terms, privacy=privacy, dice=dice)
+    if codes is None:  # also, very rarely, because of great noise in the windows' ranks, whatever the data
+        codes = codes_at_fractions(ranks, size, fractions, privacy=privacy, dice=dice)
     # Without an explicit dtype, numpy would convert a mix of small and large integers to floats.
     exact = np.array(codes, dtype=object if domain.size > 1 << 64 else np.uint64)
     return domain.decode(exact)

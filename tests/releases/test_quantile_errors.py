@@ -10,7 +10,14 @@ from dplearn.core.exact import selection_ratio
 from dplearn.core.ranks import SortedCodes
 from dplearn.mechanisms.halving import codes_at_fractions
 from dplearn.privacy import ApproxDP
-from dplearn.releases.quantile_errors import quantile_errors, quantile_range_sample_size, quantile_sample_size
+from dplearn.releases.quantile_errors import (
+    _halving_errors,
+    _noise_bounds,
+    quantile_errors,
+    quantile_range_sample_size,
+    quantile_sample_size,
+    windows_for,
+)
 
 N, SIZE = 3000, 2**40
 RNG = np.random.default_rng(0)
@@ -133,3 +140,43 @@ def test_parameters_of_sample_sizes_are_checked(name, value):
     given = {"epsilon": 1, "alpha": 0.1, "beta": 0.1} | {name: value}
     with pytest.raises(ValueError, match=f"^{name} must"):
         quantile_sample_size([0.5], 8, **given)
+
+
+# --- Many quantiles, in windows around noisy ranks. ---
+
+TWENTIETHS = tuple(Fraction(i, 20) for i in range(1, 20))
+
+
+def test_windows_are_chosen_where_they_halve_the_bound_at_least():
+    terms = windows_for(TWENTIETHS, 2**64, 10**6, epsilon=Fraction(1))
+    halved = _halving_errors(TWENTIETHS, 2**64, 10**6, Fraction(1), Fraction(1, 20)).max()
+    ours = quantile_errors(TWENTIETHS, 2**64, 10**6, epsilon=1).max()
+    assert terms is not None
+    assert terms.reach < ours <= halved / 2
+    assert windows_for(TWENTIETHS, 2**64, 10**4, epsilon=Fraction(1)) is None  # too near each other
+    assert (
+        windows_for(TWENTIETHS[4::5], 2**64, 10**6, epsilon=Fraction(1)) is None
+    )  # quartiles have few levels
+    assert windows_for((Fraction(0), *TWENTIETHS), 2**64, 10**6, epsilon=Fraction(1)) is None
+
+
+def test_the_errors_of_windows_need_a_probability_of_failure():
+    assert quantile_errors(TWENTIETHS, 2**64, 10**6, epsilon=1, beta=1e-12).tolist() == [10**6] * 19
+
+
+def test_the_noise_of_ranks_stays_within_its_bound():
+    """The exact law of the noise is known by convolution."""
+    k, ratio, beta = 5, 0.6, 0.01
+    move = (1 - ratio) / (1 + ratio) * ratio ** np.abs(np.arange(-200, 201))
+    sums = [np.ones(1)]
+    for _ in range(k + 1):
+        sums.append(np.convolve(sums[-1], move))
+    missed = 0.0
+    for rank, bound in enumerate(_noise_bounds(k, ratio, beta), 1):
+        one, other = sums[rank], sums[k + 1 - rank]
+        reach = min(len(one), len(other)) // 2
+        middle = [len(each) // 2 for each in (one, other)]
+        law = np.array([one[middle[0] + x] * other[middle[1] - x] for x in range(-reach, reach + 1)])
+        law /= law.sum()
+        missed += law[np.abs(np.arange(-reach, reach + 1)) > bound].sum()
+    assert beta / 10**5 < missed < beta  # Chernoff's bound twice

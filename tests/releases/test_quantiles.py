@@ -2,6 +2,7 @@
 
 import sys
 from fractions import Fraction
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -230,3 +231,38 @@ def test_several_are_spoken_of_as_several():
 def test_parameters_of_a_plan_are_checked_by_name(name, value, error):
     with pytest.raises(error, match=f"^{name} must"):
         quantiles_plan(**{"n_samples": 10, "q": 0.5, name: value})
+
+
+TWENTIETHS = [i / 20 for i in range(1, 20)]
+
+
+@pytest.mark.parametrize("kind", ["spread", "rounded", "alike"])
+def test_many_quantiles_are_found_in_windows_within_their_errors(kind):
+    values = {"spread": WAGES, "rounded": np.round(WAGES, -3), "alike": np.full(len(WAGES), 7.0)}[kind]
+    found = quantiles(values, TWENTIETHS, epsilon=20.0, random_state=1)
+    less, upto = ranks_of(values, found.values)
+    errors = np.array(found.plan.errors) / len(values)
+    assert found.plan.method == "windows"
+    assert (np.diff(found.values) >= 0).all()
+    assert (less <= TWENTIETHS + errors).all()
+    assert (upto >= TWENTIETHS - errors).all()
+
+
+def test_windows_of_parts_are_those_of_the_whole():
+    parts = [WAGES[:7_000], WAGES[7_000:]]
+    how = {"epsilon": 20.0, "random_state": 5}
+    whole, parted = quantiles(WAGES, TWENTIETHS, **how), quantiles(lambda: parts, TWENTIETHS, **how)
+    assert parted.plan.method == "windows"
+    assert parted.values.tolist() == whole.values.tolist()
+
+
+def test_where_the_noise_is_too_great_for_windows_the_data_are_halved(monkeypatch):
+    def given_up(*arguments, **named):
+        return None
+
+    # The package exports a function by the module's name.
+    monkeypatch.setattr(import_module("dplearn.releases.quantiles"), "codes_in_windows", given_up)
+    found = quantiles(WAGES, TWENTIETHS, epsilon=20.0, random_state=1)
+    less, _ = ranks_of(WAGES, found.values)
+    assert np.abs(less - TWENTIETHS).max() < 0.02
+    assert quantiles_plan(10_000, TWENTIETHS).method == "halving"

@@ -19,6 +19,7 @@ from dplearn.audit import sample_privacy
 from dplearn.audit.cases.interior_point import tiny_sizes
 from dplearn.core.distributions import gaussian_probabilities
 from dplearn.core.ranks import Cell, SortedCodes
+from dplearn.mechanisms.quantile_windows import WindowTerms
 from dplearn.privacy import ApproxDP, Composition, GaussianSums, ZeroConcentratedDP
 
 
@@ -149,6 +150,14 @@ def quartiles(codes, dice, privacy):
     return mechanisms.codes_at_fractions(SortedCodes(np.array(codes)), 4, wanted, privacy=privacy, dice=dice)
 
 
+def windows(codes, dice, privacy):
+    # (2/5 + 3/20 + 1/20) epsilon, and 1.5 for ranks that the proof merges: less than epsilon = 4.
+    noise, choice, kappa = privacy.epsilon * 2 / 5, privacy.epsilon / 20, Fraction(2, 5)
+    terms = WindowTerms((3,), 6, noise, choice, reach=1, least=2, ramp=4, decay=kappa, zone=2)
+    ranks = SortedCodes(np.array(codes))
+    return mechanisms.codes_in_windows(ranks, 4, terms, privacy=privacy, dice=dice)
+
+
 def gaussian_delta(sigma2, epsilon) -> Fraction:
     """Return the delta of discrete Gaussian noise on a count at exp(epsilon): no more than 1e-9 too great."""
     support, masses, left_out = gaussian_probabilities(Fraction(sigma2))
@@ -208,6 +217,9 @@ CLAIMS = {
     "tree_counts": Claim(tree, (0, 0, 3, 3), (0, 3, 3, 3), ONE, ApproxDP(16)),
     "code_near_rank": Claim(near_rank, (0, 2, 2, 2, 3), (0, 0, 2, 2, 2), ONE, ApproxDP(8)),
     "codes_at_fractions": Claim(quartiles, (0, 1), (1, 3), ONE, ApproxDP(16), n=1_000),
+    "codes_in_windows": Claim(
+        windows, (0, 0, 0, 3, 3, 3), (0, 0, 0, 0, 3, 3), FOUR, ApproxDP(4000), n=6_000, privacy=FOUR
+    ),
     "SparseVector": Claim(sparse, (0, 0, 0, 0, 1, 1), (1, 1, 1, 1, 0, 0), ONE, ApproxDP(8)),
 }
 

@@ -3,7 +3,9 @@
 A single quantile and a single level are replayed: the selection costs of all codes move by at most the
 sensitivity of the selection. With several levels only the first could be replayed: a replayed selection
 identifies codes by their cost, so neighbours find different codes, and the next level reads different cells.
-No case attains its claim, because the worst cells need more records.
+No case attains its claim, because the worst cells need more records. In windows around noisy ranks, a worst
+case has many quantiles besides: `tests/mechanisms/test_quantile_windows.py` sums the exact probabilities for
+ten.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,12 +21,13 @@ from dplearn.chance.dice import Dice
 from dplearn.core.ranks import Cell, SortedCodes, rank_sensitivity
 from dplearn.domains import Floats, IntegerRange
 from dplearn.mechanisms.first_reaching import first_reaching
+from dplearn.mechanisms.quantile_windows import WindowTerms, codes_in_windows
 from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.preprocessing.min_max_clipper import PrivateMinMaxClipper
 from dplearn.privacy import ApproxDP
 from dplearn.releases.quantiles import _Quantiles
 
-__all__ = ["CASES", "level_case", "quantiles_case"]
+__all__ = ["CASES", "level_case", "quantiles_case", "windows_case"]
 
 
 _LEFT_OUT = Fraction(1, 1 << 30)  # delta for the noise beyond the enumerated part
@@ -138,6 +141,39 @@ def level_case(
     )
 
 
+def windows_case(name: str, terms: WindowTerms, *, required: Required = NOTHING_REQUIRED) -> AuditCase:
+    """Return a case of codes in windows around noisy ranks, on records of two values.
+
+    Parameters
+    ----------
+    name : str
+        Name of the case.
+    terms : WindowTerms
+        With great noise, so that few sums of moves are possible.
+    required : Required
+        Required evidence of the case.
+    """
+    claim = ApproxDP(terms.epsilon, _LEFT_OUT)
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        chosen = codes_in_windows(SortedCodes(np.array(rows)), 2, terms, privacy=claim, dice=dice)
+        return str(chosen), chosen
+
+    return AuditCase(
+        name,
+        fit,
+        range(2),
+        terms.n,
+        claim,
+        ordered=False,
+        tail_bits=31,
+        rules=None,
+        verifies=("codes_in_windows",),
+        part_of=_MADE_OF_QUANTILES,
+        required=required,
+    )
+
+
 def _clipper_case(name: str, n: int, *, required: Required, staged: bool = True) -> AuditCase:
     """Return a case of the fit of a transformer, on n records of two columns of two values."""
     clipper = PrivateMinMaxClipper(quantile_range=(0, 50), epsilon=8, domain=[IntegerRange(0, 1)] * 2)
@@ -228,6 +264,11 @@ CASES = (
     level_case("level_of_medians", Fraction(1, 2), width=3, n=4, epsilon=1, required=Required(105, 0.56)),
     level_case(
         "level_of_lower_quartiles", Fraction(1, 4), width=3, n=4, epsilon=1, required=Required(125, 0.46)
+    ),
+    windows_case(
+        "quantile_windows",
+        WindowTerms((6,), 12, Fraction(12), Fraction(8), 1, least=2, ramp=4, decay=Fraction(2, 5), zone=2),
+        required=Required(9, 0.15),
     ),
     _clipper_case("min_max_clipper", 2, required=Required(9, 0.2)),
     _clipper_case("small_min_max_clipper", 1, staged=False, required=Required(4, 0.16)),
