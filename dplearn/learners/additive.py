@@ -271,10 +271,10 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         False: the shapes are the whole model. It needs 2 to 256 columns, and is left out with Laplace noise.
     class_weight : None, "balanced" or dict, default=None
         Public weights by label, as of scikit-learn; labels without one have the weight 1. "balanced": weights
-        inverse to the noisy shares of the labels. Predictions and probabilities are then those of the weighted
-        population. The margins are shifted, and the effects are those of a fit without weights, at no cost.
-        None with several outputs: their residuals are shortened together, so that margins of rare labels are
-        too low for weights.
+        inverse to the noisy shares of the labels. Predictions and probabilities are then those of the
+        weighted population. The margins are shifted, and the effects are those of a fit without weights, at
+        no cost. None with several outputs: their residuals are shortened together, so that margins of rare
+        labels are too low for weights.
     classes : sequence, or sequence of sequences, optional
         All labels that can occur; with several outputs, one set for all or one for each. None: the labels of
         the schema, or else the labels that occur in `y`; the guarantee then assumes that the set of labels is

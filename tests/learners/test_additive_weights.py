@@ -14,7 +14,9 @@ from dplearn.domains import Grid
 from dplearn.learners.additive_losses import LogisticLoss, SoftmaxLoss
 from dplearn.learners.additive_weights import balanced_weights, margin_shift, weighted
 
-X, Y = make_classification(8000, 4, n_informative=4, n_redundant=0, weights=[0.97], class_sep=1.5, flip_y=0, random_state=0)
+X, Y = make_classification(
+    8000, 4, n_informative=4, n_redundant=0, weights=[0.97], class_sep=1.5, flip_y=0, random_state=0
+)
 X = X.clip(-5, 5)
 MODEL = AdditiveClassifier(
     domain=Grid(-5, 5, 65), interactions=False, classes=[0, 1], epsilon=10, random_state=0
@@ -92,6 +94,7 @@ def test_of_more_labels_a_linear_fit_asks_for_shares_only_if_they_are_needed():
         assert (fitted.predict_proba(X).argmax(axis=1) == fitted.decision_function(X).argmax(axis=1)).all()
 
 
+@pytest.mark.nightly
 def test_several_outputs_have_weights_by_a_model_each():
     several = np.column_stack([Y, 1 - Y])
     weighted_each = clone(MODEL).set_params(class_weight="balanced", random_state=None)
