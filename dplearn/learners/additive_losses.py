@@ -245,8 +245,9 @@ class LogisticLoss(Loss):
         With e = expit(-abs(margin)), the odds of the rarer label are e / min(1 - e, clip).
         """
         odds = math.exp(-abs(logit))
-        e = odds * self.clip if odds * self.clip <= 1 - self.clip else odds / (1 + odds)
-        return math.copysign(math.log1p(-e) - math.log(e), logit) if logit else 0.0
+        clipped = odds * self.clip <= 1 - self.clip
+        log_e = (math.log(self.clip) if clipped else -math.log1p(odds)) - abs(logit)
+        return math.copysign(math.log1p(-math.exp(log_e)) - log_e, logit) if logit else 0.0
 
 
 class SoftmaxLoss(Loss):

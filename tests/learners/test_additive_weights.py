@@ -29,6 +29,7 @@ def test_a_margin_has_its_logit_with_residuals_clipped_or_not(clip, logit):
     loss = LogisticLoss(clip)
     first, second = loss.probabilities(np.array([[loss.margin_of(logit)]]))[0]
     assert np.log(second / first) == pytest.approx(logit, abs=1e-9)
+    assert np.isfinite([loss.margin_of(1e4), loss.margin_of(-1e4)]).all()
 
 
 @pytest.mark.parametrize("loss", [LogisticLoss(Fraction(1, 2)), LogisticLoss(Fraction(1)), SoftmaxLoss(3)])
