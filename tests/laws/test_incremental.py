@@ -1,4 +1,4 @@
-"""Every estimator with `partial_fit`: the ledger adds calls, the guarantee is of new records, nothing is left."""
+"""Estimators with `partial_fit`: the ledger adds calls, the guarantee is of new records, nothing is left."""
 
 import pickle
 import re
