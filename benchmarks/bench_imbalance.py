@@ -1,9 +1,9 @@
 """Rare labels, 2 % positive: recall, AUC and balanced accuracy beside a logistic regression without privacy.
 
-    python benchmarks/bench_imbalance.py [--quick] [--output FILE]
+    python benchmarks/bench_imbalance.py [--quick] [--seeds 5] [--output FILE]
 
 The tables are synthetic, with a label of a share of .02, of 20,000 and 100,000 records with 6 and 20 columns.
-No default was chosen on them. Half of the records train and the other half test; means over five seeds.
+No default was chosen on them. Half of the records train and the other half test; means over the seeds.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from dplearn import StatisticalQueryLogisticRegression
+from dplearn import AdditiveClassifier, StatisticalQueryLogisticRegression
 from dplearn.domains import Grid
 from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.model_selection import PrivateTunedThresholdClassifier
@@ -43,6 +43,9 @@ def models(epsilon, seed):
     logistic = lambda **more: StatisticalQueryLogisticRegression(  # noqa: E731
         epsilon=epsilon, random_state=seed, **LABELS, **more
     )
+    additive = lambda **more: AdditiveClassifier(  # noqa: E731
+        epsilon=epsilon, domain=Grid(-5, 5), random_state=seed, **LABELS, **more
+    )
     bayes = lambda **more: StatisticalQueryNaiveBayes(  # noqa: E731
         epsilon=epsilon, domain=Grid(-5, 5), random_state=seed, **LABELS, **more
     )
@@ -52,6 +55,11 @@ def models(epsilon, seed):
         "logistic, balanced": logistic(class_weight="balanced"),
         "logistic, tuned threshold": PrivateTunedThresholdClassifier(
             logistic(), epsilon=epsilon, random_state=seed
+        ),
+        "additive": additive(),
+        "additive, balanced": additive(class_weight="balanced"),
+        "additive, tuned threshold": PrivateTunedThresholdClassifier(
+            additive(), epsilon=epsilon, random_state=seed
         ),
         "naive Bayes": bayes(),
         "naive Bayes, equal priors": bayes(priors=[0.5, 0.5]),
@@ -78,6 +86,7 @@ def main():
     """Print a line for each table, epsilon and model, and write all as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one table, one seed, one epsilon")
+    parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
     found = []
@@ -85,7 +94,7 @@ def main():
         for epsilon in [1.0] if given.quick else [0.3, 1.0, 3.0]:
             print(f"{name}, epsilon {epsilon:g}: recall, AUC, balanced accuracy")
             results = {}
-            for seed in range(1 if given.quick else SEEDS):
+            for seed in range(1 if given.quick else given.seeds):
                 a, b, u, v = train_test_split(X, y, test_size=0.5, stratify=y, random_state=seed)
                 for way, model in models(epsilon, seed).items():
                     results.setdefault(way, []).append(measured(model, (a, u), (b, v)))

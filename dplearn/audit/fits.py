@@ -17,7 +17,18 @@ from dplearn.chance.dice import Dice
 from dplearn.estimator.part_reading import summary_of
 from dplearn.privacy.plan import Plan
 
-__all__ = ["Fit", "IncrementalFit", "PartedFit", "Rows", "StagedFit", "TableFit", "WholeFit", "refitted", "run_on", "two_parts"]
+__all__ = [
+    "Fit",
+    "IncrementalFit",
+    "PartedFit",
+    "Rows",
+    "StagedFit",
+    "TableFit",
+    "WholeFit",
+    "refitted",
+    "run_on",
+    "two_parts",
+]
 
 Rows = tuple[Any, ...]
 Fit = Callable[[Rows, Dice], Any]

@@ -46,8 +46,8 @@ def refuse_parameters(name: str, parameters: Mapping[str, Any], method: str = "f
     given = [key for key, value in parameters.items() if key != "sample_weight" or value is not None]
     if "sample_weight" in given:
         raise TypeError(
-            f"{name}.{method} takes no sample_weight: a weight changes how much one record counts, so that the"
-            " guarantee would not hold. Leave it out; or repeat each row as often as it counts, and"
+            f"{name}.{method} takes no sample_weight: a weight changes how much one record counts, so that"
+            " the guarantee would not hold. Leave it out; or repeat each row as often as it counts, and"
             " guarantee_.for_group(k) is the guarantee of k rows together. Where metadata are routed,"
             f" set_{method}_request(sample_weight=False) keeps weights from this fit"
         )

@@ -1,12 +1,14 @@
 """`partial_fit` of learners whose released means add up, call by call, over new records each time.
 
-Each call is a fit of its own records: it spends its own epsilon, and its noisy means join those of the earlier
-calls, weighted by the numbers of records.
+Each call is a fit of its own records: it spends its own epsilon, and its noisy means join those of the
+earlier calls, weighted by the numbers of records.
 
 >>> from fractions import Fraction
 >>> first = Calls(1, 300, ApproxDP(1), {}, (np.array([0.5]),), (0.01,))
->>> joined_means(first, [np.array([0.1])], 100)[0].tolist(), joined_deviations(first, [0.03], 100)
-([0.4], (0.010606601717798213,))
+>>> joined_means(first, [np.array([0.1])], 100)[0].tolist()
+[0.4]
+>>> round(joined_deviations(first, [0.03], 100)[0], 4)
+0.0106
 >>> in_parallel(first, ApproxDP(2)).epsilon
 Fraction(2, 1)
 """
@@ -106,9 +108,10 @@ def in_parallel(earlier: Calls | None, guarantee: ApproxDP) -> ApproxDP:
     Notes
     -----
     **Privacy.** Let two sequences of tables differ in one record, which is in call i alone. The outcomes of
-    the calls before i have the same distribution. Given these outcomes, call i is (epsilon_i, delta_i)-private.
-    Given its outcome too, later calls have the same tables, and are post-processing. The whole is therefore
-    (epsilon_i, delta_i)-private for one i that is not known, and so for the greatest epsilon and delta.
+    the calls before i have the same distribution. Given these outcomes, call i is
+    (epsilon_i, delta_i)-private. Given its outcome too, later calls have the same tables, and are
+    post-processing. The whole is therefore (epsilon_i, delta_i)-private for one i that is not known, and so
+    for the greatest epsilon and delta.
 
     **Assumes.** `NEW_RECORDS`, or `NEW_GROUPS`. If epsilon of a call is chosen from earlier outcomes, the
     guarantee that holds beforehand is that for the greatest epsilon that could have been chosen.
@@ -214,15 +217,13 @@ class Incremental:
             self._fit(X, y, dice or drawn, groups=groups, reproducible=reproducible, params=params)
         return self
 
-    def _continued(
-        self, earlier: Calls | None, classes: Any, groups: Any, reproducible: bool
-    ) -> Params:
+    def _continued(self, earlier: Calls | None, classes: Any, groups: Any, reproducible: bool) -> Params:
         """Return the checked parameters of the next call."""
         if as_learn(self.domain) is not None:
             raise ValueError(
-                "domain must be declared for partial_fit, got 'learn': a schema that is learned from the first"
-                " call would be a different one in the next; declare domain=Schema(...), or release a schema"
-                " once, and pass it: dplearn.releases.learned_schema"
+                "domain must be declared for partial_fit, got 'learn': a schema that is learned from the"
+                " first call would be a different one in the next; declare domain=Schema(...), or release a"
+                " schema once, and pass it: dplearn.releases.learned_schema"
             )
         params: Params = self._params(reproducible)
         if is_classifier(self):
@@ -241,8 +242,10 @@ class Incremental:
         return params.given(earlier=earlier, columns=columns)
 
     def _all_classes(self, earlier: Calls | None, declared: Any, classes: Any) -> list[Any]:
-        """Return the labels of all calls, from the constructor, the argument of this call or earlier calls."""
-        sets = [check_classes(each).tolist() for each in (classes, declared) if each is not None]
+        """Return the labels of all calls: of the constructor, the argument, or earlier calls."""
+        sets: list[list[Any]] = [
+            check_classes(each).tolist() for each in (classes, declared) if each is not None
+        ]
         if earlier is not None:
             known: Any = vars(self)["classes_"]
             for each in sets:

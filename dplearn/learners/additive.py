@@ -26,6 +26,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_number, shown
+from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Floats
@@ -54,7 +55,9 @@ from dplearn.learners.additive_model import AdditiveModel, summed
 from dplearn.learners.additive_outputs import OutputsLoss
 from dplearn.learners.additive_plan import BINS, FINEST, AdditivePlan, Bits, additive_plan
 from dplearn.learners.additive_steps import learn_additive
+from dplearn.learners.additive_weights import margin_shift, weighted, weights_of
 from dplearn.learners.bins import declared_columns
+from dplearn.learners.logistic_weights import check_class_weight, check_weighted_classes
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
 from dplearn.queries.factories import cost_of, oracle_for
@@ -266,6 +269,12 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         estimates how large this function is, and leaves it out if the estimate is 0. "auto": the model may
         have it if the plan's `resolution` is at least twice its `least_resolution`. True: at any resolution.
         False: the shapes are the whole model. It needs 2 to 256 columns, and is left out with Laplace noise.
+    class_weight : None, "balanced" or dict, default=None
+        Public weights by label, as of scikit-learn; labels without one have the weight 1. "balanced": weights
+        inverse to the noisy shares of the labels. Predictions and probabilities are then those of the
+        weighted population. The margins are shifted, and the effects are those of a fit without weights, at
+        no cost. None with several outputs: their residuals are shortened together, so that margins of rare
+        labels are too low for weights.
     classes : sequence, or sequence of sequences, optional
         All labels that can occur; with several outputs, one set for all or one for each. None: the labels of
         the schema, or else the labels that occur in `y`; the guarantee then assumes that the set of labels is
@@ -288,7 +297,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         Released. For each column the main effects of its cells on the margin, with their estimated standard
         deviations. With two classes the margin is near the logit of the second.
     intercept_ : ndarray of float64 of shape (1,), or (n_classes,) of more than two classes
-        Released. The mean margins.
+        Released. The mean margins, with class weights those of the weighted population.
     interactions_ : Interactions or None
         Released. The part of the margins that depends on several columns together; None if the model has
         none. Its `strengths`, of shape (d, d), say of each pair of columns how much the residuals of the
@@ -299,6 +308,9 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         more labels 1 (Laplace noise: 2). With 1/2 the margin of two labels is not quite a logit, which
         `predict_proba` takes into account. With several outputs, the residuals of each are clipped so, and
         then those of all are shortened together. Of no use where the plan is `linear`.
+    class_weight_ : ndarray of float64 of shape (n_classes,)
+        Released. The weights of the labels; 1 without `class_weight`. "balanced": inverse to noisy shares, of
+        which none is below .002. With several outputs, only the `estimators_` have it.
     noise_ : str
         Public. The noise: "laplace", "gaussian" or "local".
     domain_ : Product
@@ -356,6 +368,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         trust_model: str = "central",
         domain: Any = "learn",
         interactions: bool | str = "auto",
+        class_weight: Any = None,
         classes: Sequence[Any] | None = None,
         max_rows_per_group: int = 10,
         ledger: PrivacyLedger | None = None,
@@ -366,6 +379,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         self.trust_model = trust_model
         self.domain = domain
         self.interactions = interactions
+        self.class_weight = class_weight
         self.classes = classes
         self.max_rows_per_group = max_rows_per_group
         self.ledger = ledger
@@ -410,7 +424,12 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         if classes is not None:
             sets = [each.tolist() for each in declared_sets(classes)]
             classes = sets if len(sets) > 1 else sets[0]
-        return Params(**self._values(reproducible), classes=classes)
+        weights = check_class_weight(self.class_weight)
+        return Params(**self._values(reproducible), class_weight=weights, classes=classes)
+
+    def _context(self) -> tuple[object, ...]:
+        # Without weights a seeded fit is that of versions without this parameter.
+        return tuple(each for each in super()._context() if each != ("class_weight", "None"))
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
         columns, known = self._columns(X, params)
@@ -426,6 +445,14 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
             raise ValueError(
                 f"y must have at least 2 classes, got {min(counts)} class; classes=[...] declares all"
             )
+        if len(counts) > 1 and params.class_weight is not None:
+            raise ValueError(
+                f"class_weight must be None for several outputs, got {brief(params.class_weight)} and"
+                f" {len(counts)} outputs; PrivateMultiOutputClassifier(AdditiveClassifier(class_weight=...))"
+                " fits a model with weights to each"
+            )
+        if len(counts) == 1:
+            check_weighted_classes(params.class_weight, public.classes)
         if len(counts) > 1 and params.trust_model == "local":
             raise ValueError(
                 f"trust_model must be 'central' for several outputs, got 'local' and {len(counts)} outputs"
@@ -439,12 +466,16 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         )
 
     def _publish(self, outcome: list[AdditiveModel], plan: AdditivePlan) -> None:
-        for name in ("shapes_", "intercept_", "interactions_", "estimators_"):  # of an earlier fit
+        for name in ("shapes_", "intercept_", "interactions_", "estimators_", "class_weight_"):  # earlier
             self.__dict__.pop(name, None)
         self.classes_ = plan.public.classes
         self.residual_clip_ = plan.loss.parts[0].reach / 2.0**RESIDUAL_BITS
         if plan.n_outputs == 1:
-            self._publish_model(outcome[0], plan, 1.0, 0.0)
+            [model] = outcome
+            self._publish_model(model, plan, 1.0, 0.0)
+            shares = None if model.base is None else model.base.loss.shares
+            self.class_weight_ = weights_of(plan.class_weight, self.classes_, shares)
+            self.intercept_ = self.intercept_ + self._shift()
             return
         self.guarantee_, self.noise_, self.domain_ = plan.guarantee, plan.noise, plan.domain
         self.estimators_ = []
@@ -454,6 +485,14 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
             one = replace(plan.public, classes=labels, n_outputs=1, many=False)
             own._publish([model], replace(plan, public=one, loss=loss, n_outputs=1))
             self.estimators_.append(own)
+
+    def _loss(self) -> LogisticLoss | SoftmaxLoss:
+        """Return the loss of the margins of one output, for the probabilities of its labels."""
+        return _label_loss(len(self.classes_), 2, self.residual_clip_ == 1)
+
+    def _shift(self) -> NDArray[np.float64]:
+        """Return what the class weights add to the margins of one output."""
+        return margin_shift(self._loss(), self.class_weight_)
 
     def _models(self) -> "list[AdditiveClassifier]":
         """Return the fitted model of each output."""
@@ -507,7 +546,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         ndarray of shape (n_samples, n_classes), or a list of n_outputs such arrays
         """
         likely = [
-            _label_loss(len(model.classes_), 2, model.residual_clip_ == 1).probabilities(sums)
+            weighted(model._loss().probabilities(sums - model._shift()), model.class_weight_)
             for model, sums in zip(self._models(), self._margins(X), strict=True)
         ]
         return likely if isinstance(self.classes_, list) else likely[0]

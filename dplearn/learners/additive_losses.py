@@ -112,6 +112,8 @@ class Loss(ABC):
         The greatest norm of a row of `targets`.
     most_target_reach : int
         The greatest `target_reach` of the loss of a base.
+    shares : ndarray of float64 of shape (n_labels,)
+        Of losses of labels: their shares; released ones in the loss of a base.
     narrows : bool
         Whether residuals are clipped at a multiple of their spread, which has to be released.
     rate, caution : float
@@ -124,6 +126,7 @@ class Loss(ABC):
     reach: int
     target_reach: int
     most_target_reach: int
+    shares: Floats64
 
     @abstractmethod
     def base_query(self) -> StatisticalQuery:
@@ -193,6 +196,7 @@ class LogisticLoss(Loss):
 
     def __init__(self, clip: Fraction, share: float = 0.5):
         self.clip, self._given = float(clip), clip
+        self.shares = np.array([1 - share, share])
         self.reach = math.floor(clip * _ONE)
         self._centre = round(share * _ONE)
         self.target_reach = max(self._centre, _ONE - self._centre)
@@ -235,6 +239,16 @@ class LogisticLoss(Loss):
         second = np.where(margins[:, 0] > 0, 1 - rarer, rarer)
         return np.stack([1 - second, second], axis=1)
 
+    def margin_of(self, logit: float) -> float:
+        """Return the margin at which `probabilities` have this logit of the second label.
+
+        With e = expit(-abs(margin)), the odds of the rarer label are e / min(1 - e, clip).
+        """
+        odds = math.exp(-abs(logit))
+        clipped = odds * self.clip <= 1 - self.clip
+        log_e = (math.log(self.clip) if clipped else -math.log1p(odds)) - abs(logit)
+        return math.copysign(math.log1p(-math.exp(log_e)) - log_e, logit) if logit else 0.0
+
 
 class SoftmaxLoss(Loss):
     """The logistic loss of several labels, with a margin for each.
@@ -254,8 +268,8 @@ class SoftmaxLoss(Loss):
         self.n_outputs = n_outputs
         self._order = order
         self.reach = _ONE if order == 2 else 2 * _ONE
-        equal = np.full(n_outputs, 1 / n_outputs)
-        self._centre = np.floor((equal if shares is None else shares) * _ONE).astype(np.int64)
+        self.shares = np.full(n_outputs, 1 / n_outputs) if shares is None else shares
+        self._centre = np.floor(self.shares * _ONE).astype(np.int64)
         self.target_reach = self._norm_of_targets()
         # Of shares q with sum at most 1, the indicator minus q has a squared norm of at most 1 + |q|^2 <= 2.
         self.most_target_reach = math.isqrt(2 * _ONE**2) + 1 if order == 2 else 2 * _ONE

@@ -30,7 +30,8 @@ class AdditiveModel:
     masses : list of ndarray of shape (cells,)
         Released. The shares of records in the cells.
     base : Base or None
-        Released. The loss, and the unit of the margins; None if the queries were those of a linear fit.
+        Released. The loss, and the unit of the margins; None if the queries were those of a linear fit,
+        unless its class weights are balanced.
     joint : Interactions or None
         Released. The part of the margins that depends on several columns together, if any was found.
     spread : float

@@ -27,6 +27,7 @@ from dplearn.learners.additive_queries import pair_norm, residual_norm
 from dplearn.learners.logistic_noise import MOST_COLUMNS
 from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.learners.logistic_queries import moment_weights
+from dplearn.learners.logistic_weights import BALANCED
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.shares import gaussian_budget
@@ -193,6 +194,7 @@ class AdditivePlan(Plan):
     domain: Any = hidden()
     public: Any = hidden()
     target: Any = hidden()  # the range of the target of a regression
+    class_weight: Any = hidden()  # None, "balanced" or a dict from labels to weights
     bits: Any = hidden()
     n_bins: int = hidden(BINS)  # of the histograms of residuals
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
@@ -268,7 +270,8 @@ class AdditivePlan(Plan):
         """
         if self.linear:
             none = Fraction(0)
-            return Shares(none, _LINEAR_MASSES, none, none, none, none, 1 - _LINEAR_MASSES)
+            target = _TARGET if self.class_weight == BALANCED else none
+            return Shares(target, _LINEAR_MASSES, none, none, none, none, 1 - target - _LINEAR_MASSES)
         target = _MOMENTS if self.loss.narrows else _TARGET
         lines = self.noise == "gaussian" and self.level == 0 and not self.narrows
         masses, shapes = (_LINE_MASSES, _LINE_SHAPES) if lines else (_MASSES, _SHAPES)
@@ -361,6 +364,7 @@ def _without_noise(params: Params, public: Public, domain: Any, beta: Fraction) 
         columns=tuple(made[id(each)] for each in domain.domains),
         domain=domain,
         target=getattr(params, "target", None),
+        class_weight=getattr(params, "class_weight", None),
     )
 
 
@@ -402,10 +406,13 @@ def _linear(plan: AdditivePlan, tried: Sequence[Bits]) -> AdditivePlan | None:
     """Return the plan of a fit with the queries of logistic regression; None if no noise can be drawn."""
     linear = replace(plan, linear=True, level=0, n_steps=0)
     budget, logistic = gaussian_budget(plan.guarantee), linear.logistic
+    target = linear.shares.target
+    if target and not can_be_drawn(plan.loss.base_move, budget * target):
+        return None
     for bits in tried:
         if logistic and can_be_drawn(_mass_move(plan, bits), budget * linear.shares.masses):
             deviation = logistic.deviation / math.sqrt(linear.shares.steps)
-            n_queries = 1 + logistic.n_queries
+            n_queries = 1 + bool(target) + logistic.n_queries
             return replace(
                 linear, bits=bits, n_queries=n_queries, deviation=deviation, step_deviation=deviation
             )

@@ -66,8 +66,11 @@ def learn_additive(oracle: Oracle, plan: AdditivePlan) -> list[AdditiveModel]:
         One for each output.
     """
     if plan.linear and (logistic := plan.logistic):
+        target = plan.shares.target
+        shares = plan.loss.ask_base(oracle, target) if target else None
         masses, _ = ask_masses(oracle, plan)
-        return [learn_linear(oracle, plan.columns, masses, logistic, plan.shares.steps)]
+        model = learn_linear(oracle, plan.columns, masses, logistic, plan.shares.steps)
+        return [replace(model, base=shares)]
     base = plan.loss.ask_base(oracle, plan.shares.target)
     masses, variance = ask_masses(oracle, plan)
     shapes = ask_shapes(oracle, plan, base, masses, variance)

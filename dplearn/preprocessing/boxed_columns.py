@@ -200,7 +200,9 @@ class BoxPlan(Plan):
     rest: Any = hidden()  # the cost of the sums
     bits: Any = hidden(0)
     public: Any = hidden()
-    earlier: Calls | None = hidden()  # the calls that this one continues; `n_samples` counts their records too
+    earlier: Calls | None = (
+        hidden()
+    )  # the calls that this one continues; `n_samples` counts their records too
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
 
     _computed = ("n_needed",)

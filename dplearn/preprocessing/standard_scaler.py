@@ -171,7 +171,7 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
         return {"squares": self.with_std, "with_mean": self.with_mean, "asks": asks}
 
     def _params(self, reproducible: bool) -> Params:
-        params = super()._params(reproducible)
+        params: Params = super()._params(reproducible)
         return params if params.asks else params.given(cost=ApproxDP(0, reproducible=reproducible))
 
     def _queries(self, params: Params, n_columns: int, noise: str, steps: int) -> list[Asked]:

@@ -1,4 +1,4 @@
-"""`partial_fit`: the calls' released means add up, each call has noise of its own, and what may not change."""
+"""`partial_fit`: released means of calls add up, each call has noise of its own, and what may not change."""
 
 import pickle
 import warnings

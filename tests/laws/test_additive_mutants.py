@@ -615,3 +615,18 @@ def test_the_bits_of_an_audit_are_those_of_its_fit():
     _, _, learner = fitted(AdditiveClassifier)
     learner._bits = Bits(1, 1, 1, 1, 1, 1)
     assert learner.plan(10).bits is learner._bits
+
+
+def test_class_weights_from_the_labels_break_the_claim(monkeypatch):
+    case = BY_NAME["additive_balanced"]
+    assert 0.999 < excess(case) <= 1
+    right = LogisticLoss.ask_base
+
+    def true_shares(loss, oracle, share):
+        base = right(loss, oracle, share)
+        with oracle._account.use() as account:
+            base.loss.shares = (np.bincount(account.records.y, minlength=2) + 1) / (len(account.records) + 2)
+        return base
+
+    monkeypatch.setattr(LogisticLoss, "ask_base", true_shares)
+    assert excess(replace(case)) == math.inf

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -21,6 +22,7 @@ from dplearn.privacy import ApproxDP
 from tests.laws.conftest import OnePair
 
 SMALL = CASES["small_classifier"]
+COUNTED = CASES["classifier_with_probability"]
 SELECTION = CASES["exponential_mechanism"]
 FLIP = CASES["permute_and_flip"]
 
@@ -468,3 +470,46 @@ def test_chance_on_one_branch_only_is_found():
         return rng.integers(1 << 60) if dice.bernoulli(Fraction(1, 2)) else 0
 
     assert any("does not come from the dice" in way for way in how_caught(Mutant("branch", SMALL, fit)))
+
+
+def sensitivity_of_an_added_record(monkeypatch):
+    right = generic.laplace_counts
+    monkeypatch.setattr(
+        generic, "laplace_counts", lambda counts, **how: right(counts, **{**how, "sensitivity": 1})
+    )
+
+
+def the_whole_epsilon_for_the_rule(monkeypatch):
+    right = ExponentialMechanismClassifier._plan
+
+    def planned(learner, *given, **known):
+        plan = right(learner, *given, **known)
+        return replace(plan, selection=plan.guarantee)
+
+    monkeypatch.setattr(ExponentialMechanismClassifier, "_plan", planned)
+
+
+def counts_without_noise(monkeypatch):
+    monkeypatch.setattr(generic, "laplace_counts", lambda counts, **_: counts)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "excess"),
+    [
+        (sensitivity_of_an_added_record, 1.85),
+        (the_whole_epsilon_for_the_rule, 1.4),
+        (counts_without_noise, math.inf),
+    ],
+)
+def test_a_mistake_in_the_counts_of_labels_breaks_the_claim(mistake, excess, monkeypatch):
+    # With nine tenths of epsilon for the counts; one record of two moves errors by half of what it can.
+    monkeypatch.setattr(generic, "_COUNTED", Fraction(9, 10))
+    pair = ((0, "no"),), ((0, "yes"),)
+
+    def exact():
+        found = OnePair.of(COUNTED, pair).run().exp_epsilon
+        return math.inf if found is None else math.log(found) / float(COUNTED.claim.epsilon)
+
+    assert exact() == pytest.approx(0.95)
+    mistake(monkeypatch)
+    assert exact() == pytest.approx(excess)

@@ -496,6 +496,29 @@ CASES += tuple(
     )
 )
 
+#: Balanced class weights are a function of the first query, for the shares of the labels; dicts are public.
+CASES += (
+    _with_one_noise(
+        additive_case(
+            "additive_balanced",
+            AdditiveClassifier(
+                epsilon=8,
+                delta=0,
+                domain=[Categories(["a"])],
+                class_weight="balanced",
+                classes=[0, 1],
+                random_state=0,
+            ),
+            1,
+            (("a", 0), ("a", 1)),
+            bits=_COARSEST,
+        ),
+        Fraction(2, 100),
+        0.999,
+        first=0,
+    ),
+)
+
 #: The same of two labels, whose histograms are two draws of one query. The noise in the shapes is in the
 #: numbers of the first cell, that in the step in those of the constants: in a column of one cell, records
 #: move no others.
@@ -546,7 +569,17 @@ ADDITIVE_REPLAYS = (
         )
         for kind, n_labels in (("gaussian", 2), ("gaussian", 0), ("local", 2))
     )
-    + (_replay("additive_linear", "gaussian", 3, steps=None, **_SETTINGS["gaussian"]),)
+    + (
+        _replay("additive_linear", "gaussian", 3, steps=None, **_SETTINGS["gaussian"]),
+        _replay(
+            "additive_linear_balanced",
+            "gaussian",
+            3,
+            steps=None,
+            class_weight="balanced",
+            **_SETTINGS["gaussian"],
+        ),
+    )
 )
 #: Fits of two outputs, of three labels and of two.
 ADDITIVE_REPLAYS += (

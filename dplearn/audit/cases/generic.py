@@ -13,6 +13,7 @@ import numpy as np
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.rules import RULES, Rule, moved_by
 from dplearn.concepts import Conjunctions
 from dplearn.domains import IntegerRange
 from dplearn.ensembles.public_data import PublicData
@@ -32,6 +33,7 @@ def learner_case(
     required: Required,
     staged: bool = True,
     public: Sequence[int] | None = None,
+    rules: Mapping[str, Rule] = RULES,
 ) -> AuditCase:
     """Return a case of the fit of a classifier on one column of small integers.
 
@@ -53,6 +55,8 @@ def learner_case(
         True: the stages before the draws run once a table. False: the whole fit runs on each path.
     public : sequence of int, optional
         The values of public rows, at which cuts are.
+    rules : mapping, default=RULES
+        As for `AuditCase`.
     """
     more = {} if public is None else {"X_public": PublicData(np.array(public)[:, None])}
     whole = whole_fit(refitted(estimator), more)
@@ -63,6 +67,7 @@ def learner_case(
         universe,
         n,
         ApproxDP(estimator.epsilon),
+        rules=rules,
         verifies=("ExponentialMechanismClassifier",),
         required=required,
     )
@@ -113,7 +118,8 @@ def _split(rows: Rows) -> tuple[Any, Any]:
 
 
 def _shown(fitted: Any) -> tuple[str, Any]:
-    return repr(fitted.concept_), fitted
+    shares = fitted.label_shares_
+    return repr(fitted.concept_) + ("" if shares is None else str(shares.round(9).tolist())), fitted
 
 
 def _stumps(values: int, labels: Sequence[str], **parameters: Any) -> ExponentialMechanismClassifier:
@@ -205,6 +211,17 @@ CASES = (
         [[0, 0], [1, 1], [1, 1], [1, 0]],
         _YES_NO,
         required=Required(12, 0.7),
+    ),
+    learner_case(
+        "classifier_with_probability",
+        _stumps(2, _YES_NO, epsilon=5.0, probability=True),
+        values=2,
+        labels=_YES_NO,
+        n=1,
+        staged=False,
+        required=Required(4, 0.54),
+        # Two counts move, which a replay sees if both rules predict alike.
+        rules={**RULES, "discrete_laplace": moved_by(2)},
     ),
     learner_case(
         "public_cuts_classifier",
