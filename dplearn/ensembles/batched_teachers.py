@@ -38,7 +38,7 @@ from dplearn.ensembles.batched_fits import (
 from dplearn.ensembles.isolation import attempt, isolated_turn
 from dplearn.ensembles.muted_output import muted_output
 
-__all__ = ["BatchedFits", "BatchedTraining", "batched_training", "equal_runs", "is_kind"]
+__all__ = ["BatchedFits", "BatchedTraining", "batched_training", "equal_runs", "is_kind", "is_small"]
 
 _NUMBER = (bool, int, float, np.bool_, np.integer, np.floating, type(None))
 _CELLS = 1 << 17  # of a batch: a megabyte, so that it stays in a processor's cache
@@ -134,10 +134,23 @@ def equal_runs(lengths: Sequence[int], n_features: int) -> list[tuple[int, int]]
         end = start + 1
         while end < min(start + most, len(lengths)) and lengths[end] == lengths[start]:
             end += 1
-        together = most >= _FEWEST and lengths[start] > 1
+        together = is_small(lengths[start], n_features)
         runs += [(start, end)] if together else [(each, each + 1) for each in range(start, end)]
         start = end
     return runs
+
+
+def is_small(length: int, n_features: int) -> bool:
+    """Return whether an array program is faster than a fit of the estimator, for a shard of this length.
+
+    Parameters
+    ----------
+    length : int
+        The number of rows of the shard.
+    n_features : int
+        Public.
+    """
+    return 1 < length and length * n_features * _FEWEST <= _CELLS
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from dplearn.ensembles.asking import NO_VOTE, Asked, Labels  # noqa: F401 - the doctest's
 from dplearn.ensembles.base_estimators import Seeded, check_teachable, quiet
 from dplearn.ensembles.batched_answers import BatchedAsking, StackedAnswers, can_be_stacked
-from dplearn.ensembles.batched_teachers import BatchedTraining, batched_training, equal_runs
+from dplearn.ensembles.batched_teachers import BatchedTraining, batched_training, equal_runs, is_small
 from dplearn.ensembles.isolation import attempt, isolated, turn
 from dplearn.ensembles.muted_output import muted_output
 from dplearn.ensembles.native_threads import native_threads
@@ -54,7 +54,7 @@ def train_teachers(
     seeds: Sequence[int],
     classes: NDArray[Any] | None = None,
     n_jobs: int | None = None,
-    batched: bool = True,
+    together: bool = True,
     progress: Callable[[], None] | None = None,
 ) -> list[Any]:
     """Return a fitted estimator for each shard, or None where there is no teacher.
@@ -78,13 +78,15 @@ def train_teachers(
         Public. They set every `random_state` that is None, and seed the global generators of numpy and of the
         standard library.
     classes : ndarray of shape (n_labels,), optional
-        Public. The sorted labels that can occur. None: teachers are trained one by one, never in batches.
+        Public. The sorted labels that can occur. None: teachers are trained one by one, never as array
+        programs.
     n_jobs : int or None
         The number of workers, as for joblib. More than one worker means worker processes, never threads (see
         `run_tasks`). Results do not depend on it, unless pickling changes an estimator.
-    batched : bool, default=True
-        Whether teachers may be trained in batches, which depend on the lengths of all shards. These must
-        then be public, since batches round other teachers' votes in another way.
+    together : bool, default=True
+        Whether several teachers may be trained in one array program. Which ones depends on the lengths of all
+        shards, which must then be public, since another program may round other teachers' votes in another
+        way. False: each teacher is trained by a program of its own.
     progress : callable, optional
         Called once for each finished shard; the time of a call depends on the data.
 
@@ -101,7 +103,7 @@ def train_teachers(
         If the estimator cannot be cloned, or has a ledger (see `check_teachable`).
     """
     function = _TeacherFunction(_base_estimators(estimator))
-    return _run(function, X, y, shards, seeds, classes if batched else None, progress, n_jobs)
+    return _run(function, X, y, shards, seeds, classes, progress, n_jobs, together=together)
 
 
 def train_and_ask(
@@ -114,7 +116,7 @@ def train_and_ask(
     asked: Asked,
     seeds: Sequence[int],
     n_jobs: int | None = None,
-    batched: bool = True,
+    together: bool = True,
     progress: Callable[[], None] | None = None,
 ) -> NDArray[Any]:
     """Return the teachers' answers, and drop each teacher in the process that trained it.
@@ -131,8 +133,7 @@ def train_and_ask(
     """
     function = _TeacherFunction(_base_estimators(estimator), plain(sliceable(queries)), asked)
     answers = asked.nothing(len(shards), queries.shape[0])
-    classes = asked.classes if batched else None
-    given = _run(function, X, y, shards, seeds, classes, progress, n_jobs)
+    given = _run(function, X, y, shards, seeds, asked.classes, progress, n_jobs, together=together)
     for row, one in zip(answers, given, strict=True):
         row[:] = one
     return answers
@@ -223,10 +224,14 @@ def _base_estimators(estimator: Any) -> Seeded:
 
 @dataclass(frozen=True)
 class _BatchFunction:
-    """The function of the worker pool for shards with equally many rows; returns a list of results."""
+    """The function of the worker pool for shards with equally many rows; returns a list of results.
+
+    With `single`, shards come one by one, and how one is trained depends on its own length alone.
+    """
 
     alone: _TeacherFunction
     training: BatchedTraining
+    single: bool
 
     @cached_property
     def _asking(self) -> BatchedAsking:
@@ -235,7 +240,7 @@ class _BatchFunction:
 
     def __call__(self, task: tuple[int, NDArray[Any], NDArray[Any], NDArray[Any]]) -> list[Any]:
         first, rows, labels, seeds = task
-        if len(rows) == 1:
+        if len(rows) == 1 and not (self.single and is_small(rows.shape[1], rows.shape[2])):
             return [self.alone((first, rows[0], labels[0], int(seeds[0])))]
         with sklearn.config_context(**self.alone.config), isolated():
             fits = self.training.fits(rows, labels)
@@ -265,6 +270,8 @@ def _run(
     classes: NDArray[Any] | None,
     progress: Callable[[], None] | None,
     n_jobs: int | None,
+    *,
+    together: bool,
 ) -> list[Any]:
     """Return the result of the function for each shard."""
     if len(seeds) != len(shards):
@@ -272,16 +279,18 @@ def _run(
     function = replace(function, config=sklearn.get_config())
     results: list[Any] = []
     for table, labels, own in _in_memory(X, y, shards):
-        training = batched_training(function.base_estimators.pattern, table, classes, len(own))
+        training = batched_training(function.base_estimators.pattern, table, classes, len(shards))
         how: dict[str, Any] = {"context": isolated, "n_jobs": n_jobs}
         if training is None:
             task = partial(_task, table, labels, own, seeds, len(results))
             results += run_tasks(function, task, len(own), progress=progress, **how)
             continue
-        runs = equal_runs([len(shard) for shard in own], table.shape[1])
+        runs = [(each, each + 1) for each in range(len(own))]
+        if together:
+            runs = equal_runs([len(shard) for shard in own], table.shape[1])
         batch = partial(_batch, table, labels, own, seeds, len(results), runs)
         told = None if progress is None else _Told(progress, runs)
-        given = run_tasks(_BatchFunction(function, training), batch, len(runs), progress=told, **how)
+        given = run_tasks(_BatchFunction(function, training, not together), batch, len(runs), progress=told, **how)
         results += chain.from_iterable(given)
     return results
 

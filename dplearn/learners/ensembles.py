@@ -283,7 +283,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         """Return the arguments of the teachers' training; the assignment of records to shards is public."""
         more: dict[str, Any] = {"shards": plan.shards}
         if isinstance(rows, GroupedRecords):  # all rows of a group are in one shard
-            more = {"shards": rows.rows_of(plan.shards or ()), "batched": False}  # lengths are private
+            more = {"shards": rows.rows_of(plan.shards or ()), "together": False}  # lengths are private
         examples: Any = rows.rows if isinstance(rows, GroupedRecords) else rows
         parted = isinstance(examples, PartedRecords)
         return {

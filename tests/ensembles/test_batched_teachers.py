@@ -1,5 +1,6 @@
 """Teachers of a batch vote as teachers one by one, and a record changes no bit of another shard's teacher."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -235,6 +236,39 @@ def test_a_table_in_parts_has_the_same_teachers(gathered, monkeypatch):
     parted = train_and_ask(LogisticRegression(), rows, None, SHARDS, **HOW)
     assert counts[0] >= K - 3
     assert parted.tolist() == whole.tolist()
+
+
+@pytest.mark.parametrize("name", TEACHERS)
+def test_teachers_apart_depend_in_no_bit_on_the_lengths_of_other_shards(name, monkeypatch):
+    """So lengths of shards may be private; they vote as teachers in batches, and are array programs too."""
+    estimator, how = TEACHERS[name](NUMBERS), HOW | {"together": False}
+    cut = [shard[: len(shard) - place % 3] for place, shard in enumerate(SHARDS)]
+    counts, sizes, real = counting(monkeypatch), [], BatchedTraining.fits
+    monkeypatch.setattr(
+        BatchedTraining, "fits", lambda self, rows, labels: sizes.append(len(rows)) or real(self, rows, labels)
+    )
+    first = train_teachers(estimator, NUMBERS, CODES, SHARDS, seeds=range(K), classes=CLASSES, together=False)
+    other = train_teachers(estimator, NUMBERS, CODES, cut, seeds=range(K), classes=CLASSES, together=False)
+    assert set(sizes) == {1}
+    assert counts[0] >= 2 * K - 6
+    for place in range(0, K, 3):
+        assert pickle.dumps(first[place]) == pickle.dumps(other[place])
+    votes = train_and_ask(estimator, NUMBERS, CODES, SHARDS, **how)
+    assert votes.tolist() == train_and_ask(estimator, NUMBERS, CODES, SHARDS, **HOW).tolist()
+
+
+def test_how_a_teacher_apart_is_trained_depends_on_no_other_shard(monkeypatch):
+    monkeypatch.setattr(batched_teachers, "_CELLS", 4 * M * D)
+    rows = np.concatenate([NUMBERS, NUMBERS[:1]])
+    cut = [*SHARDS[:-1], np.append(SHARDS[-1], N)]  # one is too long for an array program
+    counts = counting(monkeypatch)
+    how = {"seeds": range(K), "classes": CLASSES, "together": False}
+    train_teachers(GaussianNB(), rows, np.append(CODES, CODES[0]), SHARDS, **how)
+    before = counts[:]
+    counts[:] = [0, 0]
+    train_teachers(GaussianNB(), rows, np.append(CODES, CODES[0]), cut, **how)
+    assert before[0] > K // 2
+    assert counts == [before[0] - 1, before[1] + 1]
 
 
 def test_an_interrupt_between_batches_is_raised_and_leaves_nothing_behind(monkeypatch):

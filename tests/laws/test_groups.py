@@ -122,7 +122,7 @@ def test_with_one_row_of_each_group_the_fit_is_that_of_rows():
         assert (apart.predict_proba(X) == model.fit(X, y).predict_proba(X)).all()
 
 
-def test_all_rows_of_a_group_are_in_one_shard_and_teachers_are_not_trained_in_batches():
+def test_all_rows_of_a_group_are_in_one_shard_and_teachers_are_trained_apart():
     rng = np.random.default_rng(0)
     X, ids = rng.random((2000, 2)), rng.integers(0, 500, 2000)
     y = (X[:, 0] > 0.5).astype(int)
@@ -134,7 +134,7 @@ def test_all_rows_of_a_group_are_in_one_shard_and_teachers_are_not_trained_in_ba
         more = {} if isinstance(model, SubsampleAggregateClassifier) else {"X_public": public}
         table, plan = model._begin(X, y, model._params(False), groups=ids, **more)
         lessons = model._lessons(table.rows, plan)
-        assert lessons["batched"] is False
+        assert lessons["together"] is False  # the lengths of shards are private
         assert np.sort(np.concatenate(lessons["shards"])).tolist() == list(range(2000))
         sets = [set(ids[shard].tolist()) for shard in lessons["shards"]]
         assert sum(map(len, sets)) == len(set(ids.tolist()))
