@@ -238,37 +238,49 @@ def test_a_table_in_parts_has_the_same_teachers(gathered, monkeypatch):
     assert parted.tolist() == whole.tolist()
 
 
+def of_private_lengths(estimator, cut, numbers=NUMBERS, codes=CODES):
+    return train_teachers(estimator, numbers, codes, cut, seeds=range(len(cut)), classes=CLASSES, base=3)
+
+
 @pytest.mark.parametrize("name", TEACHERS)
-def test_teachers_apart_depend_in_no_bit_on_the_lengths_of_other_shards(name, monkeypatch):
-    """So lengths of shards may be private; they vote as teachers in batches, and are array programs too."""
-    estimator, how = TEACHERS[name](NUMBERS), HOW | {"together": False}
-    cut = [shard[: len(shard) - place % 3] for place, shard in enumerate(SHARDS)]
-    counts, sizes, real = counting(monkeypatch), [], BatchedTraining.fits
-    monkeypatch.setattr(
-        BatchedTraining, "fits", lambda self, rows, labels: sizes.append(len(rows)) or real(self, rows, labels)
-    )
-    first = train_teachers(estimator, NUMBERS, CODES, SHARDS, seeds=range(K), classes=CLASSES, together=False)
-    other = train_teachers(estimator, NUMBERS, CODES, cut, seeds=range(K), classes=CLASSES, together=False)
-    assert set(sizes) == {1}
-    assert counts[0] >= 2 * K - 6
-    for place in range(0, K, 3):
-        assert pickle.dumps(first[place]) == pickle.dumps(other[place])
-    votes = train_and_ask(estimator, NUMBERS, CODES, SHARDS, **how)
-    assert votes.tolist() == train_and_ask(estimator, NUMBERS, CODES, SHARDS, **HOW).tolist()
+def test_lengths_of_other_shards_change_no_bit_of_a_teacher(name, monkeypatch):
+    """So lengths of shards may be private, and the shapes of array programs are public."""
+    estimator, shapes, real = TEACHERS[name](NUMBERS), [], BatchedTraining.fits
+
+    def fits(self, rows, labels, own=None):
+        shapes.append(rows.shape)
+        return real(self, rows, labels, own)
+
+    monkeypatch.setattr(BatchedTraining, "fits", fits)
+    whole = of_private_lengths(estimator, SHARDS)
+    assert set(shapes) == {(K, 12, D)}
+    kept = range(0, K, 4)
+    cut = [shard[: len(shard) - [0, 5, 1, 8][place % 4]] for place, shard in enumerate(SHARDS)]
+    cut[1] = np.concatenate([SHARDS[1], SHARDS[2], SHARDS[3]])  # longer than any place
+    other = of_private_lengths(estimator, cut)
+    assert set(shapes) == {(K, 3, D), (K, 6, D), (K, 12, D), (1, 30, D)}
+    for place in kept:
+        assert pickle.dumps(whole[place]) == pickle.dumps(other[place])
 
 
-def test_how_a_teacher_apart_is_trained_depends_on_no_other_shard(monkeypatch):
-    monkeypatch.setattr(batched_teachers, "_CELLS", 4 * M * D)
-    rows = np.concatenate([NUMBERS, NUMBERS[:1]])
-    cut = [*SHARDS[:-1], np.append(SHARDS[-1], N)]  # one is too long for an array program
+@pytest.mark.parametrize("name", TEACHERS)
+@pytest.mark.parametrize("data", ["iris", "made of three", "breast cancer"])
+def test_shards_that_are_filled_up_have_the_teachers_of_their_rows(name, data, monkeypatch):
+    X, y, cut, asked = split(data, 30)
+    cut = [shard[: len(shard) - 3 * (place % 5)] for place, shard in enumerate(cut)]
+    monkeypatch.setattr(batched_teachers, "_FEWEST_SHARDS", 1)
+    how = {"seeds": range(len(cut))}
+    estimator, classes = TEACHERS[name](X), np.unique(y)
     counts = counting(monkeypatch)
-    how = {"seeds": range(K), "classes": CLASSES, "together": False}
-    train_teachers(GaussianNB(), rows, np.append(CODES, CODES[0]), SHARDS, **how)
-    before = counts[:]
-    counts[:] = [0, 0]
-    train_teachers(GaussianNB(), rows, np.append(CODES, CODES[0]), cut, **how)
-    assert before[0] > K // 2
-    assert counts == [before[0] - 1, before[1] + 1]
+    for kind in (Labels(classes), Scores(classes)):
+        votes = train_and_ask(estimator, X, y, cut, queries=asked, asked=kind, base=5, **how)
+        # Of these, no fit has converged after the greatest number of steps.
+        none = (data, name) in {("iris", "the default"), ("breast cancer", "logistic regression")}
+        assert (counts[0] == 0) == none
+        expected = one_by_one(monkeypatch, estimator, X, y, cut, queries=asked, asked=kind, **how)
+        assert (
+            (np.abs(votes - expected) <= 1).all() if isinstance(kind, Scores) else (votes == expected).all()
+        )
 
 
 def test_an_interrupt_between_batches_is_raised_and_leaves_nothing_behind(monkeypatch):

@@ -134,7 +134,7 @@ def test_all_rows_of_a_group_are_in_one_shard_and_teachers_are_trained_apart():
         more = {} if isinstance(model, SubsampleAggregateClassifier) else {"X_public": public}
         table, plan = model._begin(X, y, model._params(False), groups=ids, **more)
         lessons = model._lessons(table.rows, plan)
-        assert lessons["together"] is False  # the lengths of shards are private
+        assert lessons["base"] == 25  # groups of a shard; the lengths of shards are private
         assert np.sort(np.concatenate(lessons["shards"])).tolist() == list(range(2000))
         sets = [set(ids[shard].tolist()) for shard in lessons["shards"]]
         assert sum(map(len, sets)) == len(set(ids.tolist()))
