@@ -53,6 +53,8 @@ GROUPS = (
 )
 #: The greatest `max_rows_per_group`; a sum over groups is over as many rows of each.
 MOST_ROWS = 1000
+# All learners' queries have values below 2**29, so that their sums over so many rows are below 2**61.
+_MOST_SUMMED = 1 << 32
 SHIFTS = 1 << 20
 _COUNTED = ("the number of records", "the number of groups")
 _MADE = ("from one record alone", "from rows of one group alone")
@@ -148,6 +150,10 @@ def grouping_of_codes(
     most, shifts
         As for `grouping_of`.
     """
+    if n_groups * most >= _MOST_SUMMED:
+        raise ValueError(
+            f"max_rows_per_group must be below {_MOST_SUMMED} / n for n = {n_groups} groups, got {most}"
+        )
     order = np.argsort(members, kind="stable")
     counts = np.bincount(members, minlength=n_groups)
     starts = np.cumsum(counts) - counts

@@ -12,6 +12,8 @@ from dplearn.estimator.part_reading import summary_of
 from dplearn.learners import KnowledgeTransferClassifier
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy import PrivacyLedger, pipeline_guarantee
+from dplearn.queries import CentralOracle
+from dplearn.records import groups
 from dplearn.records.groups import GROUPS, GroupedRecords
 
 
@@ -66,6 +68,33 @@ def test_plans_depend_on_the_set_of_groups_and_not_on_the_number_of_rows(classif
         plans.append(str(plan))
         assert table.public.n_samples == len(X) == len(table.rows)
     assert plans[0] == plans[1]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_sums_over_all_rows_that_take_part_are_integers_of_64_bits(classifier, iris, monkeypatch):
+    """The limit on their number is checked before the charge, and the oracle's on their sums after it."""
+    most, check = [0], CentralOracle._check
+
+    def checked(self, account, asked, part):
+        most.extend(max(abs(query.low), abs(query.high)) for query in asked)
+        check(self, account, asked, part)
+
+    if getattr(classifier, "max_rows_per_group", None) is None or protects_labels(classifier):
+        return
+    monkeypatch.setattr(CentralOracle, "_check", checked)
+    X, y = iris
+    ids, ledger = np.arange(len(X)) // 2, PrivacyLedger(10**13, 0.9, protects="groups")
+    clone(classifier).fit(X, y, groups=ids)
+    assert max(most) <= 1 << 29
+    assert groups._MOST_SUMMED << 29 < 1 << 62
+    monkeypatch.setattr(groups, "_MOST_SUMMED", 10 * len(set(ids)))
+    model = clone(classifier).set_params(ledger=ledger)
+    if getattr(classifier, "trust_model", "central") == "central" and model.domain != "learn":
+        with pytest.raises(
+            ValueError, match=r"max_rows_per_group must be below \d+ / n for n = \d+ groups, got"
+        ):
+            model.fit(X, y, groups=ids)
+        assert ledger.history() == []
 
 
 def test_transformers_protect_groups(any_transformer, one_a_class):
