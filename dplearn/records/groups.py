@@ -56,6 +56,7 @@ MOST_ROWS = 1000
 # All learners' queries have values below 2**29, so that their sums over so many rows are below 2**61.
 _MOST_SUMMED = 1 << 32
 SHIFTS = 1 << 20
+_BLOCK = 1 << 12  # groups at once, few enough for the cache
 _COUNTED = ("the number of records", "the number of groups")
 _MADE = ("from one record alone", "from rows of one group alone")
 
@@ -159,9 +160,15 @@ def grouping_of_codes(
     starts = np.cumsum(counts) - counts
     # Equally spaced positions from a public start: distinct if the group has at least `most` rows, and else
     # each position equally often, to 1.
-    shift = np.asarray(shifts(n_groups), dtype=np.int64)[:, None] + SHIFTS * np.arange(most)
-    positions = (shift * counts[:, None]) // (most * SHIFTS)
-    return Grouping(order[starts[:, None] + positions], members)
+    shift, slots = np.asarray(shifts(n_groups), dtype=np.int64), np.empty((n_groups, most), dtype=np.int64)
+    for first in range(0, n_groups, _BLOCK):
+        own = slice(first, first + _BLOCK)
+        positions = shift[own, None] + SHIFTS * np.arange(most)
+        positions *= counts[own, None]
+        positions //= most * SHIFTS
+        positions += starts[own, None]
+        slots[own] = order[positions]
+    return Grouping(slots, members)
 
 
 def coded_ids(ids: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
