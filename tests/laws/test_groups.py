@@ -71,7 +71,9 @@ def test_plans_depend_on_the_set_of_groups_and_not_on_the_number_of_rows(classif
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_sums_over_all_rows_that_take_part_are_integers_of_64_bits(classifier, iris, monkeypatch):
+def test_sums_over_all_rows_that_take_part_are_integers_of_64_bits(
+    classifier, iris, one_a_class, monkeypatch
+):
     """The limit on their number is checked before the charge, and the oracle's on their sums after it."""
     most, check = [0], CentralOracle._check
 
