@@ -54,6 +54,11 @@ class StackedAnswers:
     known: NDArray[np.bool_]
     doubtful: NDArray[np.bool_]
 
+    def at(self, places: Sequence[int]) -> "StackedAnswers":
+        """Return the answers of some teachers of the stack."""
+        chosen = list(places)
+        return StackedAnswers(self.answers[chosen], self.known[chosen], self.doubtful[chosen])
+
 
 def can_be_stacked(queries: Any) -> bool:
     """Return True for an array of finite numbers, which every teacher of the classes above accepts."""

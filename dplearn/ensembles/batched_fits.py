@@ -24,11 +24,13 @@ from numpy.typing import NDArray
 
 from dplearn.ensembles.batched_descent import minimise
 
-__all__ = ["Fitted", "Stack", "fit_logistic", "fit_naive_bayes", "fit_ridge", "impute", "scale"]
+__all__ = ["NO_LABEL", "Fitted", "Stack", "fit_logistic", "fit_naive_bayes", "fit_ridge", "impute", "scale"]
 
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
 Parameters = Mapping[str, Any]
+
+NO_LABEL = -1  # the code of a row that fills up a shard
 
 _EPS = float(np.finfo(np.float64).eps)
 _MOST_STEPS = 64  # of L-BFGS; each step multiplies the differences in rounding by a small factor
@@ -52,11 +54,32 @@ class Stack:
         Private. The index of each row's label; negative if it is not one of the labels.
     n_labels : int
         Public. The number of labels.
+    own : ndarray of float64 of shape (k, m), optional
+        Private. 1 for the rows of a shard, 0 for copies of its first row that fill it up; these have no
+        label. None: all rows are those of the shard.
     """
 
     rows: Floats
     codes: NDArray[np.int64]
     n_labels: int
+    own: Floats | None = None
+
+    @cached_property
+    def lengths(self) -> Floats:
+        """The number of rows of each shard, of shape (k, 1); 1 if there are none."""
+        if self.own is None:
+            return np.full((len(self.rows), 1), float(self.rows.shape[1]))
+        return np.asarray(np.maximum(self.own.sum(axis=1, keepdims=True), 1))
+
+    def masked(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """Return numbers for each row, of shape (k, m, ...), with 0 for rows that fill up a shard."""
+        if self.own is None:
+            return numbers
+        return np.asarray(numbers * self.own.reshape(*self.own.shape, *[1] * (numbers.ndim - 2)))
+
+    def summed(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """Return the sums over the rows of each shard, of shape (k, ...)."""
+        return np.asarray(self.masked(numbers).sum(axis=1))
 
     @cached_property
     def indicators(self) -> Floats:
@@ -71,7 +94,8 @@ class Stack:
     @property
     def labelled(self) -> Booleans:
         """Whether a shard has two labels or more, and no unknown one, of shape (k,)."""
-        return np.asarray((self.codes >= 0).all(axis=1) & (self.present.sum(axis=1) >= 2))
+        known = self.codes >= 0 if self.own is None else (self.codes >= 0) | (self.own == 0)
+        return np.asarray(known.all(axis=1) & (self.present.sum(axis=1) >= 2))
 
     @cached_property
     def reach(self) -> Floats:
@@ -109,10 +133,10 @@ class Fitted:
 def impute(parameters: Parameters, stack: Stack) -> tuple[Stack, Fitted]:  # noqa: ARG001
     """Return the stack with each column's mean in place of NaN; a column without numbers is invalid."""
     missing = np.isnan(stack.rows)
-    counts = (~missing).sum(axis=1)
-    means = np.where(missing, 0, stack.rows).sum(axis=1) / counts
+    counts = stack.summed(~missing)
+    means = stack.summed(np.where(missing, 0, stack.rows)) / counts
     rows = np.where(missing, means[:, None], stack.rows)
-    return replace(stack, rows=rows), Fitted((counts > 0).all(axis=1), {"statistics_": means})
+    return replace(stack, rows=rows), Fitted(np.asarray((counts > 0).all(axis=1)), {"statistics_": means})
 
 
 def scale(parameters: Parameters, stack: Stack) -> tuple[Stack, Fitted]:
@@ -120,9 +144,9 @@ def scale(parameters: Parameters, stack: Stack) -> tuple[Stack, Fitted]:
 
     A column with a variance near the bound below which scikit-learn takes it for constant is invalid.
     """
-    m = stack.rows.shape[1]
-    means = stack.rows.sum(axis=1) / m
-    deviations = stack.rows - means[:, None]
+    m = stack.lengths
+    means = stack.summed(stack.rows) / m
+    deviations = stack.masked(stack.rows - means[:, None])
     variances = ((deviations**2).sum(axis=1) - deviations.sum(axis=1) ** 2 / m) / m
     bound = m * _EPS * variances + (m * means * _EPS) ** 2
     constant = variances <= bound
@@ -135,19 +159,19 @@ def scale(parameters: Parameters, stack: Stack) -> tuple[Stack, Fitted]:
         rows = rows - means[:, None]
     if parameters["with_std"]:
         rows = rows / scales[:, None]
-    seen = np.full(len(rows), m)
+    seen = m[:, 0].astype(np.int64)
     known = {"mean_": means, "var_": variances, "scale_": scales, "n_samples_seen_": seen}
     return replace(stack, rows=rows), Fitted(certain.all(axis=1) & stack.moderate, known)
 
 
 def fit_logistic(parameters: Parameters, stack: Stack) -> Fitted:
     """Return logistic regressions by L-BFGS, multinomial where three labels or more are present."""
-    m, d = stack.rows.shape[1:]
+    d = stack.rows.shape[2]
     free = _decisions(stack)
     loss = _binary_loss if stack.n_labels == 2 else _multinomial_loss
     functions = free.shape[1]
     found = minimise(
-        loss(stack, free, 1 / (parameters["C"] * m), bool(parameters["fit_intercept"])),
+        loss(stack, free, 1 / (parameters["C"] * stack.lengths), bool(parameters["fit_intercept"])),
         np.zeros((len(stack.rows), functions * (d + 1))),
         tol=parameters["tol"],
         max_iter=min(parameters["max_iter"], _MOST_STEPS),
@@ -197,8 +221,9 @@ def fit_ridge(parameters: Parameters, stack: Stack) -> Fitted:
     targets = 2 * stack.indicators[:, :, -_n_decisions(stack) :] - 1
     row_means, target_means = np.zeros((len(rows), 1, d)), np.zeros((len(rows), 1, targets.shape[2]))
     if parameters["fit_intercept"]:
-        row_means, target_means = rows.mean(axis=1, keepdims=True), targets.mean(axis=1, keepdims=True)
-    rows, targets = rows - row_means, targets - target_means
+        n = stack.lengths[:, :, None]
+        row_means, target_means = stack.summed(rows)[:, None] / n, stack.summed(targets)[:, None] / n
+    rows, targets = stack.masked(rows - row_means), stack.masked(targets - target_means)
     across = rows.transpose(0, 2, 1)
     matrices = across @ rows if d <= m else rows @ across
     moments = across @ targets if d <= m else targets
@@ -206,8 +231,8 @@ def fit_ridge(parameters: Parameters, stack: Stack) -> Fitted:
     certain = stack.moderate & (size <= _CONDITION * alpha) & (alpha > _TINY)
     # Far from 0, cells of little spread lose most of their digits when they are centred.
     lost = _EPS * abs(stack.rows).max(axis=1)
-    spread = np.sqrt(np.square(rows).mean(axis=1))
-    certain &= (lost <= _LOST * np.maximum(spread, np.sqrt(alpha / m))).all(axis=1)
+    spread = np.sqrt(np.square(rows).sum(axis=1) / stack.lengths)
+    certain &= (lost <= _LOST * np.maximum(spread, np.sqrt(alpha / stack.lengths))).all(axis=1)
     # A valid matrix has eigenvalues of at least alpha, 1e-10 of its size: no pivot is 0, and nothing raises.
     identity = np.eye(matrices.shape[1])
     matrices = np.where(certain[:, None, None], matrices + alpha * identity, identity)
@@ -229,27 +254,27 @@ def _decisions(stack: Stack) -> Booleans:
     return np.where(stack.present.sum(axis=1, keepdims=True) == 2, present & last, present)
 
 
-def _binary_loss(stack: Stack, free: Booleans, strength: float, intercept: bool) -> Any:  # noqa: ARG001
+def _binary_loss(stack: Stack, free: Booleans, strength: Floats, intercept: bool) -> Any:  # noqa: ARG001
     """Return the mean logistic loss of two labels, and its gradient, for coefficients and an intercept."""
     rows, targets = stack.rows, stack.indicators[:, :, 1]
     across = rows.transpose(0, 2, 1)
-    m, d = rows.shape[1:]
+    m, d = stack.lengths, rows.shape[2]
 
     def loss(points: Floats) -> tuple[Floats, Floats]:
         weights, offsets = points[:, :d], points[:, d:]
         heights = (rows @ weights[:, :, None])[:, :, 0] + offsets
         small = np.exp(-abs(heights))
         costs = np.log1p(small) + np.maximum(heights, 0) - targets * heights
-        errors = (np.where(heights >= 0, 1, small) / (1 + small) - targets) / m
+        errors = stack.masked((np.where(heights >= 0, 1, small) / (1 + small) - targets) / m)
         slopes = np.empty_like(points)
         slopes[:, :d] = (across @ errors[:, :, None])[:, :, 0] + strength * weights
         slopes[:, d] = errors.sum(axis=1) if intercept else 0
-        return costs.sum(axis=1) / m + strength / 2 * np.vecdot(weights, weights), slopes
+        return stack.summed(costs) / m[:, 0] + strength[:, 0] / 2 * np.vecdot(weights, weights), slopes
 
     return loss
 
 
-def _multinomial_loss(stack: Stack, free: Booleans, strength: float, intercept: bool) -> Any:
+def _multinomial_loss(stack: Stack, free: Booleans, strength: Floats, intercept: bool) -> Any:
     """Return the mean multinomial loss and its gradient, for coefficients and an intercept of each label.
 
     A label that is absent from a shard has the logit minus infinity there. If two labels are present, the
@@ -257,7 +282,7 @@ def _multinomial_loss(stack: Stack, free: Booleans, strength: float, intercept: 
     """
     rows, indicators = stack.rows, stack.indicators
     across = rows.transpose(0, 2, 1)
-    m, d = rows.shape[1:]
+    m, d = stack.lengths, rows.shape[2]
     base = np.where(stack.present, 0, -np.inf)[:, None]
     labels = stack.codes.clip(0)[:, :, None]
     shape = (len(rows), stack.n_labels, d + 1)
@@ -269,12 +294,12 @@ def _multinomial_loss(stack: Stack, free: Booleans, strength: float, intercept: 
         likely = np.exp(heights - top)
         total = likely.sum(axis=2, keepdims=True)
         costs = np.log(total) + top - np.take_along_axis(heights, labels, axis=2)
-        errors = np.where(free[:, None], likely / total - indicators, 0) / m
+        errors = stack.masked(np.where(free[:, None], likely / total - indicators, 0) / m[:, :, None])
         slopes = np.empty_like(weights)
-        slopes[:, :, :d] = (across @ errors).transpose(0, 2, 1) + strength * weights[:, :, :d]
+        slopes[:, :, :d] = (across @ errors).transpose(0, 2, 1) + strength[:, :, None] * weights[:, :, :d]
         slopes[:, :, d] = errors.sum(axis=1) if intercept else 0
         own = weights[:, :, :d].reshape(len(rows), -1)
-        values = costs[:, :, 0].sum(axis=1) / m + strength / 2 * np.vecdot(own, own)
+        values = stack.summed(costs[:, :, 0]) / m[:, 0] + strength[:, 0] / 2 * np.vecdot(own, own)
         return values, slopes.reshape(points.shape)
 
     return loss

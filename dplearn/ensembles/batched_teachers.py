@@ -27,6 +27,7 @@ from sklearn.base import clone
 from dplearn.core.float_errors import float_errors_ignored
 from dplearn.ensembles.asking import places_of
 from dplearn.ensembles.batched_fits import (
+    NO_LABEL,
     Fitted,
     Stack,
     fit_logistic,
@@ -38,7 +39,15 @@ from dplearn.ensembles.batched_fits import (
 from dplearn.ensembles.isolation import attempt, isolated_turn
 from dplearn.ensembles.muted_output import muted_output
 
-__all__ = ["BatchedFits", "BatchedTraining", "batched_training", "equal_runs", "is_kind"]
+__all__ = [
+    "BatchedFits",
+    "BatchedTraining",
+    "batched_training",
+    "block_size",
+    "equal_runs",
+    "is_kind",
+    "is_small",
+]
 
 _NUMBER = (bool, int, float, np.bool_, np.integer, np.floating, type(None))
 _CELLS = 1 << 17  # of a batch: a megabyte, so that it stays in a processor's cache
@@ -130,14 +139,32 @@ def equal_runs(lengths: Sequence[int], n_features: int) -> list[tuple[int, int]]
     """
     runs, start = [], 0
     while start < len(lengths):
-        most = min(_CELLS // max(lengths[start] * n_features, 1), _MOST)
+        most = block_size(lengths[start], n_features)
         end = start + 1
         while end < min(start + most, len(lengths)) and lengths[end] == lengths[start]:
             end += 1
-        together = most >= _FEWEST and lengths[start] > 1
+        together = is_small(lengths[start], n_features)
         runs += [(start, end)] if together else [(each, each + 1) for each in range(start, end)]
         start = end
     return runs
+
+
+def block_size(length: int, n_features: int) -> int:
+    """Return the greatest number of shards of a length in one array program."""
+    return min(_CELLS // max(length * n_features, 1), _MOST)
+
+
+def is_small(length: int, n_features: int) -> bool:
+    """Return whether an array program is faster than a fit of the estimator, for a shard of this length.
+
+    Parameters
+    ----------
+    length : int
+        The number of rows of the shard.
+    n_features : int
+        Public.
+    """
+    return length > 1 and length * n_features * _FEWEST <= _CELLS
 
 
 @dataclass(frozen=True)
@@ -158,7 +185,9 @@ class BatchedTraining:
     kinds: tuple[Any, ...]
     classes: NDArray[Any]
 
-    def fits(self, rows: NDArray[Any], labels: NDArray[Any]) -> "BatchedFits":
+    def fits(
+        self, rows: NDArray[Any], labels: NDArray[Any], own: NDArray[np.float64] | None = None
+    ) -> "BatchedFits":
         """Fit the estimator to each shard.
 
         Parameters
@@ -167,10 +196,15 @@ class BatchedTraining:
             Private.
         labels : ndarray of shape (k, m)
             Private.
+        own : ndarray of shape (k, m), optional
+            Private. 1 for the rows of a shard, and 0 for copies of its first row that fill it up. None: there
+            are no such copies.
         """
         codes = places_of(labels.ravel(), self.classes).reshape(labels.shape)
+        if own is not None:
+            codes = np.where(own > 0, codes, NO_LABEL)
         with float_errors_ignored():
-            stack = Stack(np.ascontiguousarray(rows, dtype=np.float64), codes, len(self.classes))
+            stack = Stack(np.ascontiguousarray(rows, dtype=np.float64), codes, len(self.classes), own)
             fitted = self._fitted(stack)
         valid = stack.labelled & np.all([each.valid for each in fitted], axis=0)
         return BatchedFits(self, fitted, valid, stack.present)

@@ -30,10 +30,17 @@ from numpy.typing import NDArray
 from dplearn.ensembles.asking import NO_VOTE, Asked, Labels  # noqa: F401 - the doctest's
 from dplearn.ensembles.base_estimators import Seeded, check_teachable, quiet
 from dplearn.ensembles.batched_answers import BatchedAsking, StackedAnswers, can_be_stacked
-from dplearn.ensembles.batched_teachers import BatchedTraining, batched_training, equal_runs
+from dplearn.ensembles.batched_teachers import (
+    BatchedFits,
+    BatchedTraining,
+    batched_training,
+    equal_runs,
+    is_small,
+)
 from dplearn.ensembles.isolation import attempt, isolated, turn
 from dplearn.ensembles.muted_output import muted_output
 from dplearn.ensembles.native_threads import native_threads
+from dplearn.ensembles.padded_shards import blocks_of
 from dplearn.ensembles.worker_pool import run_tasks
 from dplearn.records.parts import PartedRecords
 from dplearn.records.tables import own_cells, plain, rows_of, sliceable
@@ -42,6 +49,8 @@ __all__ = ["LabelShares", "answers_of", "check_teachable", "train_and_ask", "tra
 
 _BLOCK = 1 << 14  # queries in one call of a teacher
 _GATHERED = 1 << 20  # rows of a table in parts that are gathered at a time
+_RUN = 128  # shards of private lengths in one task
+_LONG = 4  # times the least length, about the mean length of such shards
 _STACK = 64  # teachers that are asked together
 
 
@@ -54,7 +63,7 @@ def train_teachers(
     seeds: Sequence[int],
     classes: NDArray[Any] | None = None,
     n_jobs: int | None = None,
-    batched: bool = True,
+    base: int | None = None,
     progress: Callable[[], None] | None = None,
 ) -> list[Any]:
     """Return a fitted estimator for each shard, or None where there is no teacher.
@@ -78,13 +87,15 @@ def train_teachers(
         Public. They set every `random_state` that is None, and seed the global generators of numpy and of the
         standard library.
     classes : ndarray of shape (n_labels,), optional
-        Public. The sorted labels that can occur. None: teachers are trained one by one, never in batches.
+        Public. The sorted labels that can occur. None: teachers are trained one by one, never as array
+        programs.
     n_jobs : int or None
         The number of workers, as for joblib. More than one worker means worker processes, never threads (see
         `run_tasks`). Results do not depend on it, unless pickling changes an estimator.
-    batched : bool, default=True
-        Whether teachers may be trained in batches, which depend on the lengths of all shards. These must
-        then be public, since batches round other teachers' votes in another way.
+    base : int, optional
+        Public. Where the lengths of shards are private: the least length to which shards are filled up. None:
+        lengths are public, and which teachers are trained in one array program depends on all of them;
+        another program may round other teachers' votes in another way.
     progress : callable, optional
         Called once for each finished shard; the time of a call depends on the data.
 
@@ -101,7 +112,7 @@ def train_teachers(
         If the estimator cannot be cloned, or has a ledger (see `check_teachable`).
     """
     function = _TeacherFunction(_base_estimators(estimator))
-    return _run(function, X, y, shards, seeds, classes if batched else None, progress, n_jobs)
+    return _run(function, X, y, shards, seeds, classes, progress, n_jobs, base)
 
 
 def train_and_ask(
@@ -114,7 +125,7 @@ def train_and_ask(
     asked: Asked,
     seeds: Sequence[int],
     n_jobs: int | None = None,
-    batched: bool = True,
+    base: int | None = None,
     progress: Callable[[], None] | None = None,
 ) -> NDArray[Any]:
     """Return the teachers' answers, and drop each teacher in the process that trained it.
@@ -131,8 +142,7 @@ def train_and_ask(
     """
     function = _TeacherFunction(_base_estimators(estimator), plain(sliceable(queries)), asked)
     answers = asked.nothing(len(shards), queries.shape[0])
-    classes = asked.classes if batched else None
-    given = _run(function, X, y, shards, seeds, classes, progress, n_jobs)
+    given = _run(function, X, y, shards, seeds, asked.classes, progress, n_jobs, base)
     for row, one in zip(answers, given, strict=True):
         row[:] = one
     return answers
@@ -238,22 +248,68 @@ class _BatchFunction:
         if len(rows) == 1:
             return [self.alone((first, rows[0], labels[0], int(seeds[0])))]
         with sklearn.config_context(**self.alone.config), isolated():
-            fits = self.training.fits(rows, labels)
+            fits, places = self.training.fits(rows, labels), range(len(rows))
+            return self._results(fits, places, range(first, first + len(rows)), rows, labels, seeds)
 
-            def teacher(i: int) -> Any:
-                made = fits.teacher(i)
-                if made is not None:
-                    return made
-                return _trained(self.alone.base_estimators, rows[i].copy(), labels[i], int(seeds[i]))
+    def _results(
+        self,
+        fits: BatchedFits,
+        places: Sequence[int],
+        numbers: Sequence[int],
+        rows: Any,
+        labels: Any,
+        seeds: Any,
+    ) -> list[Any]:
+        """Return the results of shards with these places among the fits, and numbers among all teachers."""
 
-            queries, asked = self.alone.queries, self.alone.asked
-            if asked is None or not can_be_stacked(queries):
-                teachers = [teacher(i) for i in range(len(rows))]
-                return teachers if asked is None else list(_all_answers(teachers, first, queries, asked))
-            answers = asked.nothing(len(rows), queries.shape[0])
-            stacked = self._asking.answers_of_fits(fits)
-            _fill(answers, stacked, teacher, first, queries, asked)
-            return list(answers)
+        def teacher(i: int) -> Any:
+            made = fits.teacher(places[i])
+            if made is not None:
+                return made
+            return _trained(self.alone.base_estimators, rows[i].copy(), labels[i], int(seeds[i]))
+
+        queries, asked = self.alone.queries, self.alone.asked
+        if asked is None or not can_be_stacked(queries):
+            teachers = [teacher(i) for i in range(len(rows))]
+            if asked is None:
+                return teachers
+            return [_answers(each, n, queries, asked) for each, n in zip(teachers, numbers, strict=True)]
+        answers = asked.nothing(len(rows), queries.shape[0])
+        stacked = self._asking.answers_of_fits(fits).at(places)
+        _fill(answers, stacked, teacher, numbers, queries, asked)
+        return list(answers)
+
+
+@dataclass(frozen=True)
+class _PaddedFunction(_BatchFunction):
+    """The function of the worker pool for consecutive shards whose lengths are private."""
+
+    base: int
+
+    def __call__(self, task: tuple[int, Any, Any, NDArray[Any]]) -> list[Any]:
+        first, rows, labels, seeds = task
+        results: list[Any] = [None] * len(rows)
+        blocks, others = blocks_of([len(each) for each in rows], self.base, rows[0].shape[1])
+        with sklearn.config_context(**self.alone.config), isolated():
+            for block in blocks:
+                fits, members = self.training.fits(*block.filled(rows, labels)), block.members
+                own = [[given[each] for each in members] for given in (rows, labels, seeds)]
+                numbers = [first + each for each in members]
+                found = self._results(fits, block.places, numbers, *own)
+                for member, result in zip(members, found, strict=True):
+                    results[member] = result
+        for each in others:
+            [results[each]] = self._by_itself((first + each, rows[each], labels[each], int(seeds[each])))
+        return results
+
+    def _by_itself(self, task: tuple[int, NDArray[Any], NDArray[Any], int]) -> list[Any]:
+        """Return the result of one shard, by an array program if its own length makes this faster."""
+        number, rows, labels, seed = task
+        if not is_small(*rows.shape):
+            return [self.alone(task)]
+        with sklearn.config_context(**self.alone.config), isolated():
+            fits = self.training.fits(rows[None], labels[None])
+            return self._results(fits, [0], [number], [rows], [labels], [seed])
 
 
 def _run(
@@ -265,23 +321,30 @@ def _run(
     classes: NDArray[Any] | None,
     progress: Callable[[], None] | None,
     n_jobs: int | None,
+    base: int | None,
 ) -> list[Any]:
     """Return the result of the function for each shard."""
     if len(seeds) != len(shards):
         raise ValueError(f"seeds must be as many as shards, {len(shards)}, got {len(seeds)}")
     function = replace(function, config=sklearn.get_config())
     results: list[Any] = []
-    for table, labels, own in _in_memory(X, y, shards):
-        training = batched_training(function.base_estimators.pattern, table, classes, len(own))
+    for table, labels, own in _in_memory(X, y, shards, base):
+        training = batched_training(function.base_estimators.pattern, table, classes, len(shards))
         how: dict[str, Any] = {"context": isolated, "n_jobs": n_jobs}
         if training is None:
             task = partial(_task, table, labels, own, seeds, len(results))
             results += run_tasks(function, task, len(own), progress=progress, **how)
             continue
-        runs = equal_runs([len(shard) for shard in own], table.shape[1])
-        batch = partial(_batch, table, labels, own, seeds, len(results), runs)
+        if base is None:
+            batch: Callable[..., Any]
+            runs = equal_runs([len(shard) for shard in own], table.shape[1])
+            batch, of_runs = _batch, _BatchFunction(function, training)
+        else:
+            runs = [(start, min(start + _RUN, len(own))) for start in range(0, len(own), _RUN)]
+            batch, of_runs = _shards_of_run, _PaddedFunction(function, training, base)
+        tasks = partial(batch, table, labels, own, seeds, len(results), runs)
         told = None if progress is None else _Told(progress, runs)
-        given = run_tasks(_BatchFunction(function, training), batch, len(runs), progress=told, **how)
+        given = run_tasks(of_runs, tasks, len(runs), progress=told, **how)
         results += chain.from_iterable(given)
     return results
 
@@ -321,6 +384,22 @@ def _batch(
     return first + start, rows, labels[places], np.array(seeds[first + start : first + end])
 
 
+def _shards_of_run(
+    table: NDArray[Any],
+    labels: NDArray[Any],
+    shards: Sequence[NDArray[np.int64]],
+    seeds: Sequence[int],
+    first: int,
+    runs: Sequence[tuple[int, int]],
+    i: int,
+) -> tuple[int, list[NDArray[Any]], list[NDArray[Any]], NDArray[Any]]:
+    """Return the task of a run of shards of any lengths."""
+    start, end = runs[i]
+    own = shards[start:end]
+    rows, given = [np.take(table, each, axis=0) for each in own], [labels[each] for each in own]
+    return first + start, rows, given, np.array(seeds[first + start : first + end])
+
+
 def _task(
     table: Any,
     labels: NDArray[Any],
@@ -334,13 +413,15 @@ def _task(
 
 
 def _in_memory(
-    X: Any, y: NDArray[Any] | None, shards: Sequence[NDArray[np.int64]]
+    X: Any, y: NDArray[Any] | None, shards: Sequence[NDArray[np.int64]], base: int | None
 ) -> Iterator[tuple[Any, NDArray[Any], Sequence[NDArray[np.int64]]]]:
     """Yield a table in memory, its labels, and the shards among its rows; in the order of the shards."""
     if not isinstance(X, PartedRecords):
         yield sliceable(X), np.asarray(y), shards
         return
     group_of = np.cumsum([len(shard) for shard in shards]) // _GATHERED
+    if base is not None:  # a public number of shards
+        group_of = np.arange(len(shards)) // (_RUN * max(1, _GATHERED // (_RUN * _LONG * base)))
     for group in np.unique(group_of):
         own = [shards[each] for each in np.flatnonzero(group_of == group).tolist()]
         ends = np.cumsum([len(shard) for shard in own])
@@ -374,7 +455,8 @@ def _all_answers(teachers: Sequence[Any], first: int, queries: Any, asked: Asked
                 answers[place] = _answers(teacher, first + place, queries, asked)
             continue
         own = answers[start : start + _STACK]
-        _fill(own, batched.answers(stack), stack.__getitem__, first + start, queries, asked)
+        numbers = range(first + start, first + start + len(stack))
+        _fill(own, batched.answers(stack), stack.__getitem__, numbers, queries, asked)
     return answers
 
 
@@ -382,19 +464,19 @@ def _fill(
     answers: NDArray[Any],
     stacked: StackedAnswers,
     teacher: Callable[[int], Any],
-    first: int,
+    numbers: Sequence[int],
     queries: Any,
     asked: Asked,
 ) -> None:
     """Write the answers of a stack into an array; a teacher is asked by itself where they are not known."""
     for i, own in enumerate(answers):
         if not stacked.known[i]:
-            own[:] = _answers(teacher(i), first + i, queries, asked)
+            own[:] = _answers(teacher(i), numbers[i], queries, asked)
             continue
         own[:] = stacked.answers[i].ravel()
         rows = np.flatnonzero(stacked.doubtful[i])
         if rows.size:
-            again = _answers(teacher(i), first + i, queries[rows], asked)
+            again = _answers(teacher(i), numbers[i], queries[rows], asked)
             own.reshape(-1, asked.width)[rows] = again.reshape(-1, asked.width)
 
 

@@ -55,7 +55,7 @@ from dplearn.releases.learned_schema import (
     LearnedSchemaPlan,
     SchemaStages,
 )
-from dplearn.releases.schema_fits import SchemaFitPlan, schema_fit_plan
+from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFitPlan, schema_fit_plan
 
 __all__ = ["SchemaFitPlan", "gaussian_noise", "learns_schema"]
 
@@ -421,9 +421,8 @@ def _release(learner: Any, summary: Examples, plan: SchemaFitPlan, dice: Dice) -
     inner = params.inner(schema, classes=classes, budget=plan.rest)
     own = inner._params(params.cost.reproducible)
     table, inner_plan = inner._begin(*_given(summary, classes), own)
-    assert plan.stages.concentrated is None or params.concentrated(
-        inner_plan
-    )  # as the division of the budget assumes
+    if plan.stages.concentrated is not None and not params.concentrated(inner_plan):
+        raise RuntimeError(OTHER_NOISE)
     released = inner._release(summary_of(inner, table, inner_plan), inner_plan, dice)
     return _Outcome(schema, inner_plan, released)
 

@@ -283,7 +283,8 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         """Return the arguments of the teachers' training; the assignment of records to shards is public."""
         more: dict[str, Any] = {"shards": plan.shards}
         if isinstance(rows, GroupedRecords):  # all rows of a group are in one shard
-            more = {"shards": rows.rows_of(plan.shards or ()), "batched": False}  # lengths are private
+            own: Any = plan.shards  # a shard has at least as many rows as groups, and its length is private
+            more = {"shards": rows.rows_of(own), "base": max(map(len, own))}
         examples: Any = rows.rows if isinstance(rows, GroupedRecords) else rows
         parted = isinstance(examples, PartedRecords)
         return {

@@ -54,7 +54,10 @@ GROUPS = (
 )
 #: The greatest `max_rows_per_group`; a sum over groups is over as many rows of each.
 MOST_ROWS = 1000
+# All learners' queries have values below 2**29, so that their sums over so many rows are below 2**61.
+_MOST_SUMMED = 1 << 32
 SHIFTS = 1 << 20
+_BLOCK = 1 << 12  # groups at once, few enough for the cache
 _COUNTED = ("the number of records", "the number of groups")
 _MADE = ("from one record alone", "from rows of one group alone")
 
@@ -149,14 +152,24 @@ def grouping_of_codes(
     most, shifts
         As for `grouping_of`.
     """
+    if n_groups * most >= _MOST_SUMMED:
+        raise ValueError(
+            f"max_rows_per_group must be below {_MOST_SUMMED} / n for n = {n_groups} groups, got {most}"
+        )
     order = np.argsort(members, kind="stable")
     counts = np.bincount(members, minlength=n_groups)
     starts = np.cumsum(counts) - counts
     # Equally spaced positions from a public start: distinct if the group has at least `most` rows, and else
     # each position equally often, to 1.
-    shift = np.asarray(shifts(n_groups), dtype=np.int64)[:, None] + SHIFTS * np.arange(most)
-    positions = (shift * counts[:, None]) // (most * SHIFTS)
-    return Grouping(order[starts[:, None] + positions], members)
+    shift, slots = np.asarray(shifts(n_groups), dtype=np.int64), np.empty((n_groups, most), dtype=np.int64)
+    for first in range(0, n_groups, _BLOCK):
+        own = slice(first, first + _BLOCK)
+        positions = shift[own, None] + SHIFTS * np.arange(most)
+        positions *= counts[own, None]
+        positions //= most * SHIFTS
+        positions += starts[own, None]
+        slots[own] = order[positions]
+    return Grouping(slots, members)
 
 
 def coded_ids(ids: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:

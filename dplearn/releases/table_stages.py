@@ -29,7 +29,7 @@ from dplearn.releases.learned_schema import (
     SchemaDetail,
     SchemaStages,
 )
-from dplearn.releases.schema_fits import SchemaFitPlan, schema_fit_plan
+from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFitPlan, schema_fit_plan
 from dplearn.releases.stages import Release, Released
 from dplearn.releases.table_columns import TableColumn, table_column, table_columns
 from dplearn.releases.table_network import ReleasedTables, released_tables
@@ -300,8 +300,8 @@ class LearnedTableStages(Release[Any, ReleasedTable]):
         inner = self.inner(learned.schema, plan.rest)
         cells = mapped(summary, partial(_read, inner))
         inner_plan = inner.plan(plan.n_samples)
-        # As the division of the budget assumes.
-        assert inner_plan.noise == plan.inner.noise
+        if inner_plan.noise != plan.inner.noise:
+            raise RuntimeError(OTHER_NOISE)
         found = inner.release(cells, inner_plan, dice)
         return ReleasedTable(found.tables, replace(inner_plan, guarantee=plan.guarantee), self.types)
 

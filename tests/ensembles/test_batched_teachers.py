@@ -1,5 +1,6 @@
 """Teachers of a batch vote as teachers one by one, and a record changes no bit of another shard's teacher."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -235,6 +236,51 @@ def test_a_table_in_parts_has_the_same_teachers(gathered, monkeypatch):
     parted = train_and_ask(LogisticRegression(), rows, None, SHARDS, **HOW)
     assert counts[0] >= K - 3
     assert parted.tolist() == whole.tolist()
+
+
+def of_private_lengths(estimator, cut, numbers=NUMBERS, codes=CODES):
+    return train_teachers(estimator, numbers, codes, cut, seeds=range(len(cut)), classes=CLASSES, base=3)
+
+
+@pytest.mark.parametrize("name", TEACHERS)
+def test_lengths_of_other_shards_change_no_bit_of_a_teacher(name, monkeypatch):
+    """So lengths of shards may be private, and the shapes of array programs are public."""
+    estimator, shapes, real = TEACHERS[name](NUMBERS), [], BatchedTraining.fits
+
+    def fits(self, rows, labels, own=None):
+        shapes.append(rows.shape)
+        return real(self, rows, labels, own)
+
+    monkeypatch.setattr(BatchedTraining, "fits", fits)
+    whole = of_private_lengths(estimator, SHARDS)
+    assert set(shapes) == {(K, 12, D)}
+    kept = range(0, K, 4)
+    cut = [shard[: len(shard) - [0, 5, 1, 8][place % 4]] for place, shard in enumerate(SHARDS)]
+    cut[1] = np.concatenate([SHARDS[1], SHARDS[2], SHARDS[3]])  # longer than any place
+    other = of_private_lengths(estimator, cut)
+    assert set(shapes) == {(K, 3, D), (K, 6, D), (K, 12, D), (1, 30, D)}
+    for place in kept:
+        assert pickle.dumps(whole[place]) == pickle.dumps(other[place])
+
+
+@pytest.mark.parametrize("name", TEACHERS)
+@pytest.mark.parametrize("data", ["iris", "made of three", "breast cancer"])
+def test_shards_that_are_filled_up_have_the_teachers_of_their_rows(name, data, monkeypatch):
+    X, y, cut, asked = split(data, 30)
+    cut = [shard[: len(shard) - 3 * (place % 5)] for place, shard in enumerate(cut)]
+    monkeypatch.setattr(batched_teachers, "_FEWEST_SHARDS", 1)
+    how = {"seeds": range(len(cut))}
+    estimator, classes = TEACHERS[name](X), np.unique(y)
+    counts = counting(monkeypatch)
+    for kind in (Labels(classes), Scores(classes)):
+        votes = train_and_ask(estimator, X, y, cut, queries=asked, asked=kind, base=5, **how)
+        # Of these, no fit has converged after the greatest number of steps.
+        none = (data, name) in {("iris", "the default"), ("breast cancer", "logistic regression")}
+        assert (counts[0] == 0) == none
+        expected = one_by_one(monkeypatch, estimator, X, y, cut, queries=asked, asked=kind, **how)
+        assert (
+            (np.abs(votes - expected) <= 1).all() if isinstance(kind, Scores) else (votes == expected).all()
+        )
 
 
 def test_an_interrupt_between_batches_is_raised_and_leaves_nothing_behind(monkeypatch):

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -273,6 +274,29 @@ def test_the_schema_is_released_before_the_learner_reads_codes(monkeypatch):
     assert seen.count("schema") == 1
     assert seen[-1] == (Fraction(9, 10), None)
     assert seen.index("schema") == len(seen) - 2
+
+
+def test_a_learner_that_plans_other_noise_with_the_released_schema_publishes_nothing(monkeypatch):
+    """Its noise would cost more than the rest of the budget; no `-O` of Python leaves out the check."""
+    own = StatisticalQueryLogisticRegression._plan
+
+    def plan(self, params, *args, **more):
+        made = own(self, params, *args, **more)
+        inner = not isinstance(params, schema_learning._SchemaParams)
+        return replace(made, noise="laplace") if inner and released else made
+
+    released, release = [], SchemaStages.release
+    monkeypatch.setattr(
+        SchemaStages, "release", lambda self, *given: released.append(1) or release(self, *given)
+    )
+    learner = StatisticalQueryLogisticRegression(
+        domain="learn", classes=CLASSES, ledger=PrivacyLedger(1, 1e-5)
+    )
+    monkeypatch.setattr(StatisticalQueryLogisticRegression, "_plan", plan)
+    with pytest.raises(RuntimeError, match="other noise than its plan with the narrowest schema"):
+        learner.fit(FRAME, LABELS)
+    assert not hasattr(learner, "guarantee_")
+    assert len(learner.ledger.history()) == 1
 
 
 def test_a_search_learns_the_schema_once_and_before_any_candidate(monkeypatch):

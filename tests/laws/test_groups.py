@@ -12,6 +12,8 @@ from dplearn.estimator.part_reading import summary_of
 from dplearn.learners import KnowledgeTransferClassifier
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy import PrivacyLedger, pipeline_guarantee
+from dplearn.queries import CentralOracle
+from dplearn.records import groups
 from dplearn.records.groups import GROUPS, GroupedRecords
 
 
@@ -68,6 +70,35 @@ def test_plans_depend_on_the_set_of_groups_and_not_on_the_number_of_rows(classif
     assert plans[0] == plans[1]
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_sums_over_all_rows_that_take_part_are_integers_of_64_bits(
+    classifier, iris, one_a_class, monkeypatch
+):
+    """The limit on their number is checked before the charge, and the oracle's on their sums after it."""
+    most, check = [0], CentralOracle._check
+
+    def checked(self, account, asked, part):
+        most.extend(max(abs(query.low), abs(query.high)) for query in asked)
+        check(self, account, asked, part)
+
+    if getattr(classifier, "max_rows_per_group", None) is None or protects_labels(classifier):
+        return
+    monkeypatch.setattr(CentralOracle, "_check", checked)
+    X, y = iris
+    ids, ledger = np.arange(len(X)) // 2, PrivacyLedger(10**13, 0.9, protects="groups")
+    clone(classifier).fit(X, y, groups=ids)
+    assert max(most) <= 1 << 29
+    assert groups._MOST_SUMMED << 29 < 1 << 62
+    monkeypatch.setattr(groups, "_MOST_SUMMED", 10 * len(set(ids)))
+    model = clone(classifier).set_params(ledger=ledger)
+    if getattr(classifier, "trust_model", "central") == "central" and model.domain != "learn":
+        with pytest.raises(
+            ValueError, match=r"max_rows_per_group must be below \d+ / n for n = \d+ groups, got"
+        ):
+            model.fit(X, y, groups=ids)
+        assert ledger.history() == []
+
+
 def test_transformers_protect_groups(any_transformer, one_a_class):
     X = np.random.default_rng(0).random((300, 3))
     model = clone(any_transformer)
@@ -122,7 +153,7 @@ def test_with_one_row_of_each_group_the_fit_is_that_of_rows():
         assert (apart.predict_proba(X) == model.fit(X, y).predict_proba(X)).all()
 
 
-def test_all_rows_of_a_group_are_in_one_shard_and_teachers_are_not_trained_in_batches():
+def test_all_rows_of_a_group_are_in_one_shard_and_teachers_are_trained_apart():
     rng = np.random.default_rng(0)
     X, ids = rng.random((2000, 2)), rng.integers(0, 500, 2000)
     y = (X[:, 0] > 0.5).astype(int)
@@ -134,7 +165,7 @@ def test_all_rows_of_a_group_are_in_one_shard_and_teachers_are_not_trained_in_ba
         more = {} if isinstance(model, SubsampleAggregateClassifier) else {"X_public": public}
         table, plan = model._begin(X, y, model._params(False), groups=ids, **more)
         lessons = model._lessons(table.rows, plan)
-        assert lessons["batched"] is False
+        assert lessons["base"] == 25  # groups of a shard; the lengths of shards are private
         assert np.sort(np.concatenate(lessons["shards"])).tolist() == list(range(2000))
         sets = [set(ids[shard].tolist()) for shard in lessons["shards"]]
         assert sum(map(len, sets)) == len(set(ids.tolist()))

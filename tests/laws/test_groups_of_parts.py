@@ -35,7 +35,7 @@ def framed(X, ids):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_fit_of_parts_publishes_what_a_fit_of_the_table_does(classifier, iris):
+def test_a_fit_of_parts_publishes_what_a_fit_of_the_table_does(classifier, iris, one_a_class):
     X, y = iris[0][ROWS], iris[1][ROWS]
     if not classifier.reads_parts or getattr(classifier, "protects", "examples") == "labels":
         return

@@ -1,6 +1,7 @@
 """Synthetic tables whose schema is learned: nothing is declared."""
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -39,6 +40,24 @@ def fitted(frame=FRAME, **given):
 @pytest.fixture(scope="module")
 def table():
     return fitted()
+
+
+def test_a_release_that_plans_other_noise_with_the_released_schema_publishes_nothing(monkeypatch):
+    released, release, plan = [], SchemaStages.release, TableStages.plan
+    monkeypatch.setattr(
+        SchemaStages, "release", lambda self, *given: released.append(1) or release(self, *given)
+    )
+
+    def planned(self, n):
+        made = plan(self, n)
+        return replace(made, noise="laplace") if released else made
+
+    monkeypatch.setattr(TableStages, "plan", planned)
+    table = SyntheticTable(random_state=None, ledger=PrivacyLedger(1, 1e-5))
+    with pytest.raises(RuntimeError, match="other noise than its plan with the narrowest schema"):
+        table.fit(FRAME)
+    assert not hasattr(table, "guarantee_")
+    assert len(table.ledger.history()) == 1
 
 
 @pytest.fixture(scope="module")
