@@ -29,7 +29,7 @@ class Answer:
     means : ndarray of float64 of shape (k,)
         Released. The estimated mean of each of the query's numbers.
     n : int
-        Public. The number of records that the means are over.
+        Public. The number of records that the means are over. Where that is private: released, an estimate.
     noise : TailBound
         Public. A bound on the difference between these means and the means over these records.
     sampling : TailBound

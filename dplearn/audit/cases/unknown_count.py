@@ -1,0 +1,186 @@
+"""Audit cases of neighbours of which one has one record more, so that the number of records is private.
+
+Tables of n records are compared with those of n - 1. Sums are clipped to those of a few records, a parameter
+of the code, so that a noisy sum has few outcomes; no sum of the universe reaches the ends.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.cases.queries import MEAN, SHARES, VECTOR
+from dplearn.audit.cases.naive_bayes import split
+from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.rules import RULES, moved_by
+from dplearn.chance.dice import Dice
+from dplearn.domains import Bits, Domain, IntegerRange
+from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.unknown_count import ADDED
+from dplearn.queries import CentralOracle, StatisticalQuery
+
+__all__ = ["CASES", "FewRecords", "added_naive_bayes", "added_queries"]
+
+
+def added_queries(
+    name: str,
+    rounds: Sequence[tuple[Sequence[StatisticalQuery], Any]],
+    universe: Sequence[int],
+    claim: ApproxDP,
+    moves: int,
+    *,
+    required: Required,
+    n: int = 2,
+    count_share: Any = "1/4",
+    most_records: int = 2,
+    **options: Any,
+) -> AuditCase:
+    """Return a case of a central oracle for added records; a later round depends on the first.
+
+    Parameters
+    ----------
+    name : str
+        Name of the case.
+    rounds : sequence of (queries, share)
+        The queries of each round; of a later one only the first query, if the first answer was below 0.
+    universe : sequence of int
+        Records.
+    claim : ApproxDP
+        The guarantee, for added records.
+    moves : int
+        The greatest difference of totals between neighbours.
+    required : Required
+        Required evidence of the case.
+    n : int, default=2
+        The number of records of the greater table.
+    count_share, most_records
+        As for `CentralOracle`.
+    **options
+        Further fields of the case.
+    """
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        oracle = CentralOracle(
+            np.array(rows), privacy=claim, dice=dice, count_share=count_share, most_records=most_records
+        )
+        released: list[tuple[Any, list[float]]] = []
+        bounds = []
+        for queries, share in rounds:
+            few = bool(released) and released[0][1][0] < 0
+            for answer in oracle.ask(queries[:1] if few else queries, share):
+                released.append((answer.n, answer.means.round(6).tolist()))
+                bounds.append((answer.noise, answer.sampling))
+        return str(released), (repr(oracle), oracle.rounds, bounds)
+
+    rules = {**RULES, "discrete_laplace": moved_by(moves)}
+    return AuditCase(
+        name,
+        fit,
+        universe,
+        n,
+        claim,
+        ordered=False,
+        rules=rules,
+        part_of=("CentralOracle",),
+        required=required,
+        **options,
+    )
+
+
+class FewRecords(StatisticalQueryNaiveBayes):
+    """Naive Bayes whose sums are clipped to those of one record, above and below zero."""
+
+    _most_records = 1
+
+
+def added_naive_bayes(
+    name: str,
+    values: Sequence[int],
+    universe: Sequence[Hashable],
+    *,
+    required: Required,
+    staged: bool = True,
+    **parameters: Any,
+) -> AuditCase:
+    """Return a case of the fit of naive Bayes on tables of two records and of one.
+
+    Parameters
+    ----------
+    name, values, universe, required, staged
+        As for `naive_bayes_case`.
+    **parameters
+        Parameters of the classifier.
+    """
+    domain: list[Domain] = [Bits(None) if size == 2 else IntegerRange(0, size - 1) for size in values]
+    model = FewRecords(
+        domain=domain, n_bins=2, classes=(0, 1), random_state=0, neighbors=ADDED, **{"delta": 0, **parameters}
+    )
+    whole = WholeFit(refitted(model), split, _shown)
+    return AuditCase(
+        name,
+        StagedFit(whole) if staged else whole,
+        universe,
+        2,
+        ApproxDP(model.epsilon, neighbors=ADDED),
+        ordered=False,
+        verifies=("StatisticalQueryNaiveBayes",),
+        required=required,
+    )
+
+
+def _shown(fitted: StatisticalQueryNaiveBayes) -> tuple[str, Any]:
+    tables = [np.round(table, 6).tolist() for table in (fitted.log_prior_, *fitted.log_ratios_)]
+    return str((fitted.noisy_count_, tables)), fitted
+
+
+CASES = (
+    added_queries(
+        "added_queries",
+        [([MEAN], None)],
+        (-1, 0, 2),
+        ApproxDP(2, neighbors=ADDED),
+        2,
+        required=Required(9, 0.999),
+    ),
+    added_queries(
+        "added_histogram",
+        [([SHARES], None)],
+        (-1, 1, 2),
+        ApproxDP(1, neighbors=ADDED),
+        1,
+        count_share=0,
+        required=Required(9, 0.999),
+    ),
+    added_queries(
+        "added_vector",
+        [([VECTOR], None)],
+        (-1, 0, 1),
+        ApproxDP(2, neighbors=ADDED),
+        4,
+        count_share=0,
+        most_records=1,
+        required=Required(5, 0.999),
+    ),
+    added_queries(
+        "added_gaussian",
+        [([MEAN], None)],
+        (-1, 2),
+        ApproxDP(4, 0.01, neighbors=ADDED),
+        2,
+        count_share=0,
+        tail_bits=40,
+        required=Required(5, 0.99),
+    ),
+    added_naive_bayes(
+        "added_naive_bayes", [3], [(0, 0), (1, 1), (2, 0)], staged=False, required=Required(6, 0.999)
+    ),
+    added_naive_bayes(
+        "added_naive_bayes_of_two_columns",
+        [2, 1],
+        [(0, 0, 0), (1, 0, 1)],
+        epsilon=2.0,
+        required=Required(3, 0.999),
+    ),
+)

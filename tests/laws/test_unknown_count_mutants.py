@@ -1,0 +1,108 @@
+"""Deliberate mistakes where the number of records is private: each breaks the claim or leaves the proof."""
+
+import pytest
+
+from dplearn.audit.cases import CASES
+from dplearn.learners import naive_bayes
+from dplearn.queries import CentralOracle, HistogramQuery
+from dplearn.records.rows import count_of
+from tests.laws.conftest import OnePair
+
+#: Neighbours that the mistakes show on, as places in the universe.
+PAIRS = {
+    "added_queries": ((2, 2), (2,)),
+    "added_histogram": ((0, 1), (0,)),
+    "added_naive_bayes": ((0, 1), (0,)),
+}
+
+
+def pair_of(name):
+    universe = CASES[name].universe
+    return OnePair.of(CASES[name], tuple(tuple(universe[place] for place in rows) for rows in PAIRS[name]))
+
+
+def half_of_the_noise(monkeypatch):
+    monkeypatch.setattr(CentralOracle, "_l1", lambda _, query: max(1, query.added_l1 // 2))
+
+
+def ends_at_the_number_of_records(monkeypatch):
+    init = CentralOracle.__init__
+
+    def made(self, records, **how):
+        init(self, records, **how | {"most_records": count_of(records)})
+
+    monkeypatch.setattr(CentralOracle, "__init__", made)
+
+
+def the_exact_number(monkeypatch):
+    def opened(self, account):
+        self._n = count_of(account.records)
+
+    monkeypatch.setattr(CentralOracle, "_open", opened)
+
+
+def the_number_in_the_repr(monkeypatch):
+    def size(self):
+        with self._account.use() as account:
+            return f"n={count_of(account.records)}, "
+
+    monkeypatch.setattr(CentralOracle, "_size", property(size))
+
+
+def a_count_for_nothing(monkeypatch):
+    """Queries get the whole budget, as if the count had cost nothing."""
+    init = CentralOracle.__init__
+
+    def made(self, *args, **how):
+        init(self, *args, **how)
+        self._epsilon = self.guarantee.epsilon
+
+    monkeypatch.setattr(CentralOracle, "__init__", made)
+
+
+def half_of_the_noise_of_a_cell(monkeypatch):
+    monkeypatch.setattr(HistogramQuery, "added_l1", 1)
+    init = CentralOracle.__init__
+
+    def made(self, *args, **how):
+        init(self, *args, **how)
+        self._epsilon *= 2
+
+    monkeypatch.setattr(CentralOracle, "__init__", made)
+
+
+def a_count_without_noise(monkeypatch):
+    """The fit publishes the number of records in place of its estimate."""
+    plain = naive_bayes.learn_naive_bayes
+
+    def learned(oracle, plan):
+        with oracle._account.use() as account:
+            n = count_of(account.records)
+        tables = plain(oracle, plan)
+        return naive_bayes.NaiveBayesTables(tables.log_prior, tables.log_ratios, n)
+
+    monkeypatch.setattr(naive_bayes, "learn_naive_bayes", learned)
+
+
+MUTANTS = [
+    (half_of_the_noise, "added_queries"),
+    (the_exact_number, "added_queries"),
+    (the_number_in_the_repr, "added_queries"),
+    (a_count_for_nothing, "added_queries"),
+    (ends_at_the_number_of_records, "added_queries"),
+    (ends_at_the_number_of_records, "added_histogram"),
+    (half_of_the_noise_of_a_cell, "added_histogram"),
+    (half_of_the_noise_of_a_cell, "added_naive_bayes"),
+    (a_count_without_noise, "added_naive_bayes"),
+]
+
+
+@pytest.mark.parametrize(("mutant", "name"), MUTANTS, ids=lambda given: getattr(given, "__name__", given))
+def test_each_mistake_breaks_the_claim(mutant, name, monkeypatch):
+    mutant(monkeypatch)
+    assert not pair_of(name).run().keeps(CASES[name].claim)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_unchanged_code_keeps_the_claim_on_these_tables(name):
+    assert pair_of(name).is_kept()
