@@ -22,6 +22,7 @@ __all__ = [
     "NEIGHBORS",
     "TAKING_ADDED",
     "added",
+    "moved_counts",
     "refuse_added",
     "without_count",
 ]
@@ -64,6 +65,17 @@ def added(neighbors: Any, **only: tuple[Any, Any]) -> bool:
                 " of records"
             )
     return True
+
+
+def moved_counts(neighbors: str) -> int:
+    """Return how many counts of a histogram differ between neighbours, by 1 each.
+
+    Parameters
+    ----------
+    neighbors : {"replace_one", "add_remove"}
+        A replaced record leaves one cell and enters another.
+    """
+    return 1 if neighbors == ADDED else 2
 
 
 def refuse_added(neighbors: Any, what: str) -> None:

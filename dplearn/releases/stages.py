@@ -18,11 +18,13 @@ from collections.abc import Sized
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+from dplearn._validation import check_count
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import float_errors_ignored
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.plan import Plan
+from dplearn.privacy.unknown_count import ADDED
 from dplearn.records.part_sources import column_source_of
 from dplearn.records.part_tables import column_of, is_arrow
 from dplearn.records.parts import PartedRecords, Source, assuming_parts
@@ -30,7 +32,7 @@ from dplearn.releases.part_reading import read_parts
 
 __all__ = ["N_IS_PUBLIC", "Release", "ReleasePlan", "Released"]
 
-#: The first entry of `assumes` in the guarantee of every release.
+#: The first entry of `assumes` in the guarantee of every release for one replaced record.
 N_IS_PUBLIC = "the number of records is public"
 
 
@@ -42,12 +44,12 @@ class ReleasePlan(Plan):
     ----------
     guarantee : ApproxDP
         The guarantee of the release, which is also its privacy cost.
-    n_samples : int
-        Number of records.
+    n_samples : int or None
+        Number of records; None if it is private, for neighbors="add_remove".
     """
 
     guarantee: ApproxDP
-    n_samples: int
+    n_samples: Any
 
 
 class Released:
@@ -110,14 +112,22 @@ class Release(ABC, Generic[AnyPlan, Result]):
             source = self.source_of(values)
             if source is None and is_arrow(values):
                 values = column_of(values)
+            if self.guarantee.neighbors == ADDED and source is not None:
+                raise TypeError(
+                    f"{self.takes} must be in memory for neighbors='add_remove': the lengths of parts are public"
+                )
             rows = self.read(values) if source is None else read_parts(self, source)
-            plan = self.plan(len(rows))
+            plan = self.plan_of(rows)
             if source is not None:
                 plan = assuming_parts(plan)
             for text in plan.warnings:
                 warnings.warn(text, UserWarning, stacklevel=self.stacklevel)
             charge(plan.guarantee)
             return self.release(self.summary_of(rows, plan), plan, dice)
+
+    def plan_of(self, rows: Sized) -> AnyPlan:
+        """Return the plan of a release of the records that were read; a private number is withheld from it."""
+        return self.plan(None if self.guarantee.neighbors == ADDED else len(rows))
 
     def source_of(self, values: Any) -> Source | None:
         """Return the parts of the values, or None if they are in memory."""
@@ -134,8 +144,14 @@ class Release(ABC, Generic[AnyPlan, Result]):
         """Validate and encode private values; inside the domain no error, warning or type depends on them."""
 
     @abstractmethod
-    def plan(self, n_samples: int) -> AnyPlan:
-        """Return the plan of a release of `n_samples` records."""
+    def plan(self, n_samples: Any) -> AnyPlan:
+        """Return the plan of a release of `n_samples` records, which are None if their number is private."""
+
+    def checked_count(self, n_samples: Any) -> int | None:
+        """Return a number of records, at least 1, or None if it may be private."""
+        if n_samples is None and self.guarantee.neighbors == ADDED:
+            return None
+        return check_count("n_samples", n_samples, low=1)
 
     def summarize(self, rows: Any, plan: AnyPlan) -> Any:  # noqa: ARG002 - of use to subclasses
         """Return a summary of the records for `release`, without a draw."""

@@ -1,24 +1,36 @@
 """Deliberate mistakes where the number of records is private: each breaks the claim or leaves the proof."""
 
+import sys
+from fractions import Fraction
+
 import pytest
 
 from dplearn.audit.cases import CASES
 from dplearn.learners import naive_bayes
 from dplearn.queries import CentralOracle, HistogramQuery
 from dplearn.records.rows import count_of
+from dplearn.releases.stages import Release
 from tests.laws.conftest import OnePair
 
+# The packages have functions of these names.
+stable_histogram = sys.modules["dplearn.mechanisms.stable_histogram"]
+stable_counts = sys.modules["dplearn.releases.stable_counts"]
 #: Neighbours that the mistakes show on, as places in the universe.
 PAIRS = {
     "added_queries": ((2, 2), (2,)),
     "added_histogram": ((0, 1), (0,)),
     "added_naive_bayes": ((0, 1), (0,)),
+    "added_stable_counts": ((0, 0, 0, 0), (0, 0, 0)),
+    "added_groups": ((0, 1), (0,)),
 }
+#: Of a mistake that shows on others.
+NEW_KEY = ((0, 0, 0, 1), (0, 0, 0))
 
 
-def pair_of(name):
+def pair_of(name, places=None):
     universe = CASES[name].universe
-    return OnePair.of(CASES[name], tuple(tuple(universe[place] for place in rows) for rows in PAIRS[name]))
+    pair = (tuple(universe[place] for place in rows) for rows in places or PAIRS[name])
+    return OnePair.of(CASES[name], tuple(pair))
 
 
 def half_of_the_noise(monkeypatch):
@@ -84,6 +96,35 @@ def a_count_without_noise(monkeypatch):
     monkeypatch.setattr(naive_bayes, "learn_naive_bayes", learned)
 
 
+def half_of_the_noise_of_counts(monkeypatch):
+    monkeypatch.setattr(stable_histogram, "moved_counts", lambda _: Fraction(1, 2))
+
+
+def a_threshold_too_low(monkeypatch):
+    least = stable_histogram.stable_histogram_threshold
+    monkeypatch.setattr(stable_histogram, "stable_histogram_threshold", lambda privacy: least(privacy) - 1)
+
+
+def counts_clipped_to_their_sum(monkeypatch):
+    released = stable_counts.stable_histogram
+
+    def clipped(keys, *, most_records, **how):
+        del most_records
+        return released(keys, most_records=len(keys), **how)
+
+    monkeypatch.setattr(stable_counts, "stable_histogram", clipped)
+
+
+def a_release_planned_for_its_records(monkeypatch):
+    monkeypatch.setattr(Release, "plan_of", lambda self, rows: self.plan(len(rows)))
+
+
+def noise_for_less(monkeypatch):
+    release = CASES["added_groups"].fit.__closure__
+    [stages] = [cell.cell_contents for cell in release if isinstance(cell.cell_contents, Release)]
+    monkeypatch.setattr(stages, "shares", (stages.shares[0], 2 * stages.shares[1]))
+
+
 MUTANTS = [
     (half_of_the_noise, "added_queries"),
     (the_exact_number, "added_queries"),
@@ -94,6 +135,10 @@ MUTANTS = [
     (half_of_the_noise_of_a_cell, "added_histogram"),
     (half_of_the_noise_of_a_cell, "added_naive_bayes"),
     (a_count_without_noise, "added_naive_bayes"),
+    (half_of_the_noise_of_counts, "added_stable_counts"),
+    (counts_clipped_to_their_sum, "added_stable_counts"),
+    (a_release_planned_for_its_records, "added_stable_counts"),
+    (noise_for_less, "added_groups"),
 ]
 
 
@@ -101,6 +146,12 @@ MUTANTS = [
 def test_each_mistake_breaks_the_claim(mutant, name, monkeypatch):
     mutant(monkeypatch)
     assert not pair_of(name).run().keeps(CASES[name].claim)
+
+
+def test_a_threshold_too_low_breaks_the_claim(monkeypatch):
+    assert pair_of("added_stable_counts", NEW_KEY).is_kept()
+    a_threshold_too_low(monkeypatch)
+    assert not pair_of("added_stable_counts", NEW_KEY).is_kept()
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -4,7 +4,8 @@ Tables of n records are compared with those of n - 1. Sums are clipped to those 
 of the code, so that a noisy sum has few outcomes; no sum of the universe reaches the ends.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,11 @@ from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import CentralOracle, StatisticalQuery
+from dplearn.releases.grouped import _Grouped
+from dplearn.releases.stable_counts import _StableCounts
+from dplearn.releases.stages import Release
 
-__all__ = ["CASES", "FewRecords", "added_naive_bayes", "added_queries"]
+__all__ = ["CASES", "FewRecords", "added_naive_bayes", "added_queries", "added_release"]
 
 
 def added_queries(
@@ -135,6 +139,58 @@ def _shown(fitted: StatisticalQueryNaiveBayes) -> tuple[str, Any]:
     return str((fitted.noisy_count_, tables)), fitted
 
 
+def added_release(
+    name: str,
+    stages: Release[Any, Any],
+    taken: Callable[[Rows], Any],
+    shown: Callable[[Any], Any],
+    universe: Sequence[Hashable],
+    n: int,
+    most_records: int,
+    *,
+    required: Required,
+    verifies: tuple[str, ...],
+) -> AuditCase:
+    """Return a case of all stages of a release.
+
+    Parameters
+    ----------
+    name, universe, n, required, verifies
+        As for `AuditCase`.
+    stages : Release
+        The stages, for added records.
+    taken : callable
+        Maps records to the values that the release reads.
+    shown : callable
+        Maps the result to what identifies it.
+    most_records : int
+        Counts are clipped to it.
+    """
+    setattr(stages, "most_records", most_records)  # noqa: B010 - not of every release
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        read = stages.read(taken(rows))
+        plan = stages.plan_of(read)
+        found = stages.release(stages.summarize(read, plan), plan, dice)
+        return str(shown(found)), (found, str(plan), plan.warnings)
+
+    claim = replace(stages.guarantee, assumes=())
+    # The number of draws of learned keys is that of the keys.
+    return AuditCase(
+        name, fit, universe, n, claim, ordered=False, rules=None, verifies=verifies, required=required
+    )
+
+
+def _keyed(rows: Rows) -> tuple[list[Any], Any]:
+    return [key for key, _ in rows], np.array([value for _, value in rows])
+
+
+class _Coarse(_Grouped):
+    """The release of groups with values on the coarsest grid."""
+
+    bits = 0
+
+
 CASES = (
     added_queries(
         "added_queries",
@@ -182,5 +238,38 @@ CASES = (
         [(0, 0, 0), (1, 0, 1)],
         epsilon=2.0,
         required=Required(3, 0.999),
+    ),
+    added_release(
+        "added_stable_counts",
+        _StableCounts(2, "1/20", neighbors=ADDED),
+        list,
+        lambda found: found.counts,
+        ("a", None, 2.0),
+        4,
+        5,
+        required=Required(25, 0.97),
+        verifies=("StableCounts",),
+    ),
+    added_release(
+        "added_groups",
+        _Coarse(True, (-1, 1), ["a", "b"], 2, 0, neighbors=ADDED),
+        _keyed,
+        lambda found: (found.counts, found.sums),
+        (("a", 1.0), ("b", -1.0), ("c", 1.0)),
+        2,
+        2,
+        required=Required(6, 0.999),
+        verifies=("Grouped",),
+    ),
+    added_release(
+        "added_learned_groups",
+        _Coarse(True, (-1, 1), None, 4, "1/8", neighbors=ADDED),
+        _keyed,
+        lambda found: (found.counts, found.sums),
+        (("a", 1.0), ("a", -1.0), ("b", 1.0)),
+        3,
+        3,
+        required=Required(16, 0.95),
+        verifies=("Grouped",),
     ),
 )
