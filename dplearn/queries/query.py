@@ -232,6 +232,8 @@ class VectorQuery(StatisticalQuery):
         Public. Bounds on the distance of any two rows, in the L1 norm and in the squared Euclidean norm, if
         the function keeps lower ones than those that follow from `norm`. They become the sensitivities.
         Unlike `norm` they are not enforced: where the query is made, they must be proved.
+    added_l1 : int, optional
+        Public. A bound on the L1 norm of a row, likewise.
     """
 
     def __init__(
@@ -244,6 +246,7 @@ class VectorQuery(StatisticalQuery):
         total: Callable[[Any], Any] | None = None,
         l1: int | None = None,
         squared_l2: int | None = None,
+        added_l1: int | None = None,
     ):
         super().__init__(function)
         self.size = check_count("size", size, low=1)
@@ -255,7 +258,8 @@ class VectorQuery(StatisticalQuery):
         self.l1 = _ceil_root(self.size * apart) if l1 is None else check_count("l1", l1, low=1)
         # One row is short, whatever the distance of two is: `norm` is enforced.
         self.added_squared_l2 = self.norm**2
-        self.added_l1 = _ceil_root(self.size * self.added_squared_l2)
+        least = _ceil_root(self.size * self.added_squared_l2)
+        self.added_l1 = least if added_l1 is None else check_count("added_l1", added_l1, low=1)
         self.low, self.high = -self.norm, self.norm
         self._total = total
 

@@ -35,6 +35,7 @@ RUN_HERE = (
     "large_tables",
     "rules",
     "theory/reductions",
+    "unknown_n",
 )
 
 

@@ -42,6 +42,7 @@ LIKE_OTHERS = (
     "added_gaussian",
     "added_naive_bayes_of_two_columns",
     "added_learned_groups",
+    "added_moments",
 )
 
 

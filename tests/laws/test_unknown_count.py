@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import dplearn
 from dplearn import (
     ExponentialMechanismClassifier,
+    LinearRegressor,
     PrivateMultiOutputClassifier,
     StatisticalQueryNaiveBayes,
     preprocessing,
@@ -47,6 +48,10 @@ LEARNERS = {
     "StatisticalQueryNaiveBayes of numbers": StatisticalQueryNaiveBayes(
         epsilon=0.1, delta=1e-6, classes=[0, 1, 2], n_bins=4, neighbors="add_remove"
     ),
+    "LinearRegressor": LinearRegressor(
+        domain=Grid(0, 8, 65), target_range=(0, 2), delta=0, neighbors="add_remove"
+    ),
+    "LinearRegressor of numbers": LinearRegressor(target_range=(0, 2), neighbors="add_remove"),
 }
 
 
@@ -108,7 +113,8 @@ def test_everything_with_the_parameter_is_looked_at_and_named_in_messages():
     [
         StatisticalQueryNaiveBayes(
             epsilon=50.0, n_bins=2, domain=Grid(-1000, 1000, outside="clip"), neighbors="add_remove"
-        )
+        ),
+        LinearRegressor(target_range=(-1000, 1000), clip_target=True, neighbors="add_remove"),
     ]
 )
 @pytest.mark.filterwarnings("ignore:the noisy number", "ignore:X is a list")
@@ -175,12 +181,16 @@ def test_attributes_sizes_and_records_of_a_ledger_are_those_of_any_number_of_rec
 
 @learners
 def test_warnings_are_functions_of_the_noisy_number(learner):
+    told = 0
     for seed in range(5):
         model, notes = fitted(learner, 2, random_state=seed)
-        n, k = model.noisy_count_, 3
-        deviation = model.plan(1, n_features=4).deviation
-        assert len(notes) == (deviation * k >= n)
+        n = model.noisy_count_
+        plan = model.plan(1, n_features=4)
+        noise = plan.noise_to_signal if hasattr(plan, "noise_to_signal") else 3 * plan.deviation
+        assert sum("noise" in note.partition(": ")[2].partition(";")[0] for note in notes) == (noise >= n)
         assert all(note.startswith(f"the noisy number of records is {n}: ") for note in notes)
+        told += noise >= n
+    assert told
 
 
 @learners
@@ -284,7 +294,7 @@ def test_a_candidate_of_a_search_that_counts_added_records_is_refused():
 
 def test_a_learner_without_the_parameter_is_refused_by_a_ledger_of_added_records():
     ledger = PrivacyLedger(1, neighbors="add_remove")
-    with pytest.raises(LedgerError, match="StatisticalQueryNaiveBayes, queries.central"):
+    with pytest.raises(LedgerError, match="StatisticalQueryNaiveBayes, LinearRegressor"):
         ExponentialMechanismClassifier(ledger=ledger).fit(X, Y)
     with pytest.raises(LedgerError, match="take neighbors='add_remove'"):
         releases.quantiles(X[:, 0], 0.5, ledger=ledger)

@@ -5,22 +5,27 @@ of the code, so that a noisy sum has few outcomes; no sum of the universe reache
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.queries import MEAN, SHARES, VECTOR
+from dplearn.audit.cases.linear_regression import UNIVERSE
 from dplearn.audit.cases.naive_bayes import split
-from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.fits import Rows, StagedFit, TableFit, WholeFit, refitted
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, Domain, IntegerRange
+from dplearn.estimator.part_reading import summary_of
+from dplearn.learners.linear_moments import moments_query
+from dplearn.learners.linear_regression import LinearRegressor
 from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import CentralOracle, StatisticalQuery
+from dplearn.queries.factories import oracle_for
 from dplearn.releases.grouped import _Grouped
 from dplearn.releases.stable_counts import _StableCounts
 from dplearn.releases.stages import Release
@@ -132,6 +137,40 @@ def added_naive_bayes(
         verifies=("StatisticalQueryNaiveBayes",),
         required=required,
     )
+
+
+class _FewRows(LinearRegressor):
+    """Linear regression on the coarsest grid, with sums clipped to those of one record."""
+
+    _finest = 0
+    _most_records = 1
+
+
+@dataclass(frozen=True)
+class _Moments(TableFit):
+    """The released moments of a fit for added records; the stages without draws run once a table."""
+
+    model: LinearRegressor
+
+    def on(self, rows: Rows) -> Callable[[Dice], Any]:
+        learner = _FewRows(**self.model.get_params(deep=False))
+        table = np.array(rows)
+        records, plan = learner._begin(table[:, :-1], table[:, -1], learner._params(False))
+        summary, query = summary_of(learner, records, plan), moments_query(plan)
+
+        def run(dice: Dice) -> tuple[str, Any]:
+            oracle = oracle_for(
+                plan.noise,
+                summary,
+                privacy=plan.guarantee,
+                dice=dice,
+                stream=plan.public.stream,
+                most_records=learner._most_records,
+            )
+            [answer] = oracle.ask(query)
+            return str((answer.n, answer.means.tolist())), (oracle.rounds, plan.warnings)
+
+        return run
 
 
 def _shown(fitted: StatisticalQueryNaiveBayes) -> tuple[str, Any]:
@@ -271,5 +310,16 @@ CASES = (
         3,
         required=Required(16, 0.95),
         verifies=("Grouped",),
+    ),
+    AuditCase(
+        "added_moments",
+        _Moments(_FewRows(target_range=(-1, 1), delta=0, random_state=0, neighbors=ADDED)),
+        UNIVERSE[3:],
+        2,
+        ApproxDP(1, neighbors=ADDED),
+        ordered=False,
+        rules={**RULES, "discrete_laplace": moved_by(4)},
+        part_of=("LinearRegressor",),
+        required=Required(5, 0.999),
     ),
 )
