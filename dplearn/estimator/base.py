@@ -237,7 +237,9 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
                 raise TypeError(
                     "X must be a table in memory for neighbors='add_remove': the lengths of parts are public"
                 )
-            table = self._prepared(self._read(table_in_memory(X), y, params).without_count(), params, **public)
+            table = self._prepared(
+                self._read(table_in_memory(X), y, params).without_count(), params, **public
+            )
             return table, self._plan(params, table.public)
         if groups is not None:
             if source is not None:

@@ -140,8 +140,8 @@ class LinearRegressor(PrivateRegressor):
     also towards the collector of the reports. Proof: the only query is a sum over records of the products of
     the numbers of a row: columns, constant and target. The row is a function of its own record, its norm is
     at most a public bound, which is checked in integers, and so is the norm of its products
-    (`moments_query`). The oracle's noise is calibrated to that norm. All else is post-processing. For one added
-    or removed record: likewise, by the norm of its own products. Nothing else depends on the number of
+    (`moments_query`). The oracle's noise is calibrated to that norm. All else is post-processing. For one
+    added or removed record: likewise, by the norm of its own products. Nothing else depends on the number of
     records, of which the sum of the squares of the constant is an estimate.
 
     **Assumes.** The entries of `guarantee_.assumes`.

@@ -168,8 +168,8 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     the columns' queries have equal shares of the budget ("central") or of the records ("local"). All else is
     post-processing of the answers.
 
-    For one added or removed record: it changes one count of each column, by 1, and nothing else depends on the
-    number of records. That number is estimated by the sum of the noisy counts.
+    For one added or removed record: it changes one count of each column, by 1, and nothing else depends on
+    the number of records. That number is estimated by the sum of the noisy counts.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
@@ -284,9 +284,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         check_reports(params.trust_model, n, d, "queries")
         kind = "local"
         if params.trust_model == "central":
-            kind = central_noise(
-                d, epsilon=params.cost.epsilon, delta=params.cost.delta, neighbors=neighbors
-            )
+            kind = central_noise(d, epsilon=params.cost.epsilon, delta=params.cost.delta, neighbors=neighbors)
         # Of a private number of records nothing is known: the noise is that in numbers of records.
         noise = partial(_noise_of, params.cost, kind, 1 if unknown else n, k)
         n_bins = params.n_bins
@@ -572,7 +570,9 @@ def learn_naive_bayes(oracle: Oracle, plan: NaiveBayesPlan) -> NaiveBayesTables:
     shares = [answer.means[: k * size].reshape(k, size) for answer, size in zip(answers, sizes, strict=True)]
     pooled, deviation = _class_shares(shares, deviations)
     n, count = plan.public.n_samples, None
-    if plan.guarantee.neighbors == ADDED:  # the answers are counts, and their sum is about the number of records
+    if (
+        plan.guarantee.neighbors == ADDED
+    ):  # the answers are counts, and their sum is about the number of records
         n = count = max(1, round(float(pooled.sum())))
         pooled, deviation, shares = pooled / n, deviation / n, [each / n for each in shares]
         deviations = [each / n for each in deviations]

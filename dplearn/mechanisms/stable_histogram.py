@@ -52,7 +52,8 @@ def stable_histogram(
     -------
     dict
         Maps keys to noisy counts, each at least `stable_histogram_threshold(privacy)` and at most n, or
-        `most_records` with neighbours "add_remove"; sorted by key. NumPy strings and integers are converted to those of Python.
+        `most_records` with neighbours "add_remove"; sorted by key. NumPy strings and integers are converted
+        to those of Python.
 
     Raises
     ------
@@ -83,8 +84,8 @@ def stable_histogram(
     neighbours "add_remove".
 
     **Accuracy.** Let k be the number of distinct keys. With probability at least 1 - beta all noise is at
-    most t = (2 / epsilon) ln(2 k / beta) in magnitude (half of that for "add_remove"), and then every key with a count of at least the
-    threshold plus t is published.
+    most t = (2 / epsilon) ln(2 k / beta) in magnitude (half of that for "add_remove"), and then every key
+    with a count of at least the threshold plus t is published.
 
     **Source.** Korolova, Kenthapadi, Mishra and Ntoulas (2009); Bun, Nissim and Stemmer (2016), Proposition
     2.20. Here the threshold is the exact quantile of the discrete noise.
@@ -95,7 +96,7 @@ def stable_histogram(
     most = most_records if privacy.neighbors == ADDED else int(values.sum())
     if most < threshold:
         return {}
-    # Noisy counts below the threshold are one outcome (not published); those above the most are clipped to it.
+    # Noisy counts below the threshold are one outcome (not published); others are at most `most`.
     values = np.minimum(values, most)
     noisy = values + dice.discrete_laplace(ratio, threshold - 1 - values, most - values, size=values.size)
     published = [

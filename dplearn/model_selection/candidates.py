@@ -114,7 +114,9 @@ def _check_private(step: Any, *, alone: bool) -> None:
         )
     for each in held_by(step):
         if isinstance(each, PrivateEstimator):
-            refuse_added(getattr(each, "neighbors", None), "a search, or a threshold tuned on held-out records")
+            refuse_added(
+                getattr(each, "neighbors", None), "a search, or a threshold tuned on held-out records"
+            )
     check_number("epsilon", step.epsilon, above=0)
 
 

@@ -102,8 +102,8 @@ class CentralOracle(BudgetedOracle):
     sums, the grid of their noise, bounds and messages are functions of `most_records` and of the estimate,
     which is released. Clipping increases no distance.
 
-    **Assumes.** A query's value for a record is a function of that record alone; which queries are asked given
-    the answers is public. The number of records is public, or, for "add_remove", at least 1.
+    **Assumes.** A query's value for a record is a function of that record alone; which queries are asked,
+    given the answers, is public. The number of records is public, or, for "add_remove", at least 1.
 
     **Accuracy.** `Answer.tolerance`. For "add_remove" its probability of failure is greater by 2**-40, and an
     estimated number is at most `most_records`.

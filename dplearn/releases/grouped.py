@@ -80,6 +80,7 @@ class GroupedPlan(ReleasePlan):
         Number of groups for which the bounds hold together.
     """
 
+    n_samples: Any
     threshold: int | None
     count_error: int
     mean_error: float | None = field(metadata=noted("of a sum, in widths of the bounds"))

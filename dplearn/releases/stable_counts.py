@@ -73,6 +73,7 @@ class StableCountsPlan(ReleasePlan):
         Number of keys for which the bounds hold together, as given; 1 in the plan of a release.
     """
 
+    n_samples: Any
     threshold: int
     error: int = field(metadata=noted("of a count"))
     n_needed: int = field(metadata=noted("records of a key, for its release"))
@@ -193,8 +194,8 @@ def stable_counts(
 
     Notes
     -----
-    **Privacy.** (epsilon, delta)-differential privacy for one replaced record; for "add_remove", for one added
-    or removed record.
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record; for "add_remove", for one
+    added or removed record.
 
     **Assumes.** The entries of `guarantee.assumes`.
 
@@ -246,9 +247,7 @@ class _StableCounts(Release[StableCountsPlan, StableCounts]):
     takes = "keys"
     most_records = MOST_RECORDS  # audits use fewer
 
-    def __init__(
-        self, epsilon: Any, delta: Any, random_state: Any = None, neighbors: str = "replace_one"
-    ):
+    def __init__(self, epsilon: Any, delta: Any, random_state: Any = None, neighbors: str = "replace_one"):
         unknown = added(neighbors)
         guarantee = ApproxDP(
             check_number("epsilon", epsilon, above=0),
@@ -285,9 +284,7 @@ class _StableCounts(Release[StableCountsPlan, StableCounts]):
     def release(
         self, summary: list[Hashable] | KeyCounts, plan: StableCountsPlan, dice: Dice
     ) -> StableCounts:
-        found = stable_histogram(
-            summary, privacy=plan.guarantee, dice=dice, most_records=self.most_records
-        )
+        found = stable_histogram(summary, privacy=plan.guarantee, dice=dice, most_records=self.most_records)
         falling = sorted(found.items(), key=lambda item: -item[1])  # stable: equal counts stay sorted by key
         return StableCounts(counts_by_key(falling), plan)
 

@@ -44,12 +44,12 @@ class ReleasePlan(Plan):
     ----------
     guarantee : ApproxDP
         The guarantee of the release, which is also its privacy cost.
-    n_samples : int or None
-        Number of records; None if it is private, for neighbors="add_remove".
+    n_samples : int
+        Number of records; a release with neighbors="add_remove" has a plan that may have None.
     """
 
     guarantee: ApproxDP
-    n_samples: Any
+    n_samples: int
 
 
 class Released:
@@ -114,7 +114,8 @@ class Release(ABC, Generic[AnyPlan, Result]):
                 values = column_of(values)
             if self.guarantee.neighbors == ADDED and source is not None:
                 raise TypeError(
-                    f"{self.takes} must be in memory for neighbors='add_remove': the lengths of parts are public"
+                    f"{self.takes} must be in memory for neighbors='add_remove': the lengths of parts are"
+                    " public"
                 )
             rows = self.read(values) if source is None else read_parts(self, source)
             plan = self.plan_of(rows)
@@ -126,7 +127,7 @@ class Release(ABC, Generic[AnyPlan, Result]):
             return self.release(self.summary_of(rows, plan), plan, dice)
 
     def plan_of(self, rows: Sized) -> AnyPlan:
-        """Return the plan of a release of the records that were read; a private number is withheld from it."""
+        """Return the plan of a release of these records, from which a private number of them is withheld."""
         return self.plan(None if self.guarantee.neighbors == ADDED else len(rows))
 
     def source_of(self, values: Any) -> Source | None:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.cases.queries import MEAN, SHARES, VECTOR
 from dplearn.audit.cases.linear_regression import UNIVERSE
 from dplearn.audit.cases.naive_bayes import split
+from dplearn.audit.cases.queries import MEAN, SHARES, VECTOR
 from dplearn.audit.fits import Rows, StagedFit, TableFit, WholeFit, refitted
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
