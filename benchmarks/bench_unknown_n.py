@@ -6,7 +6,8 @@ Each learner and release is fitted with one epsilon for neighbours that replace 
 that add or remove one (`add_remove`). The guarantees differ: with add_remove and epsilon, a replaced record
 has 2 epsilon. So add_remove is also shown with half of the epsilon, which implies replace_one with the whole.
 
-- naive Bayes, on iris, breast cancer and digits of scikit-learn: accuracy on a quarter of the records;
+- naive Bayes on iris, breast cancer and digits of scikit-learn, and logistic regression on the first two:
+  accuracy on a quarter of the records;
 - linear regression, on diabetes of scikit-learn: R^2 on a quarter of the records;
 - means of a column of diabetes and their counts, by queries.central: mean absolute error, in its range;
 - counts and means of groups of digits, by releases.grouped: mean absolute error, of counts and in the range;
@@ -25,7 +26,7 @@ import numpy as np
 from side_by_side import lined_up, options_of, write
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 
-from dplearn import LinearRegressor, StatisticalQueryNaiveBayes
+from dplearn import LinearRegressor, StatisticalQueryLogisticRegression, StatisticalQueryNaiveBayes
 from dplearn.domains import Floats, Grid, IntegerRange
 from dplearn.queries import MeanQuery, central
 from dplearn.releases import grouped, stable_counts_plan
@@ -39,14 +40,14 @@ TABLES: dict[str, tuple[Any, Any]] = {
 Measure = Callable[[str, float, int], float]  # from neighbours, epsilon and a seed
 
 
-def of_naive_bayes(name: str) -> Measure:
-    """Return the accuracy of naive Bayes on a table."""
+def accuracy(kind: Any, name: str) -> Measure:
+    """Return the accuracy of a classifier on a table."""
     load, domain = TABLES[name]
     X, y = load(return_X_y=True)
 
     def measure(neighbors: str, epsilon: float, seed: int) -> float:
         train, test = _split(len(X), seed)
-        model = StatisticalQueryNaiveBayes(
+        model = kind(
             epsilon=epsilon, delta=DELTA, domain=domain, classes=np.unique(y).tolist(), neighbors=neighbors
         )
         return float(model.fit(X[train], y[train]).score(X[test], y[test]))
@@ -98,7 +99,11 @@ def threshold(neighbors: str, epsilon: float, seed: int) -> float:  # noqa: ARG0
 
 
 MEASURES: dict[str, Measure] = {
-    **{f"naive Bayes, {name}: accuracy": of_naive_bayes(name) for name in TABLES},
+    **{f"naive Bayes, {name}: accuracy": accuracy(StatisticalQueryNaiveBayes, name) for name in TABLES},
+    **{
+        f"logistic regression, {name}: accuracy": accuracy(StatisticalQueryLogisticRegression, name)
+        for name in ("iris", "breast cancer")
+    },
     "linear regression, diabetes: R^2": r_squared,
     "queries.central, one mean: error": error_of_mean,
     "grouped counts: error": error_of_counts,

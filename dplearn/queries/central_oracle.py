@@ -19,6 +19,7 @@ With a guarantee for an added record, the number of records is estimated from a 
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_rate, decay_ratio
+from dplearn.core.float_errors import float_errors_ignored
 from dplearn.mechanisms.noisy_counts import gaussian_sums, laplace_counts
 from dplearn.privacy import ApproxDP, GaussianSums
 from dplearn.privacy.gaussian_dp import MOST_NUMBERS
@@ -159,6 +161,23 @@ class CentralOracle(BudgetedOracle):
             account.numbers += 1
         self._n = account.count
 
+    def estimated_count(self) -> int:
+        """Return the estimate of a private number of records; the first call spends `count_share`."""
+        with float_errors_ignored(), self._account.use() as account:
+            self._open(account)
+            return self._n
+
+    def replace_records(self, image: Callable[[Any], Any]) -> None:
+        """Replace the records by their images, for all further answers.
+
+        Parameters
+        ----------
+        image : callable
+            Public or released. From records to as many, each a function of its own record alone.
+        """
+        with float_errors_ignored(), self._account.use() as account:
+            account.records = image(account.records)
+
     def _check(self, account: Account, asked: list[StatisticalQuery], part: Fraction) -> None:
         if any(self._most(query) >= _FAR for query in asked):
             n = self._most_records if self._added else self._n
@@ -230,6 +249,8 @@ class CentralOracle(BudgetedOracle):
         means = sums * float(query.unit) / (n * 2.0**bits)
         if self._added and self._count_share:  # else the ends of totals keep means within the bounds
             means = means.clip(float(query.low * query.unit), float(query.high * query.unit))
+            sums_noise = self._noise_bound(query, part).times(float(query.unit) / n)
+            return Answer(means, self._n, *bounds, sums_noise)
         return Answer(means, self._n, *bounds)
 
     def _noisy(

@@ -98,6 +98,7 @@ def oracle_for(
     privacy: ApproxDP,
     dice: Dice,
     stream: PublicStream,
+    count_share: Fraction = Fraction(0),
     most_records: int = MOST_RECORDS,
 ) -> CentralOracle | LocalOracle:
     """Return the oracle of a learner, whose cost has been charged already.
@@ -114,13 +115,13 @@ def oracle_for(
         Source of chance.
     stream : PublicStream
         The source of the order in which records report.
-    most_records : int, default=2**32
-        As for `CentralOracle`; for neighbors "add_remove", whose answers are totals here.
+    count_share, most_records : number
+        As for `CentralOracle`; for neighbors "add_remove", whose answers are totals by default.
     """
     if kind == "local":
         return LocalOracle(records, privacy=privacy, dice=dice, stream=stream)
     return CentralOracle(
-        records, privacy=privacy, dice=dice, noise=kind, count_share=0, most_records=most_records
+        records, privacy=privacy, dice=dice, noise=kind, count_share=count_share, most_records=most_records
     )
 
 

@@ -43,6 +43,7 @@ LIKE_OTHERS = (
     "added_naive_bayes_of_two_columns",
     "added_learned_groups",
     "added_moments",
+    "added_logistic",
 )
 
 
@@ -106,7 +107,6 @@ ONE_PAIR = {
     "consistent_parity": ((0, 0, 1), (0, 0, 0), 0.9999, "1662e07a2276fb5c"),
     "consistent_parity_of_one_bit": ((0, 0, 0, 1), (0, 0, 0, 0), 0.9999, "73168e35b2baa632"),
     "added_naive_bayes": ((0, 1), (0,), 0.999, "75b973e3d7e64fa8"),
-    "added_groups": ((0, 1), (0,), 0.999, "35204ec69908315e"),
     "naive_bayes": ((0,), (1,), 0.999, "e4b0a0bcfc22daf9"),
     "naive_bayes_of_two_columns": ((0,), (1,), 0.999, "d5a6b991b00a20f9"),
     "local_naive_bayes_of_two_columns": ((0, 0), (1, 0), 0.999, "0ecc6e589aa01c85"),

@@ -1,12 +1,17 @@
 """Deliberate mistakes where the number of records is private: each breaks the claim or leaves the proof."""
 
 import sys
+import warnings
 from fractions import Fraction
 
+import numpy as np
 import pytest
+from sklearn.base import clone
 
+from dplearn.audit import replay_privacy
 from dplearn.audit.cases import CASES
-from dplearn.learners import naive_bayes
+from dplearn.audit.cases.unknown_count import ADDED_REPLAYS
+from dplearn.learners import StatisticalQueryLogisticRegression, naive_bayes
 from dplearn.queries import CentralOracle, HistogramQuery
 from dplearn.records.rows import count_of
 from dplearn.releases.stages import Release
@@ -140,6 +145,45 @@ MUTANTS = [
     (a_release_planned_for_its_records, "added_stable_counts"),
     (noise_for_less, "added_groups"),
 ]
+
+
+@pytest.mark.parametrize("case", ADDED_REPLAYS, ids=lambda case: case.name)
+def test_larger_fits_draw_as_the_proofs_say(case):
+    assert not case.replay(seeds=1)
+
+
+def replayed_at_the_step(monkeypatch):
+    """Replay a fit between the numbers of records at which its plan has one step, and 24.
+
+    Both have the same released estimate of that number.
+    """
+
+    def opened(self, account):  # noqa: ARG001 - of any records
+        self._n = 12
+
+    monkeypatch.setattr(CentralOracle, "_open", opened)
+    model = StatisticalQueryLogisticRegression(epsilon=3, classes=[0, 1], neighbors="add_remove")
+    few, more = (model.plan(n, n_features=1).n_steps for n in (11, 12))
+    assert few < more
+    X, y = np.linspace(-1, 1, 12)[:, None], np.arange(12) % 2
+
+    def fit(n, dice):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            clone(model)._fit(X[:n], y[:n], dice)
+
+    return [found for pair in ((12, 11), (11, 12)) for found in replay_privacy(fit, *pair).violations]
+
+
+def test_a_plan_for_the_true_number_of_records_leaves_the_proof(monkeypatch):
+    assert replayed_at_the_step(monkeypatch) == []
+
+    def planned(self):
+        with self._account.use() as account:
+            return count_of(account.records)
+
+    monkeypatch.setattr(CentralOracle, "estimated_count", planned)
+    assert "draws against" in replayed_at_the_step(monkeypatch)[0]
 
 
 @pytest.mark.parametrize(("mutant", "name"), MUTANTS, ids=lambda given: getattr(given, "__name__", given))

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.cases.linear_regression import UNIVERSE
+from dplearn.audit.cases.logistic_regression import UNIVERSE as LINES
 from dplearn.audit.cases.naive_bayes import split
 from dplearn.audit.cases.queries import MEAN, SHARES, VECTOR
 from dplearn.audit.fits import Rows, StagedFit, TableFit, WholeFit, refitted
@@ -21,6 +22,7 @@ from dplearn.domains import Bits, Domain, IntegerRange
 from dplearn.estimator.part_reading import summary_of
 from dplearn.learners.linear_moments import moments_query
 from dplearn.learners.linear_regression import LinearRegressor
+from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
 from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import ADDED
@@ -30,7 +32,7 @@ from dplearn.releases.grouped import _Grouped
 from dplearn.releases.stable_counts import _StableCounts
 from dplearn.releases.stages import Release
 
-__all__ = ["CASES", "FewRecords", "added_naive_bayes", "added_queries", "added_release"]
+__all__ = ["ADDED_REPLAYS", "CASES", "FewRecords", "added_naive_bayes", "added_queries", "added_release"]
 
 
 def added_queries(
@@ -173,6 +175,53 @@ class _Moments(TableFit):
         return run
 
 
+class _FewLines(StatisticalQueryLogisticRegression):
+    """Logistic regression on the coarsest grid, with sums clipped to those of one record."""
+
+    _finest = 0
+    _levels = 0
+    _most_records = 1
+
+
+def added_fit(
+    name: str,
+    model: Any,
+    universe: Sequence[Hashable],
+    n: int,
+    moves: int,
+    *,
+    required: Required = NOTHING_REQUIRED,
+) -> AuditCase:
+    """Return a case of the fit of a learner for added records, its stages before the draws run once a table.
+
+    Parameters
+    ----------
+    name, universe, n, required
+        As for `AuditCase`.
+    model : PrivateEstimator
+        The learner.
+    moves : int
+        The greatest difference of totals between neighbours.
+    """
+
+    def shown(fitted: Any) -> tuple[str, Any]:
+        names = ("noisy_count_", "coef_", "intercept_", "offset_", "metric_", "residual_std_")
+        released = [np.round(getattr(fitted, each), 6).tolist() for each in names if hasattr(fitted, each)]
+        return str(released), fitted
+
+    return AuditCase(
+        name,
+        StagedFit(WholeFit(refitted(model), split, shown)),
+        universe,
+        n,
+        ApproxDP(model.epsilon, model.delta, neighbors=ADDED),
+        ordered=False,
+        rules={**RULES, "discrete_laplace": moved_by(moves)},
+        verifies=(type(model).__name__.replace("_FewLines", StatisticalQueryLogisticRegression.__name__),),
+        required=required,
+    )
+
+
 def _shown(fitted: StatisticalQueryNaiveBayes) -> tuple[str, Any]:
     tables = [np.round(table, 6).tolist() for table in (fitted.log_prior_, *fitted.log_ratios_)]
     return str((fitted.noisy_count_, tables)), fitted
@@ -291,10 +340,10 @@ CASES = (
     ),
     added_release(
         "added_groups",
-        _Coarse(True, (-1, 1), ["a", "b"], 2, 0, neighbors=ADDED),
+        _Coarse(True, (-1, 1), ["a"], 2, 0, neighbors=ADDED),
         _keyed,
         lambda found: (found.counts, found.sums),
-        (("a", 1.0), ("b", -1.0), ("c", 1.0)),
+        (("a", 1.0), ("a", -1.0), ("b", 1.0)),
         2,
         2,
         required=Required(6, 0.999),
@@ -322,4 +371,30 @@ CASES = (
         part_of=("LinearRegressor",),
         required=Required(5, 0.999),
     ),
+    added_fit(
+        "added_logistic",
+        _FewLines(delta=0, classes=[0, 1], random_state=0, neighbors=ADDED),
+        LINES[::3],
+        2,
+        1,
+        required=Required(5, 0.9),
+    ),
+)
+
+_PLAIN = ((-2.0, 0), (0.0, 1), (1.0, 2), (3.0, 1))
+_CLASSES: dict[str, Any] = {"classes": [0, 1, 2], "random_state": 0, "neighbors": ADDED}
+_TARGETS: dict[str, Any] = {"target_range": (0, 2), "random_state": 0, "neighbors": ADDED}
+
+#: Fits that are too large to enumerate; they are replayed on neighbours.
+ADDED_REPLAYS = (
+    added_fit("logistic_laplace", StatisticalQueryLogisticRegression(delta=0, **_CLASSES), _PLAIN, 4, 1 << 22),
+    added_fit(
+        "logistic_gaussian",
+        StatisticalQueryLogisticRegression(class_weight="balanced", **_CLASSES),
+        _PLAIN,
+        4,
+        0,
+    ),
+    added_fit("linear_laplace", LinearRegressor(delta=0, **_TARGETS), _PLAIN, 4, 1 << 30),
+    added_fit("linear_gaussian", LinearRegressor(**_TARGETS), _PLAIN, 4, 0),
 )
