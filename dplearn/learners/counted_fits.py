@@ -1,14 +1,14 @@
 """Fits that estimate a private number of records first, and then plan by the estimate.
 
-For neighbors="add_remove" a share of the budget estimates the number of records. The rest of the fit is that of
-a plan for as many records and the remaining budget: the plan is a function of public values and of the
+For neighbors="add_remove" a share of the budget estimates the number of records. The rest of the fit is that
+of a plan for as many records and the remaining budget: the plan is a function of public values and of the
 estimate, which is released, and all of its queries are answered by the same oracle.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from dplearn.chance.dice import Dice
 from dplearn.estimator.stages import Public, Table
@@ -40,14 +40,14 @@ def counted_plan(plan_of: Callable[[ApproxDP, Public], Any], cost: ApproxDP, pub
     Plan
         In a fit, `for_count` maps an estimate to the plan of all else.
     """
-    rest = _rest(cost)
+    rest, guess = _rest(cost), cast("int | None", public.n_samples)
 
     def for_count(n: int) -> Any:
         return plan_of(rest, replace(public, n_samples=n))
 
-    plan = for_count(_ANY if public.n_samples is None else public.n_samples)
+    plan = for_count(_ANY if guess is None else guess)
     guarantee = replace(cost, assumes=without_count(plan.guarantee.assumes))
-    if public.n_samples is not None:
+    if guess is not None:
         return replace(plan, guarantee=guarantee)
     return replace(plan, guarantee=guarantee, public=public, for_count=for_count)
 

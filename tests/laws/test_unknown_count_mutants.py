@@ -158,7 +158,7 @@ def replayed_at_the_step(monkeypatch):
     Both have the same released estimate of that number.
     """
 
-    def opened(self, account):  # noqa: ARG001 - of any records
+    def opened(self, account):
         self._n = 12
 
     monkeypatch.setattr(CentralOracle, "_open", opened)

@@ -377,7 +377,7 @@ CASES = (
         LINES[::3],
         2,
         1,
-        required=Required(5, 0.9),
+        required=Required(3, 0.89),
     ),
 )
 
@@ -387,7 +387,9 @@ _TARGETS: dict[str, Any] = {"target_range": (0, 2), "random_state": 0, "neighbor
 
 #: Fits that are too large to enumerate; they are replayed on neighbours.
 ADDED_REPLAYS = (
-    added_fit("logistic_laplace", StatisticalQueryLogisticRegression(delta=0, **_CLASSES), _PLAIN, 4, 1 << 22),
+    added_fit(
+        "logistic_laplace", StatisticalQueryLogisticRegression(delta=0, **_CLASSES), _PLAIN, 4, 1 << 22
+    ),
     added_fit(
         "logistic_gaussian",
         StatisticalQueryLogisticRegression(class_weight="balanced", **_CLASSES),
