@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
@@ -53,7 +53,7 @@ class AuditCase:
     universe : sequence
         The possible records.
     n : int
-        Number of records.
+        Number of records. If the claim's neighbours are "add_remove": of the greater of two neighbours.
     claim : ApproxDP
         The guarantee to verify.
     ordered : bool
@@ -92,14 +92,27 @@ class AuditCase:
     @cached_property
     def distributions(self) -> dict[Places, OutputDistribution]:
         """The exact output distribution of every dataset; keys are the records' indices in the universe."""
-        return enumerate_distributions(
-            self.fit, self.universe, self.n, ordered=self.ordered, tail_bits=self.tail_bits
-        )
+        found: dict[Places, OutputDistribution] = {}
+        for size in self.sizes:
+            found |= enumerate_distributions(
+                self.fit, self.universe, size, ordered=self.ordered, tail_bits=self.tail_bits
+            )
+        return found
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The numbers of records of the datasets."""
+        return (self.n,) if self.claim.neighbors == "replace_one" else (self.n, self.n - 1)
 
     def run(self) -> PrivacyReport:
         """Return the exact worst epsilon over all pairs of neighbours."""
         return report_on(
-            self.distributions, self.universe, self.n, delta=self.claim.delta, ordered=self.ordered
+            self.distributions,
+            self.universe,
+            self.n,
+            delta=self.claim.delta,
+            neighbors=self.claim.neighbors,
+            ordered=self.ordered,
         )
 
     def digest(self) -> str:
@@ -116,17 +129,26 @@ class AuditCase:
         found: list[str] = []
         if self.rules is None:
             return found
-        records = cycle(self.universe)
-        for place, record in product(range(self.n), self.universe):
-            first = tuple(islice(records, self.n))
-            next(records)  # the next dataset starts with another record
-            last = (*first[:place], record, *first[place + 1 :])
+        for first, last in self._neighbors():
             for seed in range(seeds):
                 report = replay_privacy(
                     self.fit, first, last, rules=self.rules, runs=1, dice=SeededDice(seed, self.name)
                 )
                 found += report.violations if report.n_draws else ["no draw was recorded"]
         return found
+
+    def _neighbors(self) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+        """Yield neighbours that differ in each place: in the record there, or in whether there is one."""
+        records = cycle(self.universe)
+        for place, record in product(range(self.n), self.universe):
+            first = tuple(islice(records, self.n))
+            next(records)  # the next dataset starts with another record
+            if self.claim.neighbors == "replace_one":
+                yield first, (*first[:place], record, *first[place + 1 :])
+            else:
+                removed = (*first[:place], *first[place + 1 :])
+                yield first, removed
+                yield removed, first
 
     def frozen(self) -> dict[str, Any]:
         """Return the frozen report: digest, epsilon, numbers of distributions and of pairs."""

@@ -117,7 +117,7 @@ def checks_of(evidence: Evidence) -> list[Check]:
     for case in map(CASES.__getitem__, evidence.cases):
         frozen, values = case.frozen(), len(case.universe)
         # A case that ignores the order of records has multisets of n records as data sets.
-        datasets = values**case.n if case.ordered else comb(values + case.n - 1, case.n)
+        datasets = sum(values**n if case.ordered else comb(values + n - 1, n) for n in case.sizes)
         claim = case.claim
         found.append(
             Check(

@@ -35,6 +35,7 @@ from dplearn.estimator.part_transforming import TransformsParts
 from dplearn.estimator.shown import guarantee_html
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP, Event, Guarantee, PrivacyLedger, event_of, open_account
+from dplearn.privacy.unknown_count import ADDED, NEIGHBORS
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.records.groups import (
     SHIFTS,
@@ -183,6 +184,8 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     def _context(self) -> tuple[object, ...]:
         """Return the parameters from which, with seed and class, the stream of a seeded fit is derived."""
         parameters = self.get_params(deep=False)
+        if parameters.get("neighbors") == NEIGHBORS[0]:  # the stream of a learner without that parameter
+            del parameters["neighbors"]
         return tuple(
             (name, repr(parameters[name])) for name in sorted(parameters.keys() - _NOT_OF_THE_STREAM)
         )
@@ -251,6 +254,17 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         """Read the table and plan the fit, without a secret draw or a charge."""
         params = self._with_public_choices(params)
         source = source_of(X, y)
+        if params.cost.neighbors == ADDED:
+            if groups is not None:
+                raise TypeError("groups must be None for neighbors='add_remove': the set of groups is public")
+            if source is not None:
+                raise TypeError(
+                    "X must be a table in memory for neighbors='add_remove': the lengths of parts are public"
+                )
+            table = self._prepared(
+                self._read(table_in_memory(X), y, params).without_count(), params, **public
+            )
+            return table, self._plan(params, table.public)
         if source is not None and not self.reads_parts:
             raise TypeError(
                 f"X must be a table in memory for {type(self).__name__}, got one in parts; the guide on"

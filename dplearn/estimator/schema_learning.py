@@ -43,6 +43,7 @@ from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.events import event_of
 from dplearn.privacy.shares import GAUSSIAN, Accounting
+from dplearn.privacy.unknown_count import refuse_added
 from dplearn.records.outputs import joined_outputs, label_columns, read_outputs
 from dplearn.records.parts import PartedRecords, mapped
 from dplearn.records.reading import TABLE, labels_assumed, read_features, read_labels
@@ -242,6 +243,7 @@ class _SchemaParams(Params):
             )
         inner = _with(learner, {parameter: _ANY, "ledger": None})
         own = inner._params(reproducible)
+        refuse_added(own.cost.neighbors, "domain='learn'")
         numbers = getattr(learner, "_schema_numbers", NUMBERS)
         # A schema is learned from one row of each group.
         given |= {"learn": learn, "parameter": parameter, "numbers": numbers, "group_rows": None}

@@ -73,7 +73,7 @@ class Public:
     ----------
     n_samples, n_features, n_labels : int
         The numbers of records, of columns and of labels. `n_labels` is the length of `classes` if that is
-        given.
+        given. In a fit for neighbors="add_remove" `n_samples` is None, with which no stage can calculate.
     names : sequence of str or None
         The names of the columns.
     classes : ndarray of shape (n_labels,) or None
@@ -131,7 +131,12 @@ class Table:
     rows: Any
 
     def __post_init__(self) -> None:
-        assert count_of(self.rows) == self.public.n_samples
+        assert self.public.n_samples in (None, count_of(self.rows))
+
+    def without_count(self) -> "Table":
+        """Return the table with its number of records withheld from the plan."""
+        unknown: Any = None
+        return replace(self, public=replace(self.public, n_samples=unknown))
 
 
 def planned_columns(params: Params, n_samples: Any, *, n_features: Any) -> Public:

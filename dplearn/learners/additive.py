@@ -748,7 +748,11 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
 
     def _released_warnings(self, plan: Any) -> tuple[str, ...]:
         within = self.residual_std_ < _WITHIN_NOISE * plan.deviation * plan.target.half
-        return (plan.target.too_wide(plan.public.n_samples),) if within and not plan.noise_dominated else ()
+        return (
+            (plan.target.too_wide(f"n_samples is {plan.public.n_samples}"),)
+            if within and not plan.noise_dominated
+            else ()
+        )
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets, clipped to the declared range; costs no privacy.

@@ -108,6 +108,9 @@ def moments_query(plan: LinearPlan) -> VectorQuery:
     and z, at most t <= 2 r in magnitude. The products of columns move by at most 2 r^2, those with the target
     by 2 r (|y| + |z|), and that of the target with itself by |y^2 - z^2|. The sum is convex in |y| and |z|,
     and greatest at |y| = |z| = t, where it is 2 r^2 + 4 r t.
+
+    An added record moves the totals by its own released numbers: by at most 5 E in the Euclidean norm, and
+    with weights 1 and 2 by |v|_1^2 <= E in the L1 norm.
     """
     weights = _weights(plan)
     first, second = np.triu_indices(plan.n_numbers)
@@ -132,6 +135,7 @@ def moments_query(plan: LinearPlan) -> VectorQuery:
         total=total,
         l1=2 * plan.reach * (plan.reach + 2 * plan.target_reach) if plan.order == 1 else None,
         squared_l2=2 * norm**2 if plan.order == 2 else None,
+        added_l1=norm if plan.order == 1 else None,
     )
     # No number of a row exceeds `reach`, or `target_reach`.
     largest = int(weights.max()) * max(plan.reach, plan.target_reach) ** 2

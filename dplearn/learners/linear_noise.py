@@ -9,6 +9,7 @@ from dplearn.learners.linear_moments import moments_query
 from dplearn.learners.linear_plan import LinearPlan
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.privacy.shares import gaussian_budget
+from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries.gaussian_noise import can_be_drawn
 from dplearn.queries.planned_noise import planned_deviation, planned_reports
 from dplearn.records.design_matrix import DesignMatrix
@@ -22,6 +23,7 @@ _NOISE_DOMINATED = 0.2
 _MOST_NUMBERS = 1 << 12  # the most numbers in a row
 _MOST_LOCAL = 1 << 13  # the most numbers in a local query, of which a record reports one
 _LARGEST = 1 << 30  # the bound on the norm of a query
+_LARGEST_OF_ANY = (1 << 30) - 1  # of a number of a record, so that sums over any number of records fit
 
 
 def linear_plan(
@@ -57,15 +59,18 @@ def linear_plan(
 def _can_be_drawn(plan: LinearPlan) -> bool:
     """Return whether the query takes the norm of this grid, and the sampler the noise."""
     norm = moment_weights(plan.order)[0] * plan.energy
-    if norm > _LARGEST:
+    added = plan.guarantee.neighbors == ADDED
+    if norm > _LARGEST or (added and moments_query(plan).high > _LARGEST_OF_ANY):
         return False
-    return plan.noise != "gaussian" or can_be_drawn(2 * norm**2, gaussian_budget(plan.guarantee))
+    moved = norm**2 if added else 2 * norm**2
+    return plan.noise != "gaussian" or can_be_drawn(moved, gaussian_budget(plan.guarantee))
 
 
 def _with_noise(plan: LinearPlan, beta: Fraction) -> LinearPlan:
     """Return the plan with the noise of the mean products of columns with the target."""
     query, share = moments_query(plan), Fraction(1)
-    privacy, n = plan.guarantee, int(plan.public.n_samples)
+    # Without a number of records, for neighbors="add_remove", the noise is that of sums.
+    privacy, n = plan.guarantee, int(plan.public.n_samples or 1)
     deviation = planned_deviation(plan.noise, privacy, n, query, share)
     unit = 1 / (moment_weights(plan.order)[1] * plan.steps * plan.target_reach)
     if plan.noise == "local":

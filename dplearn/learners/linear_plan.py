@@ -47,6 +47,11 @@ class LinearPlan(Plan):
         thumb: from 1 on, the fit is noise-dominated, and it warns.
     beta : float
         The argument of `plan`.
+
+    Notes
+    -----
+    For neighbors="add_remove", `deviation`, `tolerance` and `noise_to_signal` are those of sums divided by
+    `n_samples`; a fit divides by a noisy number of records.
     """
 
     guarantee: ApproxDP
@@ -78,11 +83,17 @@ class LinearPlan(Plan):
     def warnings(self) -> tuple[str, ...]:
         """A warning if the noise dominates; a function of public numbers."""
         n = self.public.n_samples
-        if self.noise_to_signal < 1:
+        if n is None:  # private: a fit warns afterwards, by its noisy number of records
+            return ()
+        return self.warnings_for(f"n_samples is {n}", 1)
+
+    def warnings_for(self, count: str, n: int) -> tuple[str, ...]:
+        """Return the warning if the noise of sums, divided by n, dominates; `count` says what n is."""
+        if self.noise_to_signal < n:
             return ()
         delta = ", or a delta such as 1e-6" if self.noise == "laplace" else ""
         return (
-            f"n_samples is {n}: noise is larger than the signal of the target for {self.n_numbers - 2}"
+            f"{count}: noise is larger than the signal of the target for {self.n_numbers - 2}"
             f" numeric columns, and predictions are near a constant; use more records or a larger"
             f" epsilon{delta}; plan(n_samples, n_features=...) reports `noise_to_signal` without data",
         )

@@ -40,11 +40,14 @@ class LinearModel:
         Released. The posterior covariance, which is due to the privacy noise.
     residual : float
         Released. An upper estimate of the variance of the residuals.
+    count : int or None
+        Released. The estimated number of records, where that is private.
     """
 
     weights: NDArray[np.float64]
     covariance: NDArray[np.float64]
     residual: float
+    count: int | None = None
 
     @classmethod
     def of(

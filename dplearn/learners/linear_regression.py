@@ -39,6 +39,7 @@ from dplearn.learners.linear_posterior import LinearModel
 from dplearn.learners.logistic_effects import identified
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.privacy import PrivacyLedger
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, without_count
 from dplearn.queries import Examples
 from dplearn.queries.factories import cost_of, oracle_for
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
@@ -85,6 +86,9 @@ class LinearRegressor(PrivateRegressor):
         to the width of the range.
     clip_target : bool, default=False
         Whether a target outside the range is moved to the nearest bound. False: it is refused.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
+        records is private; for `trust_model="central"`, tables in memory and no groups.
     max_rows_per_group : int, default=10
         The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
         is repeated. A group counts as one record, whose values are the means over these rows.
@@ -108,6 +112,9 @@ class LinearRegressor(PrivateRegressor):
         Released. The posterior covariance of the coefficients and the intercept, due to the privacy noise.
     residual_std_ : float
         Released. An upper estimate of the standard deviation of the residuals.
+    noisy_count_ : int
+        Released. The estimated number of records, in which shortened rows count less; only for
+        neighbors="add_remove".
     noise_ : str
         Public. The noise: "laplace", "gaussian" or "local".
     schema_ : Product
@@ -133,7 +140,9 @@ class LinearRegressor(PrivateRegressor):
     also towards the collector of the reports. Proof: the only query is a sum over records of the products of
     the numbers of a row: columns, constant and target. The row is a function of its own record, its norm is
     at most a public bound, which is checked in integers, and so is the norm of its products
-    (`moments_query`). The oracle's noise is calibrated to that norm. All else is post-processing.
+    (`moments_query`). The oracle's noise is calibrated to that norm. All else is post-processing. For one
+    added or removed record: likewise, by the norm of its own products. Nothing else depends on the number of
+    records, of which the sum of the squares of the constant is an estimate.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
@@ -148,6 +157,7 @@ class LinearRegressor(PrivateRegressor):
     _finest = FINEST  # bits of the grid of the rows; audits use fewer
 
     reads_parts = True
+    _most_records = MOST_RECORDS  # audits use fewer
 
     def __init__(
         self,
@@ -158,6 +168,7 @@ class LinearRegressor(PrivateRegressor):
         domain: Any = None,
         target_range: Any = None,
         clip_target: bool = False,
+        neighbors: str = "replace_one",
         max_rows_per_group: int = 10,
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,
@@ -168,6 +179,7 @@ class LinearRegressor(PrivateRegressor):
         self.domain = domain
         self.target_range = target_range
         self.clip_target = clip_target
+        self.neighbors = neighbors
         self.max_rows_per_group = max_rows_per_group
         self.ledger = ledger
         self.random_state = random_state
@@ -181,7 +193,7 @@ class LinearRegressor(PrivateRegressor):
         Parameters
         ----------
         n_samples : int
-            Number of records.
+            Number of records; for neighbors="add_remove" any guess, which only scales the errors.
         n_features : int, optional
             Number of columns; required unless `domain` determines it.
         beta : float, default=0.05
@@ -193,8 +205,10 @@ class LinearRegressor(PrivateRegressor):
         return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
 
     def _params(self, reproducible: bool) -> Params:
+        cost = cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible)
+        added(self.neighbors, trust_model=(self.trust_model, "central"))
         return Params(
-            cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible),
+            replace(cost, neighbors=self.neighbors),
             trust_model=self.trust_model,
             declared=_declared(self.domain),
             target=TargetRange.of(self.target_range, clip=self.clip_target),
@@ -218,6 +232,8 @@ class LinearRegressor(PrivateRegressor):
         plan = linear_plan(params, public, design, beta=failure)
         assumed = (_NUMBERS if design is None else design.domain).assumes
         assumes = (*TABLE, *assumed, params.target.assumption)
+        if params.cost.neighbors == ADDED:
+            assumes = without_count(assumes)
         return replace(plan, guarantee=replace(params.cost, assumes=assumes))
 
     def _summarize(self, table: Table, plan: LinearPlan) -> NDArray[np.float64]:
@@ -225,13 +241,24 @@ class LinearRegressor(PrivateRegressor):
         return bounded_rows(table.rows.X, table.rows.y, plan)
 
     def _release(self, summary: NDArray[np.float64], plan: LinearPlan, dice: Dice) -> LinearModel:
-        oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
+        oracle = oracle_for(
+            plan.noise,
+            summary,
+            privacy=plan.guarantee,
+            dice=dice,
+            stream=plan.public.stream,
+            most_records=self._most_records,
+        )
         answer = oracle.ask(moments_query(plan))[0]
         scale = plan.steps**2
         off = moment_weights(plan.order)[1]
         variance = answer.noise_variance / (off * scale) ** 2
         moments = matrix_of(plan, answer.means) / scale
-        return LinearModel.of(moments, variance, plan.basis(), plan.target_unit)
+        if plan.guarantee.neighbors != ADDED:
+            return LinearModel.of(moments, variance, plan.basis(), plan.target_unit)
+        count = max(1, round(float(moments[-2, -2])))  # the answers are sums, and so is that of the constant
+        model = LinearModel.of(moments / count, variance / count**2, plan.basis(), plan.target_unit)
+        return replace(model, count=count)
 
     def _publish(self, outcome: LinearModel, plan: LinearPlan) -> None:
         half, taken = plan.target.half, identified(len(outcome.weights), plan.blocks)
@@ -243,17 +270,22 @@ class LinearRegressor(PrivateRegressor):
         self.noise_, self.design_ = plan.noise, plan.design
         self.target_range_ = (plan.target.low, plan.target.high)
         self.guarantee_ = plan.guarantee
+        if outcome.count is not None:
+            self.noisy_count_ = outcome.count
 
     def _released_warnings(self, plan: Any) -> tuple[str, ...]:
+        n, count = 1, f"n_samples is {plan.public.n_samples}"
+        dominated: tuple[str, ...] = ()
+        if plan.guarantee.neighbors == ADDED:  # the noise in the plan is that of sums
+            n = self.noisy_count_
+            count = f"the noisy number of records is {n}"
+            dominated = plan.warnings_for(count, n)
         # The released variance of residuals is at least sqrt(2) deviations of the noise in a mean product.
-        least = math.sqrt(2) * plan.deviation / plan.target_unit * plan.target.half**2
+        least = math.sqrt(2) * plan.deviation / n / plan.target_unit * plan.target.half**2
         within = self.residual_std_**2 < _WITHIN_NOISE * least
         related = (np.abs(self.coef_) > _RELATED * self.coef_std_).any()
-        return (
-            (plan.target.too_wide(plan.public.n_samples),)
-            if within and not related and plan.noise_to_signal < 1
-            else ()
-        )
+        too_wide = within and not related and plan.noise_to_signal < n
+        return (*dominated, *((plan.target.too_wide(count),) if too_wide else ()))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets, clipped to the declared range; costs no privacy.

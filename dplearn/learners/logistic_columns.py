@@ -80,7 +80,8 @@ def mass_query(plan: LogisticPlan) -> VectorQuery:
     Notes
     -----
     **Privacy.** The vector of a record has no negative number, and its numbers sum to at most S, the square
-    of `plan.reach`. If one record is replaced, the totals change by at most 2 S in the L1 norm. Two such
+    of `plan.reach`: that is how far an added record moves the totals, in both norms. If one record is
+    replaced, the totals change by at most 2 S in the L1 norm. Two such
     vectors have a nonnegative inner product and Euclidean norms of at most S, so their squared Euclidean
     distance is at most 2 S**2.
     """
@@ -103,6 +104,7 @@ def mass_query(plan: LogisticPlan) -> VectorQuery:
         total=total,
         l1=2 * most,
         squared_l2=2 * most**2,
+        added_l1=most,
     )
 
 

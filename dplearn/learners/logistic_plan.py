@@ -84,6 +84,7 @@ class LogisticPlan(Plan):
     levels: int = hidden(9)  # number of score bins by magnitude; see `score_edges`
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
     narrowed: Any = hidden()  # from a number of kept columns to the plan of the queries about them
+    for_count: Any = hidden()  # from an estimated number of records to the plan of a fit; see `counted_fits`
 
     _computed = ("n_needed",)
     error_name = "tolerance"
@@ -102,8 +103,9 @@ class LogisticPlan(Plan):
     def warnings(self) -> tuple[str, ...]:
         """A warning if the label query is noise-dominated; a function of public numbers."""
         n = self.public.n_samples
-        # With no more records than labels there is no relation to learn, and no warning.
-        if self.n_classes >= n or self.noise_to_signal < 1:
+        # With no more records than labels there is no relation to learn, and no warning. A private number is
+        # estimated first, and a fit warns afterwards.
+        if n is None or self.n_classes >= n or self.noise_to_signal < 1:
             return ()
         delta = ", or a delta such as 1e-6" if self.noise == "laplace" else ""
         bounds = (

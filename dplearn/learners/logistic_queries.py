@@ -141,6 +141,7 @@ def moments_query(plan: LogisticPlan) -> VectorQuery:
         total=total,
         l1=_l1(norm, plan.order),
         squared_l2=2 * norm**2 if plan.order == 2 else None,
+        added_l1=norm if plan.order == 1 else None,
     )
 
 
@@ -159,6 +160,7 @@ def mean_row_query(plan: LogisticPlan) -> VectorQuery:
         unit=Fraction(1, plan.reach),
         total=lambda records: records.X.sum(axis=0, dtype=np.int64),
         l1=_l1(plan.reach, plan.order),
+        added_l1=plan.reach if plan.order == 1 else None,
     )
 
 
@@ -200,6 +202,7 @@ def products_query(
         unit=Fraction(1, plan.reach * plan.whole * units),
         total=total,
         l1=_l1(norm, plan.order),
+        added_l1=norm if plan.order == 1 else None,
     )
 
 

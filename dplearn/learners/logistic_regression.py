@@ -30,6 +30,7 @@ from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Table, planned_table
 from dplearn.learners.bins import declared_columns
+from dplearn.learners.counted_fits import counted, counted_plan, counted_warnings
 from dplearn.learners.logistic_columns import (
     N_BUCKETS,
     ReducedRows,
@@ -44,8 +45,9 @@ from dplearn.learners.logistic_noise import MOST_COLUMNS, logistic_plan
 from dplearn.learners.logistic_plan import FINEST, LogisticPlan, row_order
 from dplearn.learners.logistic_steps import LogisticModel, learn_logistic
 from dplearn.learners.logistic_weights import check_class_weight, check_weighted_classes
-from dplearn.privacy import PrivacyLedger
-from dplearn.queries import Examples
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added
+from dplearn.queries import Examples, Oracle
 from dplearn.queries.factories import cost_of, oracle_for
 from dplearn.queries.images import ImageOracle
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
@@ -108,6 +110,10 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     classes : sequence, optional
         All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
+        records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
+        `trust_model="central"`, tables in memory and no groups.
     max_rows_per_group : int, default=10
         The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
         is repeated. A group counts as one record, whose values are the means over these rows.
@@ -139,7 +145,10 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         buckets, column j in that of j modulo the number of buckets; those of a bucket have one coefficient,
         but for its sign. None: the table is not wide.
     n_steps_ : int
-        Public. The number of steps; of a wide table, a function of the released number of kept columns.
+        Public. The number of steps; of a wide table, a function of the released number of kept columns, and
+        for neighbors="add_remove" of the released number of records.
+    noisy_count_ : int
+        Released. The estimated number of records; only for neighbors="add_remove".
     noise_ : str
         Public. The noise: "laplace", "gaussian" or "local".
     design_ : DesignMatrix or None
@@ -177,6 +186,10 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     oracle's noise is calibrated to the norm and to the query's share of the budget, and the shares sum to 1.
     All else is post-processing of the answers.
 
+    For one added or removed record: the same norms bound the vector of one record, and the first query is for
+    the number of records. Its answer is released, and all further queries are functions of it, of public
+    values and of other answers.
+
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** With probability at least 1 - beta, the noise in every number of the first gradient is at
@@ -191,6 +204,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     _finest = FINEST  # bits of the grid of the rows; audits use fewer
     _levels = 9  # of scores, by magnitude; audits use fewer
     _most_columns = MOST_COLUMNS  # of a table that is not wide; audits use fewer
+    _most_records = MOST_RECORDS  # for neighbors="add_remove"; audits use fewer
 
     reads_parts = True
 
@@ -204,6 +218,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         n_steps: int | str = AUTO,
         class_weight: Any = None,
         classes: Sequence[Any] | None = None,
+        neighbors: str = "replace_one",
         max_rows_per_group: int = 10,
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,
@@ -215,6 +230,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         self.n_steps = n_steps
         self.class_weight = class_weight
         self.classes = classes
+        self.neighbors = neighbors
         self.max_rows_per_group = max_rows_per_group
         self.ledger = ledger
         self.random_state = random_state
@@ -232,7 +248,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         Parameters
         ----------
         n_samples : int
-            Number of records.
+            Number of records; for neighbors="add_remove" a guess.
         n_features : int, optional
             Number of columns; required unless `domain` determines it.
         n_labels : int, optional
@@ -249,8 +265,10 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             check_classes(classes)
+        cost = cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible)
+        added(self.neighbors, trust_model=(self.trust_model, "central"))
         return Params(
-            cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible),
+            replace(cost, neighbors=self.neighbors),
             trust_model=self.trust_model,
             declared=_declared(self.domain),
             n_steps=check_count_or_auto("n_steps", self.n_steps, low=1),
@@ -276,18 +294,32 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         failure = check_number("beta", beta, above=0, below=1)
         check_weighted_classes(params.class_weight, public.classes)
         design = _design(params.declared, public)
-        plan = logistic_plan(params, public, design, beta=failure)
         assumed = (_NUMBERS if design is None else design.domain).assumes
         assumes = (*TABLE, *assumed, labels_assumed(params.classes))
-        return replace(plan, guarantee=replace(params.cost, assumes=assumes))
+
+        def plan_of(cost: ApproxDP, public: Public) -> LogisticPlan:
+            plan = logistic_plan(params.given(cost=cost), public, design, beta=failure)
+            return replace(plan, guarantee=replace(cost, assumes=assumes))
+
+        if params.cost.neighbors == ADDED:
+            return counted_plan(plan_of, params.cost, public)  # type: ignore[no-any-return]
+        return plan_of(params.cost, public)
 
     def _summarize(self, table: Table, plan: LogisticPlan) -> Examples:
         # One replaced record replaces one row and one label.
+        if plan.for_count is not None:  # rows are made when the number of records has been estimated
+            rows: Examples = table.rows
+            return rows
         X = table.rows.X
         return Examples(plan.rows(X) if plan.n_kept is None else sparse_rows(X), table.rows.y)
 
     def _release(self, summary: Examples, plan: LogisticPlan, dice: Dice) -> "_Outcome":
-        oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
+        oracle: Oracle
+        if plan.guarantee.neighbors == ADDED:
+            oracle, plan = counted(self, summary, plan, dice, most_records=self._most_records)
+        else:
+            stream = plan.public.stream
+            oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=stream)
         if plan.n_kept is None:
             return _Outcome(learn_logistic(oracle, plan), plan)
         masses = oracle.ask(mass_query(plan), plan.selection_share)[0]
@@ -299,10 +331,17 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         model = learn_logistic(ImageOracle(oracle, ReducedRows(inner, matrix)), inner)
         return _Outcome(model, inner, columns, matrix)
 
+    def _released_warnings(self, plan: LogisticPlan) -> tuple[str, ...]:
+        if plan.guarantee.neighbors != ADDED:
+            return ()
+        return counted_warnings(plan, self.noisy_count_)
+
     def _publish(self, outcome: "_Outcome", plan: LogisticPlan) -> None:
         model, matrix = outcome.model, outcome.matrix
         self.classes_ = plan.public.classes
         self.guarantee_ = plan.guarantee
+        if plan.guarantee.neighbors == ADDED:
+            self.noisy_count_ = outcome.plan.public.n_samples
         self.design_ = plan.design
         self.columns_ = outcome.columns
         self.noise_, self.n_steps_ = plan.noise, outcome.plan.n_steps

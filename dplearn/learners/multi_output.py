@@ -39,6 +39,7 @@ from dplearn.privacy.held import held_by
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.shares import equal_shares
 from dplearn.privacy.theorems import basic, least_epsilon
+from dplearn.privacy.unknown_count import refuse_added
 from dplearn.records.outputs import (
     declared_sets,
     n_outputs_of,
@@ -445,6 +446,9 @@ def _checked(estimator: Any) -> Any:
             f" {kind}"
         )
     held = list(held_by(estimator))
+    for each in held:
+        if isinstance(each, PrivateEstimator):
+            refuse_added(getattr(each, "neighbors", None), "PrivateMultiOutputClassifier")
     if any(isinstance(each, PrivateMultiOutputClassifier) for each in held):
         raise TypeError(f"estimator must be a classifier of one label, got {kind}, which is of several")
     if any(isinstance(each, OnlineEnsembleClassifier) for each in held):

@@ -45,6 +45,7 @@ from dplearn.estimator.stages import Params, Public, Table, planned_table
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, without_count
 from dplearn.queries import Examples, HistogramQuery, Oracle
 from dplearn.queries.factories import check_reports, cost_of, oracle_for
 from dplearn.queries.share_noise import ShareNoise, central_noise, share_noise
@@ -76,6 +77,13 @@ _BLOCK = 1 << 14  # records that are counted at once, few enough for the cache
 _SUM_ERROR = 1e-8  # of priors; scikit-learn allows as much
 _CAUTION = 4  # pseudo-count, in standard deviations of the noise: the best on synthetic tables, wine and iris
 
+_BINS_OF_UNKNOWN = 8  # n_bins="auto" where the number of records is private
+_NOISE_DOMINATED = (
+    "{}: the noise in counts, of standard deviation {:.2g} as shares of the records, is at least the average"
+    " share of a class; use more records, a larger epsilon or fewer columns{}; plan(n_samples,"
+    " n_features=..., n_labels=...) reports `deviation` without data"
+)
+
 Floats64 = NDArray[np.float64]
 
 
@@ -104,7 +112,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     n_bins : int or "auto", default="auto"
         Number of bins of equal width of each numeric column, at least 2. "auto": from 2 ("central": 4) to 32,
         the most for which the average bin holds at least five times as many records as the standard deviation
-        of the noise.
+        of the noise; 8 for neighbors="add_remove".
     smoothing : float, default=1.0
         Number of pseudo-records added to each count, in addition to four standard deviations of the noise;
         positive.
@@ -115,6 +123,9 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     classes : sequence, optional
         All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
+        records is private; for `trust_model="central"`, tables in memory and no groups.
     max_rows_per_group : int, default=10
         The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
         is repeated. A group counts as one record, whose values are the means over these rows.
@@ -135,6 +146,8 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         Public. The bins of each column.
     n_bins_ : int
         Public. The number of bins of a bounded numeric column.
+    noisy_count_ : int
+        Released. The estimated number of records; only for neighbors="add_remove".
     noise_ : str
         Public. The noise: "laplace" or "gaussian"; "local" for randomised response. Of the last call.
     calls_ : Calls
@@ -169,6 +182,9 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     post-processing of the answers. Calls of `partial_fit` compose in parallel, see
     `dplearn.estimator.incremental.in_parallel`; the ledger adds them up.
 
+    For one added or removed record: it changes one count of each column, by 1, and nothing else depends on
+    the number of records. That number is estimated by the sum of the noisy counts.
+
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** With probability at least 1 - beta, the noise in every released share of a class and a bin
@@ -181,6 +197,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     """
 
     reads_parts = True
+    _most_records = MOST_RECORDS  # audits use fewer
 
     def __init__(
         self,
@@ -193,6 +210,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         smoothing: float = 1.0,
         priors: ArrayLike | None = None,
         classes: Sequence[Any] | None = None,
+        neighbors: str = "replace_one",
         max_rows_per_group: int = 10,
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,
@@ -205,6 +223,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         self.smoothing = smoothing
         self.priors = priors
         self.classes = classes
+        self.neighbors = neighbors
         self.max_rows_per_group = max_rows_per_group
         self.ledger = ledger
         self.random_state = random_state
@@ -222,7 +241,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         Parameters
         ----------
         n_samples : int
-            Number of records.
+            Number of records; for neighbors="add_remove" any guess, which only scales the errors.
         n_features : int, optional
             Number of columns; required unless `domain` determines it.
         n_labels : int, optional
@@ -288,8 +307,10 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         n_bins = check_count_or_auto("n_bins", self.n_bins, low=2)
         if n_bins is not None:
             check_count("n_bins", n_bins, low=2, high=MOST_BINS)
+        cost = cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible)
+        added(self.neighbors, trust_model=(self.trust_model, "central"))
         return Params(
-            cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible),
+            replace(cost, neighbors=self.neighbors),
             trust_model=self.trust_model,
             domain=self.domain,
             declared=declared_columns(self.domain, _UNDECLARED),
@@ -315,6 +336,8 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         failure = check_number("beta", beta, above=0, below=1)
         domain = as_product(params.declared, public.n_features, public.names)
         n, k, d = public.n_samples, public.n_labels, len(domain)
+        neighbors = params.cost.neighbors
+        unknown = neighbors == ADDED
         if params.priors is not None and len(params.priors) != k:
             raise ValueError(
                 f"priors must be one for each of the {k} classes, in sorted order, got {len(params.priors)}"
@@ -322,11 +345,14 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         check_reports(params.trust_model, n, d, "queries")
         kind = "local"
         if params.trust_model == "central":
-            kind = central_noise(d, epsilon=params.cost.epsilon, delta=params.cost.delta)
-        noise = partial(_noise_of, params.cost, kind, n, k)
+            kind = central_noise(d, epsilon=params.cost.epsilon, delta=params.cost.delta, neighbors=neighbors)
+        # Of a private number of records nothing is known: the noise is that in numbers of records.
+        noise = partial(_noise_of, params.cost, kind, 1 if unknown else n, k)
         earlier = params.earlier
         n_bins = params.n_bins if earlier is None else earlier.shared["n_bins"]
-        if n_bins is None:
+        if n_bins is None and unknown:
+            n_bins = _BINS_OF_UNKNOWN
+        elif n_bins is None:
             n_bins = _clear_bins(params.trust_model, k, lambda size: noise(d, size))
         most = MOST_BINS if params.trust_model == "central" else min(MOST_BINS, _SHARED * n_bins)
         bins = tuple(binned(each, n_bins, most) for each in domain.domains)
@@ -336,19 +362,21 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         of_columns = [noises[each.size] for each in bins]
         own = [*(each.deviation for each in of_columns), noises[1].deviation]
         *deviations, class_deviation = joined_deviations(earlier, own, n)
-        seen = 0 if earlier is None else earlier.n_samples
         delta = params.cost.delta if kind == "gaussian" else Fraction(0)
         assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
+        if unknown:
+            assumes = without_count(assumes)
+        records = (n or 1) if unknown else 1
         return NaiveBayesPlan(
             guarantee=replace(params.cost, delta=delta, assumes=assumes),
             noise=kind,
             n_bins=n_bins,
             n_queries=n_queries,
-            deviation=max(deviations),
-            tolerance=max(each.bound.at(failure / len(bins)) for each in of_columns),
+            deviation=max(deviations) / records,
+            tolerance=max(each.bound.at(failure / len(bins)) for each in of_columns) / records,
             beta=float(failure),
             domain=domain,
-            public=replace(public, n_samples=seen + n),
+            public=public if earlier is None else replace(public, n_samples=earlier.n_samples + n),
             bins=bins,
             deviations=tuple(deviations),
             class_deviation=class_deviation,
@@ -364,24 +392,43 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         return Examples(stacked(plan.bins, table.rows.X), table.rows.y)
 
     def _release(self, summary: Examples, plan: "NaiveBayesPlan", dice: Dice) -> "NaiveBayesTables":
-        oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
+        oracle = oracle_for(
+            plan.noise,
+            summary,
+            privacy=plan.guarantee,
+            dice=dice,
+            stream=plan.public.stream,
+            most_records=self._most_records,
+        )
         return learn_naive_bayes(oracle, plan)
 
     def _publish(self, outcome: "NaiveBayesTables", plan: "NaiveBayesPlan") -> None:
         if plan.earlier is None:
             self.classes_ = plan.public.classes
         self.domain_ = plan.domain
-        self.calls_ = next_calls(
-            plan.earlier,
-            plan.guarantee,
-            n_samples=plan.public.n_samples,
-            shared=plan.shared,
-            means=outcome.shares,
-            deviations=(*plan.deviations, plan.class_deviation),
-        )
-        self.guarantee_ = self.calls_.guarantee
+        self.guarantee_ = plan.guarantee
+        if outcome.count is None:
+            self.calls_ = next_calls(
+                plan.earlier,
+                plan.guarantee,
+                n_samples=plan.public.n_samples,
+                shared=plan.shared,
+                means=outcome.shares,
+                deviations=(*plan.deviations, plan.class_deviation),
+            )
+            self.guarantee_ = self.calls_.guarantee
+        else:
+            self.noisy_count_ = outcome.count
         self.bins_, self.n_bins_, self.noise_ = plan.bins, plan.n_bins, plan.noise
         self.log_prior_, self.log_ratios_ = outcome.log_prior, list(outcome.log_ratios)
+
+    def _released_warnings(self, plan: "NaiveBayesPlan") -> tuple[str, ...]:
+        if plan.guarantee.neighbors != ADDED:
+            return ()
+        n, k = self.noisy_count_, plan.public.n_labels
+        if k == 1 or plan.deviation * k < n:
+            return ()
+        return (_NOISE_DOMINATED.format(f"the noisy number of records is {n}", plan.deviation / n, ""),)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities, with columns assumed independent given the class; costs no privacy.
@@ -451,6 +498,11 @@ class NaiveBayesPlan(Plan):
         from the share among the records; with "local", from the probability under the records' distribution.
     beta : float
         The arguments of `plan`.
+
+    Notes
+    -----
+    For neighbors="add_remove" `deviation` and `tolerance` are those of noisy counts divided by `n_samples`;
+    the division by a noisy number of records adds to them.
     """
 
     guarantee: ApproxDP
@@ -485,16 +537,13 @@ class NaiveBayesPlan(Plan):
     def warnings(self) -> tuple[str, ...]:
         """A warning if the answers are noise-dominated; a function of public numbers."""
         n, k = self.public.n_samples, self.public.n_labels
+        if n is None:  # private: a fit warns afterwards, by its noisy number of records
+            return ()
         # With one label, or fewer records than labels, there is no relation to learn, and no warning.
         if not 1 < k < n or self.deviation * k < 1:
             return ()
         delta = ", or a delta such as 1e-6" if self.noise == "laplace" and not self.has_delta else ""
-        return (
-            f"n_samples is {n}: the noise in counts, of standard deviation {self.deviation:.2g} as"
-            " shares of the records, is at least the average share of a class; use more records, a larger"
-            f" epsilon or fewer columns{delta}; plan(n_samples, n_features=..., n_labels=...) reports"
-            " `deviation` without data",
-        )
+        return (_NOISE_DOMINATED.format(f"n_samples is {n}", self.deviation, delta),)
 
 
 def _noise_of(budget: ApproxDP, kind: str, n: int, n_classes: int, n_queries: int, size: int) -> ShareNoise:
@@ -506,6 +555,7 @@ def _noise_of(budget: ApproxDP, kind: str, n: int, n_classes: int, n_queries: in
         epsilon=budget.epsilon,
         delta=budget.delta,
         noise=kind,
+        neighbors=budget.neighbors,
     )
 
 
@@ -528,11 +578,14 @@ class NaiveBayesTables:
         For each column, the logarithm of P(bin | class) / P(bin).
     shares : tuple of ndarray of float64 of shape (m,)
         For each query, the noisy shares among the records of all calls.
+    count : int or None
+        The estimated number of records, where that is private.
     """
 
     log_prior: Floats64
     log_ratios: tuple[Floats64, ...]
     shares: tuple[Floats64, ...] = ()
+    count: int | None = None
 
     def log_joint(self, places: Sequence[NDArray[np.int32]]) -> Floats64:
         """Return the log-probability of each class for each record, up to an additive term of the record.
@@ -596,18 +649,27 @@ def learn_naive_bayes(oracle: Oracle, plan: NaiveBayesPlan) -> NaiveBayesTables:
         queries.append(HistogramQuery(_label, categories=max(2, k)))
         sizes, deviations = [*sizes, 1], [*deviations, plan.class_deviation]
     asked = [answer.means for answer in oracle.ask(queries)]
-    n_before = 0 if plan.earlier is None else plan.earlier.n_samples
-    means = joined_means(plan.earlier, asked, plan.public.n_samples - n_before)
+    n, count = plan.public.n_samples, None
+    means = (
+        tuple(asked)
+        if plan.earlier is None
+        else joined_means(plan.earlier, asked, n - plan.earlier.n_samples)
+    )
     shares = [each[: k * size].reshape(k, size) for each, size in zip(means, sizes, strict=True)]
-    classes, deviation = _class_shares(shares, deviations)
-    pseudo = plan.smoothing / plan.public.n_samples
+    pooled, deviation = _class_shares(shares, deviations)
+    if plan.guarantee.neighbors == ADDED:  # the answers are counts, whose sum is about the number of records
+        n = count = max(1, round(float(pooled.sum())))
+        pooled, deviation, shares = pooled / n, deviation / n, [each / n for each in shares]
+        deviations = [each / n for each in deviations]
+    classes = nearest_shares(pooled)
+    pseudo = plan.smoothing / n
     prior = classes + pseudo + deviation if plan.priors is None else np.array(plan.priors)
     ratios = [
         _log_ratios(share, classes, pseudo + _CAUTION * noise)
-        for share, noise in zip(shares[: len(plan.bins)], plan.deviations, strict=True)
+        for share, noise in zip(shares[: len(plan.bins)], deviations[: len(plan.bins)], strict=True)
     ]
     with np.errstate(divide="ignore"):  # a prior of 0: the class is never predicted
-        return NaiveBayesTables(np.log(prior / prior.sum()), tuple(ratios), means)
+        return NaiveBayesTables(np.log(prior / prior.sum()), tuple(ratios), means, count)
 
 
 def _checked_priors(priors: Any) -> tuple[float, ...] | None:
@@ -655,7 +717,7 @@ def _label(records: Examples) -> NDArray[np.int64]:
 
 
 def _class_shares(shares: Sequence[Floats64], deviations: Sequence[float]) -> tuple[Floats64, float]:
-    """Return the pooled estimate of the class shares, and its standard deviation.
+    """Return the pooled estimate of the class shares, not yet a distribution, and its standard deviation.
 
     The sum of a column's shares of a class is an estimate of the share of the class. Its variance is the
     number of bins times that of one share. Weights inverse to the variances give the estimate of least
@@ -665,7 +727,7 @@ def _class_shares(shares: Sequence[Floats64], deviations: Sequence[float]) -> tu
     precise = (off.min() / off) ** 2 if off.min() else (off == 0).astype(np.float64)
     weights = precise / precise.sum()
     found = np.einsum("j,jk->k", weights, np.array([share.sum(axis=1) for share in shares]))
-    return nearest_shares(found), float(np.linalg.norm(weights * off))
+    return found, float(np.linalg.norm(weights * off))
 
 
 def _log_ratios(shares: Floats64, classes: Floats64, pseudo: float) -> Floats64:

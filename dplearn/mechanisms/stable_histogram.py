@@ -7,10 +7,10 @@
 """
 
 from collections.abc import Hashable, Iterable
+from fractions import Fraction
 
 import numpy as np
 
-from dplearn._validation import check_choice
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
@@ -18,15 +18,21 @@ from dplearn.core.key_counts import KeyCounts, counted_keys
 from dplearn.domains.cells import counts_by_key
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
 
 __all__ = [
     "stable_histogram",
+    "stable_histogram_ratio",
     "stable_histogram_threshold",
 ]
 
 
 def stable_histogram(
-    keys: Iterable[Hashable] | KeyCounts, *, privacy: ApproxDP, dice: Dice
+    keys: Iterable[Hashable] | KeyCounts,
+    *,
+    privacy: ApproxDP,
+    dice: Dice,
+    most_records: int = MOST_RECORDS,
 ) -> dict[Hashable, int]:
     """Return the keys whose noisy count reaches a threshold, with their noisy counts.
 
@@ -36,22 +42,25 @@ def stable_histogram(
         Private. One key a record, from any set, even an infinite one. bool and float are refused, because
         some of their values are equal to an int.
     privacy : ApproxDP
-        Its `epsilon` and `delta` are spent whole; both positive. For neighbours that replace one record.
+        Its `epsilon` and `delta` are spent whole; both positive. Its `neighbors` decide the noise.
     dice : Dice
         Source of chance.
+    most_records : int, default=2**32
+        Public. With neighbours "add_remove", noisy counts are clipped to it.
 
     Returns
     -------
     dict
-        Maps keys to noisy counts, each at least `stable_histogram_threshold(privacy)` and at most n; sorted
-        by key. NumPy strings and integers are converted to those of Python.
+        Maps keys to noisy counts, each at least `stable_histogram_threshold(privacy)` and at most n, or
+        `most_records` with neighbours "add_remove"; sorted by key. NumPy strings and integers are converted
+        to those of Python.
 
     Raises
     ------
     TypeError
         If a key is of another type; the message shows no key.
     ValueError
-        If epsilon or delta is 0, or `privacy.neighbors` is not "replace_one".
+        If epsilon or delta is 0.
 
     Notes
     -----
@@ -66,24 +75,30 @@ def stable_histogram(
     is present on one side only, each is unpublished with probability 1 - p on its side, so epsilon = 0 and
     delta = p suffice.
 
-    **Assumes.** Each record has one key, of a type listed above; the number of records is public.
+    For one added or removed record: it moves the count of one key by 1, so noise of ratio r >= exp(-epsilon)
+    suffices if the key is present in both tables. If it is present in one only, it has count 1 there, and the
+    output without it has the same distribution as on the other table: (0, p) suffices, with p at most delta.
+    Nothing else depends on the number of records.
+
+    **Assumes.** Each record has one key, of a type listed above; the number of records is public, except for
+    neighbours "add_remove".
 
     **Accuracy.** Let k be the number of distinct keys. With probability at least 1 - beta all noise is at
-    most t = (2 / epsilon) ln(2 k / beta) in magnitude, and then every key with a count of at least the
-    threshold plus t is published.
+    most t = (2 / epsilon) ln(2 k / beta) in magnitude (half of that for "add_remove"), and then every key
+    with a count of at least the threshold plus t is published.
 
     **Source.** Korolova, Kenthapadi, Mishra and Ntoulas (2009); Bun, Nissim and Stemmer (2016), Proposition
     2.20. Here the threshold is the exact quantile of the discrete noise.
     """
-    threshold, ratio = stable_histogram_threshold(privacy), decay_ratio(privacy.epsilon / 2)
-    check_choice("neighbors", privacy.neighbors, ("replace_one",))
+    threshold, ratio = stable_histogram_threshold(privacy), stable_histogram_ratio(privacy)
     present = counted_keys(keys)
     values = np.array([count for _, count in present], dtype=np.int64)
-    n = int(values.sum())
-    if n < threshold:
+    most = most_records if privacy.neighbors == ADDED else int(values.sum())
+    if most < threshold:
         return {}
-    # Noisy counts below the threshold are one outcome (not published); those above n are clipped to n.
-    noisy = values + dice.discrete_laplace(ratio, threshold - 1 - values, n - values, size=values.size)
+    # Noisy counts below the threshold are one outcome (not published); others are at most `most`.
+    values = np.minimum(values, most)
+    noisy = values + dice.discrete_laplace(ratio, threshold - 1 - values, most - values, size=values.size)
     published = [
         (key, count) for (key, _), count in zip(present, noisy.tolist(), strict=True) if count >= threshold
     ]
@@ -114,5 +129,15 @@ def stable_histogram_threshold(privacy: ApproxDP) -> int:
 
     **Source.** As for `stable_histogram`.
     """
-    ratio = decay_ratio(epsilon_of(privacy) / 2)
-    return 1 + laplace_quantile(ratio, delta_of(privacy))
+    return 1 + laplace_quantile(stable_histogram_ratio(privacy), delta_of(privacy))
+
+
+def stable_histogram_ratio(privacy: ApproxDP) -> Fraction:
+    """Return the ratio of the noise of one count.
+
+    Parameters
+    ----------
+    privacy : ApproxDP
+        Epsilon positive. A replaced record moves two counts by 1 each, an added or removed one moves one.
+    """
+    return decay_ratio(epsilon_of(privacy) / moved_counts(privacy.neighbors))

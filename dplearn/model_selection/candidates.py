@@ -29,6 +29,7 @@ from dplearn.privacy.gaussian_dp import FAILURE
 from dplearn.privacy.held import held_by
 from dplearn.privacy.pipelines import check_steps_leak_nothing, may_learn
 from dplearn.privacy.shares import gaussian_budget
+from dplearn.privacy.unknown_count import refuse_added
 
 __all__ = [
     "check_candidate",
@@ -111,6 +112,11 @@ def _check_private(step: Any, *, alone: bool) -> None:
         raise ValueError(
             f"estimator must protect examples if it has several steps, got protects={step.protects!r}"
         )
+    for each in held_by(step):
+        if isinstance(each, PrivateEstimator):
+            refuse_added(
+                getattr(each, "neighbors", None), "a search, or a threshold tuned on held-out records"
+            )
     check_number("epsilon", step.epsilon, above=0)
 
 

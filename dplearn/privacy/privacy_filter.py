@@ -16,6 +16,7 @@ from fractions import Fraction
 from dplearn.privacy.base import PROTECTS, amounts, in_words, with_amounts
 from dplearn.privacy.errors import BudgetExceededError, LedgerError
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
+from dplearn.privacy.unknown_count import TAKING_ADDED
 
 __all__ = ["PrivacyFilter"]
 
@@ -94,7 +95,7 @@ class PrivacyFilter:
         if (guarantee.neighbors, self.budget.neighbors) != ("add_remove", "replace_one"):
             raise LedgerError(
                 f"the release is for neighbors={guarantee.neighbors!r}, which implies no guarantee for the"
-                f" ledger's neighbors={self.budget.neighbors!r}"
+                f" ledger's neighbors={self.budget.neighbors!r}; {TAKING_ADDED}"
             )
         try:
             return guarantee.for_group(2)  # replacing a record is removing one and adding another

@@ -41,6 +41,8 @@ class Account:
         Public. The number of records that have reported, for an oracle to which each record reports once.
     numbers : int
         Public. The number of numbers in all answers.
+    count : int or None
+        Released. The estimated number of records, where that is private; None before the first round.
     """
 
     records: Any
@@ -48,6 +50,7 @@ class Account:
     rounds: tuple[Round, ...] = ()
     asked: int = 0
     numbers: int = 0
+    count: int | None = None
 
     @property
     def left(self) -> Fraction:
@@ -84,7 +87,12 @@ class BudgetedOracle(Oracle):
             left = f"{float(self.left):g}"
         except RuntimeError:  # a query's function calls this during an answer, or this process is a fork
             left = "?"
-        return f"{type(self).__name__}(n={self._n}, {budget}, left={left})"
+        return f"{type(self).__name__}({self._size}{budget}, left={left})"
+
+    @property
+    def _size(self) -> str:
+        """The number of records in the repr."""
+        return f"n={self._n}, "
 
     @property
     def rounds(self) -> tuple[Round, ...]:
@@ -109,6 +117,7 @@ class BudgetedOracle(Oracle):
         """Answer some queries together, in one round; see `Oracle.ask`."""
         asked = as_queries(queries)
         with float_errors_ignored(), self._account.use() as account:
+            self._open(account)
             together = self._share(asked, share, tolerance, beta, account.left)
             part = together / len(asked)
             self._check(account, asked, part)
@@ -160,6 +169,9 @@ class BudgetedOracle(Oracle):
                 f" at beta={float(beta):g}, got {float(tolerance):g}"
             )
         return together
+
+    def _open(self, account: Account) -> None:
+        """Prepare a round, before its share is known; of use to subclasses."""
 
     @abstractmethod
     def _check(self, account: Account, asked: list[StatisticalQuery], part: Fraction) -> None:

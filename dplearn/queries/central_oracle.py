@@ -9,34 +9,54 @@
 >>> answer = oracle.ask(heads, share=0.5)[0]
 >>> answer.mean, round(answer.tolerance(0.05), 3), oracle.left
 (0.251, 0.056, Fraction(1, 2))
+
+With a guarantee for an added record, the number of records is estimated from a share of the budget:
+
+>>> added = ApproxDP(1, neighbors="add_remove")
+>>> answer = CentralOracle(coins, privacy=added, dice=SeededDice(0)).ask(heads)[0]
+>>> answer.n, round(answer.mean, 3)
+(1006, 0.247)
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dplearn._validation import AUTO, check_choice
+from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_rate, decay_ratio
+from dplearn.core.float_errors import float_errors_ignored
 from dplearn.mechanisms.noisy_counts import gaussian_sums, laplace_counts
 from dplearn.privacy import ApproxDP, GaussianSums
 from dplearn.privacy.gaussian_dp import MOST_NUMBERS
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.shares import gaussian_budget
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.queries.bounds import TailBound, sampling_bound
 from dplearn.queries.budgeted import Account, Bounds, BudgetedOracle
 from dplearn.queries.gaussian_noise import SumNoise, can_be_drawn
 from dplearn.queries.oracle import Answer
-from dplearn.queries.query import StatisticalQuery
+from dplearn.queries.query import MeanQuery, StatisticalQuery
 from dplearn.records.groups import GroupedRecords
 from dplearn.records.parts import summed
+from dplearn.records.rows import SummedRecords, count_of
 
-__all__ = ["CentralOracle"]
+__all__ = ["COUNT_SHARE", "CentralOracle"]
 
+#: The part of the budget for the number of records, where it is private.
+COUNT_SHARE = Fraction(1, 10)
 _FAR = 1 << 62
 _NOISES = (AUTO, "laplace", "gaussian")
+_RARE = Fraction(1, 1 << 40)
+_NUMBER = MeanQuery(None, low=0, high=1)  # type: ignore[arg-type] # of records; its total is counted
+_TOO_MUCH = (
+    "queries must have bounds so narrow, or a share so large, that Gaussian noise has sigma2 below 2**56;"
+    " noise='laplace' has no such limit"
+)
 
 
 class CentralOracle(BudgetedOracle):
@@ -47,12 +67,19 @@ class CentralOracle(BudgetedOracle):
     records : ndarray, data frame or Records of n records
         Private. The records to which queries apply their functions, as for `dplearn.records.rows.as_records`.
     privacy : ApproxDP
-        The cost of all answers together; it must have been charged already.
+        The cost of all answers together; it must have been charged already. With the neighbours "add_remove"
+        the number of records is private: the oracle estimates it before its first answer.
     dice : Dice
         Source of chance.
     noise : {"auto", "laplace", "gaussian"}, default="auto"
         "laplace" spends epsilon only; "gaussian" needs a positive delta and suits many queries and vectors.
         "auto" is "gaussian" if delta is positive, else "laplace".
+    count_share : number, default=1/10
+        For "add_remove": the part of the budget for the number of records, in [0, 1); the shares of queries
+        are shares of the rest. 0: the number is not estimated, and answers are totals, as if they were means
+        over one record.
+    most_records : int, default=2**32
+        Public. For "add_remove": sums are clipped to those of so many records.
 
     Attributes
     ----------
@@ -72,15 +99,30 @@ class CentralOracle(BudgetedOracle):
     with little or very much Gaussian noise are multiplied by a public number first, and rounded; `SumNoise`
     bounds the distances of these multiples.
 
-    **Assumes.** A query's value for a record is a function of that record alone; the number of records, and
-    which queries are asked given the answers, are public.
+    For one added or removed record: likewise with `added_l1` and `added_squared_l2`, the greatest norms of
+    one record's numbers, and 1 for the number of records. Nothing else depends on that number: the ends of
+    sums, the grid of their noise, bounds and messages are functions of `most_records` and of the estimate,
+    which is released. Clipping increases no distance.
 
-    **Accuracy.** `Answer.tolerance`.
+    **Assumes.** A query's value for a record is a function of that record alone; which queries are asked,
+    given the answers, is public. The number of records is public, or, for "add_remove", at least 1.
+
+    **Accuracy.** `Answer.tolerance`. For "add_remove" its probability of failure is greater by 2**-40, and an
+    estimated number is at most `most_records`.
 
     **Source.** Blum, Dwork, McSherry and Nissim (2005), here with exact discrete noise.
     """
 
-    def __init__(self, records: Any, *, privacy: ApproxDP, dice: Dice, noise: str = AUTO):
+    def __init__(
+        self,
+        records: Any,
+        *,
+        privacy: ApproxDP,
+        dice: Dice,
+        noise: str = AUTO,
+        count_share: Any = COUNT_SHARE,
+        most_records: int = MOST_RECORDS,
+    ):
         super().__init__(records, dice)
         self.guarantee = privacy
         noise = check_choice("noise", noise, _NOISES)
@@ -89,46 +131,111 @@ class CentralOracle(BudgetedOracle):
         gaussian = noise == "gaussian" or (noise == AUTO and privacy.delta > 0)
         #: The rows of a record: a record that is a group of rows has the mean of their values.
         self._each = records.each if isinstance(records, GroupedRecords) else 1
-        self._budget = gaussian_budget(privacy) if gaussian else None
-        self._epsilon = epsilon_of(privacy)
+        self._added = privacy.neighbors == ADDED
+        self._most_records = check_count("most_records", most_records, low=1, high=MOST_RECORDS)
+        self._count_share = check_number("count_share", count_share, low=0, below=1)
+        rest = Fraction(1)
+        if self._added:
+            if isinstance(records, SummedRecords):
+                raise TypeError("records must be in memory, and no groups, for neighbors='add_remove'")
+            self._n = 1  # until it is estimated
+            rest -= self._count_share
+        self._budget = gaussian_budget(privacy) * rest if gaussian else None
+        self._epsilon = epsilon_of(privacy) * rest
+
+    @property
+    def _size(self) -> str:
+        return "" if self._added else super()._size
+
+    def _open(self, account: Account) -> None:
+        """Estimate a private number of records, once; copies find the estimate in their common state."""
+        if not self._added or not self._count_share:
+            return
+        if account.count is None:
+            part = self._count_share / (1 - self._count_share)
+            if not self._can_be_drawn(_NUMBER, part):
+                raise ValueError(_TOO_MUCH)
+            total = np.array([count_of(account.records)], dtype=np.int64)
+            [noisy], bits = self._noisy(account, _NUMBER, part, total)
+            account.count = min(max(round(float(noisy) / 2.0**bits), 1), self._most_records)
+            account.numbers += 1
+        self._n = account.count
+
+    def estimated_count(self) -> int:
+        """Return the estimate of a private number of records; the first call spends `count_share`."""
+        with float_errors_ignored(), self._account.use() as account:
+            self._open(account)
+            return self._n
+
+    def replace_records(self, image: Callable[[Any], Any]) -> None:
+        """Replace the records by their images, for all further answers.
+
+        Parameters
+        ----------
+        image : callable
+            Public or released. From records to as many, each a function of its own record alone.
+        """
+        with float_errors_ignored(), self._account.use() as account:
+            account.records = image(account.records)
 
     def _check(self, account: Account, asked: list[StatisticalQuery], part: Fraction) -> None:
         if any(self._most(query) >= _FAR for query in asked):
-            raise ValueError(f"queries must have bounds below 2**62 / n for {self._n} records")
+            n = self._most_records if self._added else self._n
+            raise ValueError(f"queries must have bounds below 2**62 / n for {n} records")
         if self._budget is None:
             return
         if account.numbers + sum(query.size for query in asked) > MOST_NUMBERS:
             raise ValueError(f"queries must have at most {MOST_NUMBERS} numbers in all")
-        noises = [self._noise(query, part * self._budget) for query in asked]
-        if not all(can_be_drawn(noise.squared_l2, part * self._budget) for noise in noises):
-            raise ValueError(
-                "queries must have bounds so narrow, or a share so large, that Gaussian noise has sigma2"
-                " below 2**56; noise='laplace' has no such limit"
-            )
+        if not all(self._can_be_drawn(query, part) for query in asked):
+            raise ValueError(_TOO_MUCH)
+
+    def _can_be_drawn(self, query: StatisticalQuery, part: Fraction) -> bool:
+        if self._budget is None:
+            return True
+        noise = self._noise(query, part * self._budget)
+        return can_be_drawn(noise.squared_l2, part * self._budget)
 
     # A replaced group replaces `each` rows, so the totals of the rows differ by at most `each` times as much.
 
     def _most(self, query: StatisticalQuery) -> int:
-        return self._n * self._each * max(abs(query.low), abs(query.high))
+        n = self._most_records if self._added else self._n * self._each
+        return n * max(abs(query.low), abs(query.high))
 
     def _l1(self, query: StatisticalQuery) -> int:
-        return query.l1 * self._each
+        return query.added_l1 if self._added else query.l1 * self._each
 
     def _squared_l2(self, query: StatisticalQuery) -> int:
-        return query.squared_l2 * self._each**2
+        return query.added_squared_l2 if self._added else query.squared_l2 * self._each**2
 
     def _noise(self, query: StatisticalQuery, budget: Fraction) -> SumNoise:
         return SumNoise.of(self._squared_l2(query), budget, self._most(query), query.size)
 
     def _bounds(self, query: StatisticalQuery, part: Fraction) -> Bounds:
+        noise = self._noise_bound(query, part)
+        if not self._added:
+            sampling = sampling_bound(query.high - query.low, self._n, query.size)
+            factor = float(query.unit) / (self._n * self._each)
+            return noise.times(factor), sampling.times(float(query.unit))
+        if not self._count_share:
+            return noise.times(float(query.unit)), TailBound()
+        # With sums S, n and their noisy values T, m: T/m - S/n = (T - S)/m + (S/n) (n - m)/m, and |S/n| is at
+        # most the greatest number. A union bound over all noisy values holds for both terms together.
+        count = self._noise_bound(_NUMBER, self._count_share / (1 - self._count_share))
+        reach = max(abs(query.low), abs(query.high))
+        noise = TailBound(
+            noise.linear + reach * count.linear, noise.root + reach * count.root, size=query.size + 1
+        )
+        least = max(1, self._n - math.ceil(count.at(_RARE)))
+        sampling = sampling_bound(query.high - query.low, least, query.size)
+        return noise.times(float(query.unit) / self._n), sampling.times(float(query.unit))
+
+    def _noise_bound(self, query: StatisticalQuery, part: Fraction) -> TailBound:
+        """Return the bound on the noise in totals, in steps."""
         if self._budget is None:
             ratio = decay_ratio(part * self._epsilon / self._l1(query))
-            noise = TailBound(linear=1 / decay_rate(ratio), size=query.size)
-        else:
-            deviation = self._noise(query, part * self._budget).deviation
-            noise = TailBound(root=math.sqrt(2) * deviation, size=query.size)
-        sampling = sampling_bound(query.high - query.low, self._n, query.size)
-        return noise.times(float(query.unit) / (self._n * self._each)), sampling.times(float(query.unit))
+            return TailBound(linear=1 / decay_rate(ratio), size=query.size)
+        deviation = self._noise(query, part * self._budget).deviation
+        return TailBound(root=math.sqrt(2) * deviation, size=query.size)
 
     def _exact(self, account: Account, asked: list[StatisticalQuery]) -> list[Any]:
         # One pass over the records for all queries of a round.
@@ -137,9 +244,28 @@ class CentralOracle(BudgetedOracle):
     def _answer(
         self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds, exact: Any
     ) -> Answer:
+        n = self._n * self._each
+        sums, bits = self._noisy(account, query, part, exact)
+        means = sums * float(query.unit) / (n * 2.0**bits)
+        if self._added and self._count_share:  # else the ends of totals keep means within the bounds
+            means = means.clip(float(query.low * query.unit), float(query.high * query.unit))
+            sums_noise = self._noise_bound(query, part).times(float(query.unit) / n)
+            return Answer(means, self._n, *bounds, sums_noise)
+        return Answer(means, self._n, *bounds)
+
+    def _noisy(
+        self, account: Account, query: StatisticalQuery, part: Fraction, exact: Any
+    ) -> tuple[NDArray[np.float64], int]:
+        """Return noisy multiples of totals, in steps, and the binary logarithm of the multiplier.
+
+        `part` is that of the budget for queries.
+        """
         # The ends of totals are public, and no total is beyond them.
         n = self._n * self._each
         low, high, bits = n * query.low, n * query.high, 0
+        if self._added:
+            high = self._most(query)
+            low = -high
         if self._budget is None:
             privacy = ApproxDP(part * self._epsilon)
             noisy = laplace_counts(
@@ -157,5 +283,4 @@ class CentralOracle(BudgetedOracle):
                 low=int(noise.of_sums(low)),
                 high=int(noise.of_sums(high)),
             )
-        means = np.asarray(noisy, dtype=np.float64) * float(query.unit) / (n * 2.0**bits)
-        return Answer(means, self._n, *bounds)
+        return np.asarray(noisy, dtype=np.float64), bits

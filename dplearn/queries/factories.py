@@ -10,6 +10,9 @@
 >>> oracle = local(ages, epsilon=1, random_state=0)  # without a trusted curator
 >>> round(oracle.ask(mean_age)[0].mean)
 49
+>>> oracle = central(ages, epsilon=1, neighbors="add_remove", random_state=0)
+>>> round(oracle.ask(mean_age)[0].mean, 1)
+49.5
 """
 
 from dataclasses import replace
@@ -20,8 +23,9 @@ from dplearn._validation import AUTO, check_choice, check_number
 from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
+from dplearn.privacy.unknown_count import MOST_RECORDS, added, without_count
 from dplearn.queries.bounds import QUERY_MODELS
-from dplearn.queries.central_oracle import CentralOracle
+from dplearn.queries.central_oracle import COUNT_SHARE, CentralOracle
 from dplearn.queries.local_oracle import LocalOracle
 from dplearn.queries.population_oracle import PopulationOracle
 
@@ -88,7 +92,14 @@ def check_reports(trust_model: str, n_samples: int, count: int, asked: str) -> N
 
 
 def oracle_for(
-    kind: str, records: Any, *, privacy: ApproxDP, dice: Dice, stream: PublicStream
+    kind: str,
+    records: Any,
+    *,
+    privacy: ApproxDP,
+    dice: Dice,
+    stream: PublicStream,
+    count_share: Fraction = Fraction(0),
+    most_records: int = MOST_RECORDS,
 ) -> CentralOracle | LocalOracle:
     """Return the oracle of a learner, whose cost has been charged already.
 
@@ -104,10 +115,14 @@ def oracle_for(
         Source of chance.
     stream : PublicStream
         The source of the order in which records report.
+    count_share, most_records : number
+        As for `CentralOracle`; for neighbors "add_remove", whose answers are totals by default.
     """
     if kind == "local":
         return LocalOracle(records, privacy=privacy, dice=dice, stream=stream)
-    return CentralOracle(records, privacy=privacy, dice=dice, noise=kind)
+    return CentralOracle(
+        records, privacy=privacy, dice=dice, noise=kind, count_share=count_share, most_records=most_records
+    )
 
 
 def central(
@@ -116,6 +131,8 @@ def central(
     epsilon: Any = 1.0,
     delta: Any = 0.0,
     noise: str = AUTO,
+    neighbors: str = "replace_one",
+    count_share: Any = COUNT_SHARE,
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> CentralOracle:
@@ -129,6 +146,10 @@ def central(
         The cost of all answers together.
     noise : {"auto", "laplace", "gaussian"}, default="auto"
         As for `CentralOracle`.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        "add_remove": the guarantee is for one added or removed record, and the number of records is private.
+    count_share : number, default=1/10
+        As for `CentralOracle`; not used with "replace_one".
     ledger : PrivacyLedger, optional
         Charged with the whole cost when the oracle is made.
     random_state : None, int or numpy random generator, optional
@@ -148,10 +169,11 @@ def central(
         If the cost exceeds the ledger's remaining budget; nothing is spent.
     """
     cost = cost_of("central", epsilon, delta, reproducible=random_state is not None)
-    privacy = replace(cost, assumes=ASKED)
+    assumes = without_count(ASKED) if added(neighbors) else ASKED
+    privacy = replace(cost, neighbors=neighbors, assumes=assumes)
     charge = open_account(ledger, privacy, name="queries.central")
     dice = dice_for(random_state, "queries.central", repr(privacy), noise)
-    oracle = CentralOracle(records, privacy=privacy, dice=dice, noise=noise)
+    oracle = CentralOracle(records, privacy=privacy, dice=dice, noise=noise, count_share=count_share)
     charge(privacy)
     return oracle
 

@@ -39,6 +39,7 @@ class ImageQuery(StatisticalQuery):
         super().__init__(lambda records: query.values(image(records)))
         self.size, self.unit = query.size, query.unit
         self.l1, self.squared_l2 = query.l1, query.squared_l2
+        self.added_l1, self.added_squared_l2 = query.added_l1, query.added_squared_l2
         self.low, self.high = query.low, query.high
         self._query, self._image = query, image
 

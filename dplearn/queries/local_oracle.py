@@ -77,6 +77,7 @@ class LocalOracle(BudgetedOracle):
         self, records: Any, *, privacy: ApproxDP, dice: Dice, stream: PublicStream, randomizer: str = "bit"
     ):
         super().__init__(records, dice)
+        check_choice("neighbors", privacy.neighbors, ("replace_one",))  # reports can be counted
         self.guarantee = privacy
         self._order = stream.permutation(self._n)
         self._epsilon = epsilon_of(privacy)

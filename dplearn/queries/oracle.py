@@ -29,27 +29,32 @@ class Answer:
     means : ndarray of float64 of shape (k,)
         Released. The estimated mean of each of the query's numbers.
     n : int
-        Public. The number of records that the means are over.
+        Public. The number of records that the means are over. Where that is private: released, an estimate.
     noise : TailBound
         Public. A bound on the difference between these means and the means over these records.
     sampling : TailBound
         Public. A bound on the difference between the means over these records and their expectations, if
         records are independent draws from a distribution. For reports of bits or categories `noise` bounds
         the sum of both differences, and this is 0.
+    sums : TailBound or None
+        Where the number of records is estimated: a bound on the part of that error that the noise in the sums
+        adds. None: that is all of it.
     """
 
     means: NDArray[np.float64]
     n: int
     noise: TailBound
     sampling: TailBound
+    sums: TailBound | None = None
 
     @property
     def noise_variance(self) -> float:
-        """The variance of the noise in each mean, as its bound implies it.
+        """The variance of the noise in each mean, as its bound implies it; without that of a noisy `n`.
 
         Laplace noise of scale s has the variance 2 s**2, and `root` is sqrt(2) Gaussian standard deviations.
         """
-        return 2 * self.noise.linear**2 + self.noise.root**2 / 2
+        noise = self.sums or self.noise
+        return 2 * noise.linear**2 + noise.root**2 / 2
 
     @property
     def mean(self) -> float:

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import gaussian_budget
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.queries.gaussian_noise import SumNoise
 from dplearn.queries.query import StatisticalQuery
 from dplearn.queries.randomizers import LocalRandomizer
@@ -30,9 +31,9 @@ def planned_deviation(
     noise : {"laplace", "gaussian", "local"}
         As for `oracle_for`; with "local", sampling noise is included.
     privacy : ApproxDP
-        The cost of all answers.
+        The cost of all answers, for replaced or for added records.
     n_samples : int
-        The number of records.
+        The number of records; for added ones, any number, by which the noise of totals is divided.
     query : StatisticalQuery
         The query.
     share : Fraction
@@ -41,11 +42,13 @@ def planned_deviation(
     if noise == "local":
         randomizer, count = planned_reports(privacy, n_samples, query, share)
         return math.sqrt(randomizer.variance / count) * float(query.unit)
+    added = privacy.neighbors == ADDED
     if noise == "gaussian":
-        most = n_samples * max(abs(query.low), abs(query.high))
-        drawn = SumNoise.of(query.squared_l2, gaussian_budget(privacy) * share, most, query.size)
+        most = (MOST_RECORDS if added else n_samples) * max(abs(query.low), abs(query.high))
+        moved = query.added_squared_l2 if added else query.squared_l2
+        drawn = SumNoise.of(moved, gaussian_budget(privacy) * share, most, query.size)
         return drawn.deviation * float(query.unit) / n_samples
-    squared = 2 * (query.l1 / (privacy.epsilon * share)) ** 2
+    squared = 2 * ((query.added_l1 if added else query.l1) / (privacy.epsilon * share)) ** 2
     return math.sqrt(min(squared, Fraction(_FAR))) * float(query.unit) / n_samples
 
 

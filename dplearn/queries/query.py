@@ -11,6 +11,8 @@ query enforces. Only sensitivities that are passed to a `VectorQuery` are not en
 >>> tall = HistogramQuery(lambda ages: ages > 35, categories=2)
 >>> tall.total(ages).tolist(), tall.l1  # a replaced record leaves one category and enters another
 ([1, 2], 2)
+>>> query.added_l1, tall.added_l1  # an added one enters one
+(120, 1)
 """
 
 from abc import ABC, abstractmethod
@@ -65,6 +67,9 @@ class StatisticalQuery(IgnoresFloatErrors, ABC):
         The value of one step of the integers.
     l1, squared_l2 : int
         The sensitivity of the k totals to one replaced record, in the l1 norm and the squared l2 norm.
+    added_l1, added_squared_l2 : int
+        The sensitivity of the k totals to one added or removed record: the greatest norms of one record's
+        numbers.
     low, high : int
         Bounds on each of the k numbers of one record.
     """
@@ -74,6 +79,8 @@ class StatisticalQuery(IgnoresFloatErrors, ABC):
     unit: Fraction
     l1: int
     squared_l2: int
+    added_l1: int
+    added_squared_l2: int
     low: int
     high: int
 
@@ -135,6 +142,8 @@ class MeanQuery(StatisticalQuery):
         self.unit = _positive_unit(unit)
         self.l1 = self.high - self.low
         self.squared_l2 = self.l1**2
+        self.added_l1 = max(abs(self.low), abs(self.high))
+        self.added_squared_l2 = self.added_l1**2
 
     def __repr__(self) -> str:
         return f"MeanQuery(low={self.low}, high={self.high}, unit={self.unit})"
@@ -169,6 +178,7 @@ class HistogramQuery(StatisticalQuery):
 
     unit = Fraction(1)
     l1 = squared_l2 = 2
+    added_l1 = added_squared_l2 = 1
     low, high = 0, 1
 
     def __init__(
@@ -222,6 +232,8 @@ class VectorQuery(StatisticalQuery):
         Public. Bounds on the distance of any two rows, in the L1 norm and in the squared Euclidean norm, if
         the function keeps lower ones than those that follow from `norm`. They become the sensitivities.
         Unlike `norm` they are not enforced: where the query is made, they must be proved.
+    added_l1 : int, optional
+        Public. A bound on the L1 norm of a row, likewise.
     """
 
     def __init__(
@@ -234,6 +246,7 @@ class VectorQuery(StatisticalQuery):
         total: Callable[[Any], Any] | None = None,
         l1: int | None = None,
         squared_l2: int | None = None,
+        added_l1: int | None = None,
     ):
         super().__init__(function)
         self.size = check_count("size", size, low=1)
@@ -243,6 +256,10 @@ class VectorQuery(StatisticalQuery):
         apart = (2 * self.norm) ** 2
         self.squared_l2 = apart if squared_l2 is None else check_count("squared_l2", squared_l2, low=1)
         self.l1 = _ceil_root(self.size * apart) if l1 is None else check_count("l1", l1, low=1)
+        # One row is short, whatever the distance of two is: `norm` is enforced.
+        self.added_squared_l2 = self.norm**2
+        least = _ceil_root(self.size * self.added_squared_l2)
+        self.added_l1 = least if added_l1 is None else check_count("added_l1", added_l1, low=1)
         self.low, self.high = -self.norm, self.norm
         self._total = total
 

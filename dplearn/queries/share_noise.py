@@ -17,6 +17,7 @@ from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import gaussian_budget
+from dplearn.privacy.unknown_count import MOST_RECORDS, added, moved_counts
 from dplearn.queries.bounds import TailBound, sampling_bound
 from dplearn.queries.gaussian_noise import SumNoise
 
@@ -44,7 +45,14 @@ class ShareNoise:
 
 
 def share_noise(
-    categories: int, *, n_queries: int, n: int, epsilon: Any, delta: Any = 0, noise: str = "laplace"
+    categories: int,
+    *,
+    n_queries: int,
+    n: int,
+    epsilon: Any,
+    delta: Any = 0,
+    noise: str = "laplace",
+    neighbors: str = "replace_one",
 ) -> ShareNoise:
     """Return the noise in one of several share queries, which use equal parts of a budget.
 
@@ -60,6 +68,9 @@ def share_noise(
         The cost of all answers together. "gaussian" needs a positive delta; the others do not use it.
     noise : {"laplace", "gaussian", "local"}, default="laplace"
         The kind of noise.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        With "add_remove" the noise of counts is divided by n, which may be a guess: the noise itself does not
+        depend on it.
 
     Returns
     -------
@@ -73,21 +84,23 @@ def share_noise(
     Notes
     -----
     A replaced record moves two counts by 1 each. "laplace" has a scale just above 2 n_queries / epsilon, and
-    "gaussian" the variance n_queries / budget, where the budget is `gaussian_budget`, and a little more.
+    "gaussian" the variance n_queries / budget, where the budget is `gaussian_budget`, and a little more. An
+    added record moves one count by 1: half of that scale, and half of that variance.
     "local" is randomised response, whose estimates are in a range of width 1 / (p - q), with p the
     probability of the true category and q that of each other one.
     """
     categories = check_count("categories", categories, low=2)
     n_queries, n = check_count("n_queries", n_queries, low=1), check_count("n", n, low=1)
     epsilon = check_number("epsilon", epsilon, above=0)
+    unknown, moved = added(neighbors), moved_counts(neighbors)
     if check_choice("noise", noise, SHARE_NOISES) == "laplace":
-        ratio = decay_ratio(epsilon / (2 * n_queries))
+        ratio = decay_ratio(epsilon / (moved * n_queries))
         below = float(1 - ratio)
         deviation = math.sqrt(2 * float(ratio)) / below
         return ShareNoise(deviation / n, TailBound(1 / decay_rate(ratio) / n, size=categories))
     if noise == "gaussian":
         budget = gaussian_budget(ApproxDP(epsilon, delta)) / n_queries
-        deviation = SumNoise.of(2, budget, n).deviation / n
+        deviation = SumNoise.of(moved, budget, MOST_RECORDS if unknown else n).deviation / n
         return ShareNoise(deviation, TailBound(root=math.sqrt(2) * deviation, size=categories))
     if n < n_queries:
         raise ValueError(f"n must leave a record for each of {n_queries} queries, got {n}")
@@ -98,7 +111,7 @@ def share_noise(
     return ShareNoise(deviation, sampling_bound(reach, count, categories))
 
 
-def central_noise(n_queries: int, *, epsilon: Any, delta: Any) -> str:
+def central_noise(n_queries: int, *, epsilon: Any, delta: Any, neighbors: str = "replace_one") -> str:
     """Return "laplace" or "gaussian", the noise with the smaller variance; only the latter spends delta.
 
     Parameters
@@ -107,10 +120,13 @@ def central_noise(n_queries: int, *, epsilon: Any, delta: Any) -> str:
         The number of share queries of the round.
     epsilon, delta : number
         The cost of all answers together.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        As for `share_noise`.
     """
     kinds = ["laplace"] if not check_number("delta", delta, low=0, below=1) else ["laplace", "gaussian"]
 
     def deviation(kind: str) -> float:
-        return share_noise(2, n_queries=n_queries, n=1, epsilon=epsilon, delta=delta, noise=kind).deviation
+        how = {"epsilon": epsilon, "delta": delta, "noise": kind, "neighbors": neighbors}
+        return share_noise(2, n_queries=n_queries, n=1, **how).deviation
 
     return min(kinds, key=deviation)

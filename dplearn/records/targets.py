@@ -107,10 +107,16 @@ class TargetRange:
             return f"targets are numbers; they are clipped to the range {ends}"
         return f"targets are numbers {ends}"
 
-    def too_wide(self, n_samples: int) -> str:
-        """Return the warning of a fit on so many records whose released residuals are within its noise."""
+    def too_wide(self, count: str) -> str:
+        """Return the warning of a fit whose released residuals are within its noise.
+
+        Parameters
+        ----------
+        count : str
+            The number of records, such as "n_samples is 30".
+        """
         return (
-            f"n_samples is {n_samples}: the released spread of the residuals is within the noise of the fit,"
+            f"{count}: the released spread of the residuals is within the noise of the fit,"
             f" which is proportional to the width of target_range=({self.low:g}, {self.high:g}), and"
             " predictions may be useless; declare a narrower range, if it is known without looking at the"
             " data, with clip_target=True for the few targets beyond it, or use more records or a larger"

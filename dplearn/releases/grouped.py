@@ -28,9 +28,14 @@ from dplearn.domains import DomainError, Floats
 from dplearn.domains.cells import object_array
 from dplearn.domains.keys import read_keys, spelled
 from dplearn.mechanisms.noisy_counts import laplace_counts
-from dplearn.mechanisms.stable_histogram import stable_histogram, stable_histogram_threshold
+from dplearn.mechanisms.stable_histogram import (
+    stable_histogram,
+    stable_histogram_ratio,
+    stable_histogram_threshold,
+)
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, noted
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, moved_counts, without_count
 from dplearn.records.dask_parts import DaskParts, is_dask, partitions
 from dplearn.records.groups import selected
 from dplearn.records.part_sources import column_source_of
@@ -59,8 +64,8 @@ class GroupedPlan(ReleasePlan):
     ----------
     guarantee : ApproxDP
         The guarantee of the release.
-    n_samples : int
-        Number of records.
+    n_samples : int or None
+        Number of records; None if it is private.
     threshold : int or None
         The least noisy count of a learned group that is released; None for declared groups.
     count_error : int
@@ -77,6 +82,7 @@ class GroupedPlan(ReleasePlan):
         Number of groups for which the bounds hold together.
     """
 
+    n_samples: Any
     threshold: int | None
     count_error: int
     mean_error: float | None = field(metadata=noted("of a sum, in widths of the bounds"))
@@ -87,6 +93,8 @@ class GroupedPlan(ReleasePlan):
     @property
     def warnings(self) -> tuple[str, ...]:
         """A warning if no learned group can be released, or noise may exceed the number of records."""
+        if self.n_samples is None:
+            return ()
         if self.threshold is None and self.n_samples <= self.count_error:
             return (
                 f"n_samples is {self.n_samples}: the noise of a count may be {self.count_error}; use more"
@@ -144,7 +152,8 @@ class Grouped(Released):
         middle, half = low / 2 + high / 2, high / 2 - low / 2
         share = self.guarantee.epsilon / 2
         failure = check_number("beta", beta, above=0, below=1) / 2
-        off = _error(share, failure), _error_of_sum(share, failure)
+        moved = moved_counts(self.guarantee.neighbors)
+        off = _error(share, failure, moved), _error_of_sum(share, failure, moved)
         found = {}
         for key, count in self.counts.items():
             total = (self.sums[key] - middle * count) / half if half else 0.0
@@ -164,6 +173,7 @@ def grouped(
     persons: Any = None,
     epsilon: float = 1.0,
     delta: float = 0.0,
+    neighbors: str = "replace_one",
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> Grouped:
@@ -190,6 +200,9 @@ def grouped(
         Privacy cost; positive. With values, one half is for the counts and one half for the sums.
     delta : float, default=0.0
         Spent on learned groups only, which need it; in [0, 1).
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, the number of
+        records is private, and all noise is half as wide.
     ledger : PrivacyLedger, optional
         The account that is charged, before any draw.
     random_state : None, int or numpy random generator, default=None
@@ -223,7 +236,9 @@ def grouped(
     by 2 in the L1 norm; learned groups are those of `stable_histogram`, with (e, delta). Values are integers
     from -S to S. If both records are in one group, one sum moves by at most 2 S; if not, two sums by at most
     S each. So the sums of all groups together cost e, although they are as many as there are groups. Given
-    the released groups, a record of another group counts as one with the value 0.
+    the released groups, a record of another group counts as one with the value 0. For one added or removed
+    record: it moves one count by 1 and one sum by at most S, and nothing else depends on the number of
+    records.
 
     **Assumes.** The entries of `guarantee.assumes`.
 
@@ -231,18 +246,19 @@ def grouped(
 
     **Source.** Dwork, McSherry, Nissim and Smith (2006); for learned groups as for `stable_counts`.
     """
-    return _Grouped(values is not None, bounds, groups, epsilon, delta, random_state).run(
+    return _Grouped(values is not None, bounds, groups, epsilon, delta, random_state, neighbors).run(
         (keys, values), ledger, persons
     )
 
 
 def grouped_plan(
-    n_samples: int,
+    n_samples: int | None,
     *,
     bounds: Any = None,
     groups: Any = None,
     epsilon: float = 1.0,
     delta: float = 0.0,
+    neighbors: str = "replace_one",
     beta: float = 0.05,
     n_keys: int = 1,
 ) -> GroupedPlan:
@@ -250,9 +266,9 @@ def grouped_plan(
 
     Parameters
     ----------
-    n_samples : int
-        Number of records, at least 1.
-    bounds, groups, epsilon, delta
+    n_samples : int or None
+        Number of records, at least 1. None, for "add_remove": unknown.
+    bounds, groups, epsilon, delta, neighbors
         As for `grouped`. Without bounds, the plan is that of counts alone.
     beta : float, default=0.05
         Probability of failure, in (0, 1).
@@ -268,7 +284,7 @@ def grouped_plan(
     TypeError, ValueError
         If a parameter is not as described.
     """
-    stages = _Grouped(bounds is not None, bounds, groups, epsilon, delta)
+    stages = _Grouped(bounds is not None, bounds, groups, epsilon, delta, neighbors=neighbors)
     return stages.plan(n_samples, beta=beta, n_keys=n_keys)
 
 
@@ -322,9 +338,17 @@ class _Grouped(Release[GroupedPlan, Grouped]):
 
     takes = "keys"
     bits = _BITS  # of the grid of values; audits use fewer
+    most_records = MOST_RECORDS  # audits use fewer
 
     def __init__(
-        self, with_values: bool, bounds: Any, groups: Any, epsilon: Any, delta: Any, random_state: Any = None
+        self,
+        with_values: bool,
+        bounds: Any,
+        groups: Any,
+        epsilon: Any,
+        delta: Any,
+        random_state: Any = None,
+        neighbors: str = "replace_one",
     ):
         self.bounds = _checked_bounds(bounds, with_values)
         self.groups = None if groups is None else _checked_groups(groups)
@@ -337,14 +361,19 @@ class _Grouped(Release[GroupedPlan, Grouped]):
         declared = (
             () if self.groups is None else (f"the {len(self.groups)} groups are chosen without the data",)
         )
+        unknown = added(neighbors)
+        assumes = (N_IS_PUBLIC, _KEYS, *declared, *((_VALUES,) if with_values else ()))
         guarantee = ApproxDP(
             check_number("epsilon", epsilon, above=0),
             given if self.groups is None else 0,
-            assumes=(N_IS_PUBLIC, _KEYS, *declared, *((_VALUES,) if with_values else ())),
+            neighbors,
+            assumes=without_count(assumes) if unknown else assumes,
             reproducible=random_state is not None,
         )
-        context = repr(self.bounds), repr(self.groups), str(guarantee.epsilon), str(guarantee.delta)
+        parameters = repr(self.bounds), repr(self.groups), str(guarantee.epsilon), str(guarantee.delta)
+        context = (*parameters, *([neighbors] if unknown else []))
         super().__init__("grouped", guarantee, context, random_state)
+        self.moved = moved_counts(neighbors)
         self.shares = _shares(guarantee.epsilon, values=with_values)
 
     def source_of(self, values: Any) -> Source | None:
@@ -381,24 +410,24 @@ class _Grouped(Release[GroupedPlan, Grouped]):
             raise ValueError(_UNEQUAL.format(len(read), len(codes)))
         return _Keyed.of(read, codes)
 
-    def plan(self, n_samples: int, *, beta: Any = 0.05, n_keys: Any = 1) -> GroupedPlan:
+    def plan(self, n_samples: Any, *, beta: Any = 0.05, n_keys: Any = 1) -> GroupedPlan:
         failure = check_number("beta", beta, above=0, below=1)
         together = check_count("n_keys", n_keys, low=1)
         for_counts, for_sums = self.shares
         each = failure / (2 * together)
-        count_error = _error(for_counts, each)
-        sum_error = None if for_sums is None else _error_of_sum(for_sums, each)
+        count_error = _error(for_counts, each, self.moved)
+        sum_error = None if for_sums is None else _error_of_sum(for_sums, each, self.moved)
         # The mean moves by at most so much, in halves of the width, if count and sum have these errors.
-        moved = count_error + (sum_error or 0)
-        needed = max(1, -int(-moved / ALPHA // (1 if sum_error is None else 2)))
+        off = count_error + (sum_error or 0)
+        needed = max(1, -int(-off / ALPHA // (1 if sum_error is None else 2)))
         threshold = None
         if self.groups is None:
-            privacy = ApproxDP(for_counts, self.guarantee.delta)
+            privacy = ApproxDP(for_counts, self.guarantee.delta, self.guarantee.neighbors)
             threshold = stable_histogram_threshold(privacy)
-            needed = max(needed, threshold - 1 + laplace_quantile(decay_ratio(for_counts / 2), each))
+            needed = max(needed, threshold - 1 + laplace_quantile(stable_histogram_ratio(privacy), each))
         return GroupedPlan(
             self.guarantee,
-            check_count("n_samples", n_samples, low=1),
+            self.checked_count(n_samples),
             threshold,
             count_error,
             None if sum_error is None else sum_error / 2,
@@ -412,9 +441,11 @@ class _Grouped(Release[GroupedPlan, Grouped]):
 
     def release(self, summary: _Keyed | PartedRecords, plan: GroupedPlan, dice: Dice) -> Grouped:
         for_counts, for_sums = self.shares
+        n = self.most_records if self.guarantee.neighbors == ADDED else plan.n_samples
         if self.groups is None:
             keys = _counted(summary)
-            counts = stable_histogram(keys, privacy=ApproxDP(for_counts, self.guarantee.delta), dice=dice)
+            privacy = ApproxDP(for_counts, self.guarantee.delta, self.guarantee.neighbors)
+            counts = stable_histogram(keys, privacy=privacy, dice=dice, most_records=self.most_records)
             counts = dict(sorted(counts.items(), key=lambda item: -item[1]))
             groups = tuple(counts)
             totals = _summed(summary, groups)
@@ -425,19 +456,19 @@ class _Grouped(Release[GroupedPlan, Grouped]):
                 totals[0],
                 privacy=ApproxDP(for_counts),
                 dice=dice,
-                sensitivity=2,
+                sensitivity=self.moved,
                 low=0,
-                high=plan.n_samples,
+                high=n,
             )
             counts = dict(zip(groups, noisy.tolist(), strict=True))
         if for_sums is None or self.bounds is None:
             return Grouped(counts, None, None, None, plan)
-        most = plan.n_samples << self.bits
+        most = n << self.bits
         sums = laplace_counts(
             totals[1],
             privacy=ApproxDP(for_sums),
             dice=dice,
-            sensitivity=2 << self.bits,
+            sensitivity=self.moved << self.bits,
             low=-most,
             high=most,
         )
@@ -487,14 +518,17 @@ def _shares(epsilon: Fraction, *, values: bool) -> tuple[Fraction, Fraction | No
     return (epsilon / 2, epsilon / 2) if values else (epsilon, None)
 
 
-def _error(epsilon: Fraction, failure: Fraction) -> int:
-    """Return the least t such that the noise of a count exceeds t with probability at most `failure`."""
-    return laplace_quantile(decay_ratio(epsilon / 2), failure / 2) - 1
+def _error(epsilon: Fraction, failure: Fraction, moved: int) -> int:
+    """Return the least t such that the noise of a count exceeds t with probability at most `failure`.
+
+    `moved` is the number of counts, and of sums by their greatest value, that differ between neighbours.
+    """
+    return laplace_quantile(decay_ratio(epsilon / moved), failure / 2) - 1
 
 
-def _error_of_sum(epsilon: Fraction, failure: Fraction) -> float:
+def _error_of_sum(epsilon: Fraction, failure: Fraction, moved: int) -> float:
     """Return a bound on the noise of a sum, in halves of the width of the bounds."""
-    ratio = decay_ratio(epsilon / (2 << _BITS))
+    ratio = decay_ratio(epsilon / (moved << _BITS))
     return (laplace_quantile(ratio, failure / 2) - 1) / (1 << _BITS)
 
 

@@ -20,7 +20,6 @@ StableCountsPlan
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -28,14 +27,18 @@ import numpy as np
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import decay_ratio
 from dplearn.core.key_counts import KeyCounts
 from dplearn.domains import DomainError
 from dplearn.domains.cells import as_cells, counts_by_key, holds_times, is_frame
 from dplearn.domains.keys import read_keys
-from dplearn.mechanisms.stable_histogram import stable_histogram, stable_histogram_threshold
+from dplearn.mechanisms.stable_histogram import (
+    stable_histogram,
+    stable_histogram_ratio,
+    stable_histogram_threshold,
+)
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import noted
+from dplearn.privacy.unknown_count import MOST_RECORDS, added, without_count
 from dplearn.records.parts import PartedRecords
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
 
@@ -55,8 +58,8 @@ class StableCountsPlan(ReleasePlan):
     ----------
     guarantee : ApproxDP
         The guarantee of the release.
-    n_samples : int
-        Number of records.
+    n_samples : int or None
+        Number of records; None if it is private.
     threshold : int
         The least noisy count that is released.
     error : int
@@ -70,6 +73,7 @@ class StableCountsPlan(ReleasePlan):
         Number of keys for which the bounds hold together, as given; 1 in the plan of a release.
     """
 
+    n_samples: Any
     threshold: int
     error: int = field(metadata=noted("of a count"))
     n_needed: int = field(metadata=noted("records of a key, for its release"))
@@ -79,7 +83,7 @@ class StableCountsPlan(ReleasePlan):
     @property
     def warnings(self) -> tuple[str, ...]:
         """A warning if no noisy count can reach the threshold."""
-        if self.n_samples >= self.threshold:
+        if self.n_samples is None or self.n_samples >= self.threshold:
             return ()
         return (
             f"n_samples is {self.n_samples}: no key can be released, because released counts are at least"
@@ -146,6 +150,7 @@ def stable_counts(
     epsilon: float = 1.0,
     delta: float,
     groups: Any = None,
+    neighbors: str = "replace_one",
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> StableCounts:
@@ -166,6 +171,9 @@ def stable_counts(
         Private. The group of each key, such as the person that it belongs to: texts or integers. The
         guarantee then protects all keys of a group together. One key of each group takes part, which is
         chosen by public chance, and the set of groups is public.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, the number of
+        records is private, and the noise is half as wide.
     ledger : PrivacyLedger, optional
         The account that is charged, before any draw.
     random_state : None, int or numpy random generator, default=None
@@ -191,7 +199,8 @@ def stable_counts(
 
     Notes
     -----
-    **Privacy.** (epsilon, delta)-differential privacy for one replaced record.
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record; for "add_remove", for one
+    added or removed record.
 
     **Assumes.** The entries of `guarantee.assumes`.
 
@@ -200,19 +209,25 @@ def stable_counts(
 
     **Source.** As for `dplearn.mechanisms.stable_histogram`.
     """
-    return _StableCounts(epsilon, delta, random_state).run(keys, ledger, groups)
+    return _StableCounts(epsilon, delta, random_state, neighbors).run(keys, ledger, groups)
 
 
 def stable_counts_plan(
-    n_samples: int, *, epsilon: float = 1.0, delta: float, beta: float = 0.05, n_keys: int = 1
+    n_samples: int | None,
+    *,
+    epsilon: float = 1.0,
+    delta: float,
+    neighbors: str = "replace_one",
+    beta: float = 0.05,
+    n_keys: int = 1,
 ) -> StableCountsPlan:
     """Return the plan of `stable_counts`: the threshold and bounds on the noise, without data.
 
     Parameters
     ----------
-    n_samples : int
-        Number of records, at least 1.
-    epsilon, delta
+    n_samples : int or None
+        Number of records, at least 1. None, for "add_remove": unknown.
+    epsilon, delta, neighbors
         As for `stable_counts`.
     beta : float, default=0.05
         Probability of failure, in (0, 1).
@@ -228,22 +243,25 @@ def stable_counts_plan(
     TypeError, ValueError
         If a parameter is not as described.
     """
-    return _StableCounts(epsilon, delta).plan(n_samples, beta=beta, n_keys=n_keys)
+    return _StableCounts(epsilon, delta, neighbors=neighbors).plan(n_samples, beta=beta, n_keys=n_keys)
 
 
 class _StableCounts(Release[StableCountsPlan, StableCounts]):
     """The stages of `stable_counts`."""
 
     takes = "keys"
+    most_records = MOST_RECORDS  # audits use fewer
 
-    def __init__(self, epsilon: Any, delta: Any, random_state: Any = None):
+    def __init__(self, epsilon: Any, delta: Any, random_state: Any = None, neighbors: str = "replace_one"):
+        unknown = added(neighbors)
         guarantee = ApproxDP(
             check_number("epsilon", epsilon, above=0),
             check_number("delta", delta, above=0, below=1),
-            assumes=_ASSUMES,
+            neighbors,
+            assumes=without_count(_ASSUMES) if unknown else _ASSUMES,
             reproducible=random_state is not None,
         )
-        context = str(guarantee.epsilon), str(guarantee.delta)
+        context = str(guarantee.epsilon), str(guarantee.delta), *([neighbors] if unknown else [])
         super().__init__("stable_counts", guarantee, context, random_state)
 
     def read(self, values: Any) -> list[Hashable]:
@@ -253,14 +271,14 @@ class _StableCounts(Release[StableCountsPlan, StableCounts]):
         [counts] = rows.sums(_key_counts)
         return counts  # type: ignore[no-any-return]
 
-    def plan(self, n_samples: int, *, beta: Any = 0.05, n_keys: Any = 1) -> StableCountsPlan:
+    def plan(self, n_samples: Any, *, beta: Any = 0.05, n_keys: Any = 1) -> StableCountsPlan:
         failure, together = check_number("beta", beta, above=0, below=1), check_count("n_keys", n_keys, low=1)
         threshold = stable_histogram_threshold(self.guarantee)
         # A key of count c is not released if its noise is below threshold - c: P[Z >= c - threshold + 1].
-        enough = threshold - 1 + laplace_quantile(_ratio(self.guarantee), failure / together)
+        enough = threshold - 1 + laplace_quantile(stable_histogram_ratio(self.guarantee), failure / together)
         return StableCountsPlan(
             self.guarantee,
-            check_count("n_samples", n_samples, low=1),
+            self.checked_count(n_samples),
             threshold,
             _error(self.guarantee, failure, together),
             enough,
@@ -271,7 +289,7 @@ class _StableCounts(Release[StableCountsPlan, StableCounts]):
     def release(
         self, summary: list[Hashable] | KeyCounts, plan: StableCountsPlan, dice: Dice
     ) -> StableCounts:
-        found = stable_histogram(summary, privacy=plan.guarantee, dice=dice)
+        found = stable_histogram(summary, privacy=plan.guarantee, dice=dice, most_records=self.most_records)
         falling = sorted(found.items(), key=lambda item: -item[1])  # stable: equal counts stay sorted by key
         return StableCounts(counts_by_key(falling), plan)
 
@@ -284,12 +302,7 @@ def _error(guarantee: ApproxDP, beta: Any, n_keys: Any) -> int:
     """Return the least t such that the noise of several counts exceeds t with probability at most beta."""
     share = check_number("beta", beta, above=0, below=1) / check_count("n_keys", n_keys, low=1)
     # P[abs(Z) >= t + 1] is twice P[Z >= t + 1].
-    return laplace_quantile(_ratio(guarantee), share / 2) - 1
-
-
-def _ratio(guarantee: ApproxDP) -> Fraction:
-    """Return the ratio of the noise of one count."""
-    return decay_ratio(guarantee.epsilon / 2)
+    return laplace_quantile(stable_histogram_ratio(guarantee), share / 2) - 1
 
 
 def _read(keys: Any) -> list[Hashable]:

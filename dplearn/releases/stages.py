@@ -23,11 +23,13 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._validation import check_count
 from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import float_errors_ignored
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.plan import Plan
+from dplearn.privacy.unknown_count import ADDED
 from dplearn.records.groups import SHIFTS, assuming_groups, grouping_of, selected
 from dplearn.records.part_groups import assuming_parts_of_groups, grouped_parts, groups_in_parts
 from dplearn.records.part_sources import column_source_of
@@ -38,7 +40,7 @@ from dplearn.releases.part_reading import read_parts
 
 __all__ = ["N_IS_PUBLIC", "Release", "ReleasePlan", "Released"]
 
-#: The first entry of `assumes` in the guarantee of every release.
+#: The first entry of `assumes` in the guarantee of every release for one replaced record.
 N_IS_PUBLIC = "the number of records is public"
 
 
@@ -51,7 +53,7 @@ class ReleasePlan(Plan):
     guarantee : ApproxDP
         The guarantee of the release, which is also its privacy cost.
     n_samples : int
-        Number of records.
+        Number of records; a release with neighbors="add_remove" has a plan that may have None.
     """
 
     guarantee: ApproxDP
@@ -121,9 +123,11 @@ class Release(ABC, Generic[AnyPlan, Result]):
         dice = dice_for(self.random_state, self.name, *self.context)
         with float_errors_ignored():
             source = self.source_of(values)
+            if self.guarantee.neighbors == ADDED:
+                self._refuse_public_counts(source, groups)
             if groups is None:
                 rows = self.read(_in_memory(values)) if source is None else read_parts(self, source)
-                plan = self.plan(len(rows))
+                plan = self.plan_of(rows)
                 plan = plan if source is None else assuming_parts(plan)
             else:
                 rows = self.read_groups(values, groups, source)
@@ -168,6 +172,19 @@ class Release(ABC, Generic[AnyPlan, Result]):
         """Return some of the values in memory, before they are read."""
         return selected(values, places)
 
+    def plan_of(self, rows: Sized) -> AnyPlan:
+        """Return the plan of a release of these records, from which a private number of them is withheld."""
+        return self.plan(None if self.guarantee.neighbors == ADDED else len(rows))
+
+    def _refuse_public_counts(self, source: Source | None, groups: Any) -> None:
+        """Refuse what would show the number of records."""
+        if source is not None:
+            raise TypeError(
+                f"{self.takes} must be in memory for neighbors='add_remove': the lengths of parts are public"
+            )
+        if groups is not None:
+            raise TypeError("groups must be None for neighbors='add_remove': the set of groups is public")
+
     def source_of(self, values: Any) -> Source | None:
         """Return the parts of the values, or None if they are in memory."""
         return column_source_of(values, self.takes)
@@ -183,8 +200,14 @@ class Release(ABC, Generic[AnyPlan, Result]):
         """Validate and encode private values; inside the domain no error, warning or type depends on them."""
 
     @abstractmethod
-    def plan(self, n_samples: int) -> AnyPlan:
-        """Return the plan of a release of `n_samples` records."""
+    def plan(self, n_samples: Any) -> AnyPlan:
+        """Return the plan of a release of `n_samples` records, which are None if their number is private."""
+
+    def checked_count(self, n_samples: Any) -> int | None:
+        """Return a number of records, at least 1, or None if it may be private."""
+        if n_samples is None and self.guarantee.neighbors == ADDED:
+            return None
+        return check_count("n_samples", n_samples, low=1)
 
     def summarize(self, rows: Any, plan: AnyPlan) -> Any:  # noqa: ARG002 - of use to subclasses
         """Return a summary of the records for `release`, without a draw."""

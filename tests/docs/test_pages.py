@@ -36,6 +36,7 @@ RUN_HERE = (
     "large_tables",
     "rules",
     "theory/reductions",
+    "unknown_n",
 )
 
 

@@ -79,9 +79,12 @@ class OnePair(AuditCase):
     @classmethod
     def of(cls, case, pair):
         one, other = pair
-        assert len(one) == len(other) == case.n
         assert {*one, *other} <= set(case.universe)
-        assert sum(mine != theirs for mine, theirs in zip(one, other, strict=True)) == 1
+        assert len(one) == case.n
+        if case.claim.neighbors == "replace_one":
+            assert sum(mine != theirs for mine, theirs in zip(one, other, strict=True)) == 1
+        else:
+            assert other in [(*one[:place], *one[place + 1 :]) for place in range(case.n)]
         kept = {each.name: getattr(case, each.name) for each in fields(AuditCase)}
         return cls(**kept, pair=(one, other))
 
@@ -97,7 +100,7 @@ class OnePair(AuditCase):
             len({distribution.key() for distribution in both}),
             len(both[0].masses.keys() | both[1].masses.keys()),
         )
-        how = ("replace_one", self.pair, event, 2, 1, n_distributions, n_outcomes)
+        how = (self.claim.neighbors, self.pair, event, 2, 1, n_distributions, n_outcomes)
         return PrivacyReport(worst, self.claim.delta, *how)
 
     def replay(self, seeds=3):

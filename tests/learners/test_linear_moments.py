@@ -150,3 +150,15 @@ def test_a_row_that_is_not_finite_counts_as_zeros_or_keeps_its_norm(stray):
     rows = bounded_rows(np.array([[stray, 0.5], [0.5, 0.5]]), np.array([STEPS, STEPS]), plan)
     assert (rows[:, :-1].astype(object) ** 2).sum(axis=1).max() <= plan.reach**2
     assert np.abs(rows[:, -1].astype(int)).max() <= plan.target_reach
+
+
+@pytest.mark.parametrize(("order", "least"), [(1, 0.99), (2, 0.9)])
+def test_an_added_record_moves_the_totals_by_nearly_its_bound_and_never_by_more(order, least):
+    query, plan = moments_query(plan_of(2, order, bits=6)), plan_of(2, order, bits=6)
+    X, _ = tables(np.random.default_rng(0), 5000, 2)
+    rows = bounded_rows(X, np.full(5000, STEPS), plan)
+    moments = np.abs(query.inputs(rows)).astype(object)
+    moves = (moments**order).sum(axis=1)
+    bound = query.added_l1 if order == 1 else query.added_squared_l2
+    assert least * bound < moves.max() <= bound
+    assert bound < (query.l1 if order == 1 else query.squared_l2)

@@ -65,7 +65,7 @@ def test_totals_are_the_sums_of_rows_that_keep_their_norms(plan):
         assert query.inputs(records).tolist() == each.tolist()  # none was longer, and so counted as zeros
         assert query.total(records).tolist() == each.sum(axis=0).tolist()
         if plan.order == 1:
-            assert np.abs(each).sum(axis=1).max() <= query.norm
+            assert np.abs(each).sum(axis=1).max() <= query.norm == query.added_l1
 
 
 @shapes

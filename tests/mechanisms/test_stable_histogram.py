@@ -337,6 +337,8 @@ def test_a_key_nested_too_deep_is_refused_like_any_other_type():
         stable_histogram([deep], privacy=ApproxDP(1, 1e-3), dice=SystemDice())
 
 
-def test_other_neighbours_are_refused():
-    with pytest.raises(ValueError, match="neighbors must be one of 'replace_one', got 'add_remove'"):
-        stable_histogram(["a"], privacy=ApproxDP(1, 1e-3, "add_remove"), dice=SystemDice())
+def test_an_added_record_needs_half_of_the_noise_and_counts_are_clipped_to_a_public_number():
+    added, replaced = (ApproxDP(1, 1e-6, each) for each in ("add_remove", "replace_one"))
+    assert (stable_histogram_threshold(added), stable_histogram_threshold(replaced)) == (15, 28)
+    assert stable_histogram(["a"] * 20, privacy=added, dice=SystemDice(), most_records=14) == {}
+    assert stable_histogram(["a"] * 900, privacy=added, dice=SystemDice(), most_records=15) == {"a": 15}

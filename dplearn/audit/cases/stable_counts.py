@@ -20,7 +20,7 @@ _COUNTS = ApproxDP(2, Fraction(1, 20))
 def _counted(rows: Rows, dice: Dice) -> tuple[str, Any]:
     stages = _StableCounts(_COUNTS.epsilon, _COUNTS.delta)
     keys = stages.read(list(rows))
-    plan = stages.plan(len(keys))
+    plan = stages.plan_of(keys)
     found = stages.release(stages.summarize(keys, plan), plan, dice)
     return str(found.counts), found
 

@@ -1,0 +1,402 @@
+"""Audit cases of neighbours of which one has one record more, so that the number of records is private.
+
+Tables of n records are compared with those of n - 1. Sums are clipped to those of a few records, a parameter
+of the code, so that a noisy sum has few outcomes; no sum of the universe reaches the ends.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
+from dplearn.audit.cases.linear_regression import UNIVERSE
+from dplearn.audit.cases.logistic_regression import UNIVERSE as LINES
+from dplearn.audit.cases.naive_bayes import split
+from dplearn.audit.cases.queries import MEAN, SHARES, VECTOR
+from dplearn.audit.fits import Rows, StagedFit, TableFit, WholeFit, refitted
+from dplearn.audit.rules import RULES, moved_by
+from dplearn.chance.dice import Dice
+from dplearn.domains import Bits, Domain, IntegerRange
+from dplearn.estimator.part_reading import summary_of
+from dplearn.learners.linear_moments import moments_query
+from dplearn.learners.linear_regression import LinearRegressor
+from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
+from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.unknown_count import ADDED
+from dplearn.queries import CentralOracle, StatisticalQuery
+from dplearn.queries.factories import oracle_for
+from dplearn.releases.grouped import _Grouped
+from dplearn.releases.stable_counts import _StableCounts
+from dplearn.releases.stages import Release
+
+__all__ = ["ADDED_REPLAYS", "CASES", "FewRecords", "added_naive_bayes", "added_queries", "added_release"]
+
+
+def added_queries(
+    name: str,
+    rounds: Sequence[tuple[Sequence[StatisticalQuery], Any]],
+    universe: Sequence[int],
+    claim: ApproxDP,
+    moves: int,
+    *,
+    required: Required,
+    n: int = 2,
+    count_share: Any = "1/4",
+    most_records: int = 2,
+    **options: Any,
+) -> AuditCase:
+    """Return a case of a central oracle for added records; a later round depends on the first.
+
+    Parameters
+    ----------
+    name : str
+        Name of the case.
+    rounds : sequence of (queries, share)
+        The queries of each round; of a later one only the first query, if the first answer was below 0.
+    universe : sequence of int
+        Records.
+    claim : ApproxDP
+        The guarantee, for added records.
+    moves : int
+        The greatest difference of totals between neighbours.
+    required : Required
+        Required evidence of the case.
+    n : int, default=2
+        The number of records of the greater table.
+    count_share, most_records
+        As for `CentralOracle`.
+    **options
+        Further fields of the case.
+    """
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        oracle = CentralOracle(
+            np.array(rows), privacy=claim, dice=dice, count_share=count_share, most_records=most_records
+        )
+        released: list[tuple[Any, list[float]]] = []
+        bounds = []
+        for queries, share in rounds:
+            few = bool(released) and released[0][1][0] < 0
+            for answer in oracle.ask(queries[:1] if few else queries, share):
+                released.append((answer.n, answer.means.round(6).tolist()))
+                bounds.append((answer.noise, answer.sampling))
+        return str(released), (repr(oracle), oracle.rounds, bounds)
+
+    rules = {**RULES, "discrete_laplace": moved_by(moves)}
+    return AuditCase(
+        name,
+        fit,
+        universe,
+        n,
+        claim,
+        ordered=False,
+        rules=rules,
+        part_of=("CentralOracle",),
+        required=required,
+        **options,
+    )
+
+
+class FewRecords(StatisticalQueryNaiveBayes):
+    """Naive Bayes whose sums are clipped to those of one record, above and below zero."""
+
+    _most_records = 1
+
+
+def added_naive_bayes(
+    name: str,
+    values: Sequence[int],
+    universe: Sequence[Hashable],
+    *,
+    required: Required,
+    staged: bool = True,
+    **parameters: Any,
+) -> AuditCase:
+    """Return a case of the fit of naive Bayes on tables of two records and of one.
+
+    Parameters
+    ----------
+    name, values, universe, required, staged
+        As for `naive_bayes_case`.
+    **parameters
+        Parameters of the classifier.
+    """
+    domain: list[Domain] = [Bits(None) if size == 2 else IntegerRange(0, size - 1) for size in values]
+    model = FewRecords(
+        domain=domain, n_bins=2, classes=(0, 1), random_state=0, neighbors=ADDED, **{"delta": 0, **parameters}
+    )
+    whole = WholeFit(refitted(model), split, _shown)
+    return AuditCase(
+        name,
+        StagedFit(whole) if staged else whole,
+        universe,
+        2,
+        ApproxDP(model.epsilon, neighbors=ADDED),
+        ordered=False,
+        verifies=("StatisticalQueryNaiveBayes",),
+        required=required,
+    )
+
+
+class _FewRows(LinearRegressor):
+    """Linear regression on the coarsest grid, with sums clipped to those of one record."""
+
+    _finest = 0
+    _most_records = 1
+
+
+@dataclass(frozen=True)
+class _Moments(TableFit):
+    """The released moments of a fit for added records; the stages without draws run once a table."""
+
+    model: LinearRegressor
+
+    def on(self, rows: Rows) -> Callable[[Dice], Any]:
+        learner = _FewRows(**self.model.get_params(deep=False))
+        table = np.array(rows)
+        records, plan = learner._begin(table[:, :-1], table[:, -1], learner._params(False))
+        summary, query = summary_of(learner, records, plan), moments_query(plan)
+
+        def run(dice: Dice) -> tuple[str, Any]:
+            oracle = oracle_for(
+                plan.noise,
+                summary,
+                privacy=plan.guarantee,
+                dice=dice,
+                stream=plan.public.stream,
+                most_records=learner._most_records,
+            )
+            [answer] = oracle.ask(query)
+            return str((answer.n, answer.means.tolist())), (oracle.rounds, plan.warnings)
+
+        return run
+
+
+class _FewLines(StatisticalQueryLogisticRegression):
+    """Logistic regression on the coarsest grid, with sums clipped to those of one record."""
+
+    _finest = 0
+    _levels = 0
+    _most_records = 1
+
+
+def added_fit(
+    name: str,
+    model: Any,
+    universe: Sequence[Hashable],
+    n: int,
+    moves: int,
+    *,
+    required: Required = NOTHING_REQUIRED,
+) -> AuditCase:
+    """Return a case of the fit of a learner for added records, its stages before the draws run once a table.
+
+    Parameters
+    ----------
+    name, universe, n, required
+        As for `AuditCase`.
+    model : PrivateEstimator
+        The learner.
+    moves : int
+        The greatest difference of totals between neighbours.
+    """
+
+    def shown(fitted: Any) -> tuple[str, Any]:
+        names = ("noisy_count_", "coef_", "intercept_", "offset_", "metric_", "residual_std_")
+        released = [np.round(getattr(fitted, each), 6).tolist() for each in names if hasattr(fitted, each)]
+        return str(released), fitted
+
+    return AuditCase(
+        name,
+        StagedFit(WholeFit(refitted(model), split, shown)),
+        universe,
+        n,
+        ApproxDP(model.epsilon, model.delta, neighbors=ADDED),
+        ordered=False,
+        rules={**RULES, "discrete_laplace": moved_by(moves)},
+        verifies=(type(model).__name__.replace("_FewLines", StatisticalQueryLogisticRegression.__name__),),
+        required=required,
+    )
+
+
+def _shown(fitted: StatisticalQueryNaiveBayes) -> tuple[str, Any]:
+    tables = [np.round(table, 6).tolist() for table in (fitted.log_prior_, *fitted.log_ratios_)]
+    return str((fitted.noisy_count_, tables)), fitted
+
+
+def added_release(
+    name: str,
+    stages: Release[Any, Any],
+    taken: Callable[[Rows], Any],
+    shown: Callable[[Any], Any],
+    universe: Sequence[Hashable],
+    n: int,
+    most_records: int,
+    *,
+    required: Required,
+    verifies: tuple[str, ...],
+) -> AuditCase:
+    """Return a case of all stages of a release.
+
+    Parameters
+    ----------
+    name, universe, n, required, verifies
+        As for `AuditCase`.
+    stages : Release
+        The stages, for added records.
+    taken : callable
+        Maps records to the values that the release reads.
+    shown : callable
+        Maps the result to what identifies it.
+    most_records : int
+        Counts are clipped to it.
+    """
+    setattr(stages, "most_records", most_records)  # noqa: B010 - not of every release
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        read = stages.read(taken(rows))
+        plan = stages.plan_of(read)
+        found = stages.release(stages.summarize(read, plan), plan, dice)
+        return str(shown(found)), (found, str(plan), plan.warnings)
+
+    claim = replace(stages.guarantee, assumes=())
+    # The number of draws of learned keys is that of the keys.
+    return AuditCase(
+        name, fit, universe, n, claim, ordered=False, rules=None, verifies=verifies, required=required
+    )
+
+
+def _keyed(rows: Rows) -> tuple[list[Any], Any]:
+    return [key for key, _ in rows], np.array([value for _, value in rows])
+
+
+class _Coarse(_Grouped):
+    """The release of groups with values on the coarsest grid."""
+
+    bits = 0
+
+
+CASES = (
+    added_queries(
+        "added_queries",
+        [([MEAN], None)],
+        (-1, 0, 2),
+        ApproxDP(2, neighbors=ADDED),
+        2,
+        required=Required(9, 0.999),
+    ),
+    added_queries(
+        "added_histogram",
+        [([SHARES], None)],
+        (-1, 1, 2),
+        ApproxDP(1, neighbors=ADDED),
+        1,
+        count_share=0,
+        required=Required(9, 0.999),
+    ),
+    added_queries(
+        "added_vector",
+        [([VECTOR], None)],
+        (-1, 0, 1),
+        ApproxDP(2, neighbors=ADDED),
+        4,
+        count_share=0,
+        most_records=1,
+        required=Required(5, 0.999),
+    ),
+    added_queries(
+        "added_gaussian",
+        [([MEAN], None)],
+        (-1, 2),
+        ApproxDP(4, 0.01, neighbors=ADDED),
+        2,
+        count_share=0,
+        tail_bits=40,
+        required=Required(5, 0.99),
+    ),
+    added_naive_bayes(
+        "added_naive_bayes", [3], [(0, 0), (1, 1), (2, 0)], staged=False, required=Required(6, 0.999)
+    ),
+    added_naive_bayes(
+        "added_naive_bayes_of_two_columns",
+        [2, 1],
+        [(0, 0, 0), (1, 0, 1)],
+        epsilon=2.0,
+        required=Required(3, 0.999),
+    ),
+    added_release(
+        "added_stable_counts",
+        _StableCounts(2, "1/20", neighbors=ADDED),
+        list,
+        lambda found: found.counts,
+        ("a", None, 2.0),
+        4,
+        5,
+        required=Required(25, 0.97),
+        verifies=("StableCounts",),
+    ),
+    added_release(
+        "added_groups",
+        _Coarse(True, (-1, 1), ["a"], 2, 0, neighbors=ADDED),
+        _keyed,
+        lambda found: (found.counts, found.sums),
+        (("a", 1.0), ("a", -1.0), ("b", 1.0)),
+        2,
+        2,
+        required=Required(6, 0.999),
+        verifies=("Grouped",),
+    ),
+    added_release(
+        "added_learned_groups",
+        _Coarse(True, (-1, 1), None, 4, "1/8", neighbors=ADDED),
+        _keyed,
+        lambda found: (found.counts, found.sums),
+        (("a", 1.0), ("a", -1.0), ("b", 1.0)),
+        3,
+        3,
+        required=Required(16, 0.95),
+        verifies=("Grouped",),
+    ),
+    AuditCase(
+        "added_moments",
+        _Moments(_FewRows(target_range=(-1, 1), delta=0, random_state=0, neighbors=ADDED)),
+        UNIVERSE[3:],
+        2,
+        ApproxDP(1, neighbors=ADDED),
+        ordered=False,
+        rules={**RULES, "discrete_laplace": moved_by(4)},
+        part_of=("LinearRegressor",),
+        required=Required(5, 0.999),
+    ),
+    added_fit(
+        "added_logistic",
+        _FewLines(delta=0, classes=[0, 1], random_state=0, neighbors=ADDED),
+        LINES[::3],
+        2,
+        1,
+        required=Required(3, 0.89),
+    ),
+)
+
+_PLAIN = ((-2.0, 0), (0.0, 1), (1.0, 2), (3.0, 1))
+_CLASSES: dict[str, Any] = {"classes": [0, 1, 2], "random_state": 0, "neighbors": ADDED}
+_TARGETS: dict[str, Any] = {"target_range": (0, 2), "random_state": 0, "neighbors": ADDED}
+
+#: Fits that are too large to enumerate; they are replayed on neighbours.
+ADDED_REPLAYS = (
+    added_fit(
+        "logistic_laplace", StatisticalQueryLogisticRegression(delta=0, **_CLASSES), _PLAIN, 4, 1 << 22
+    ),
+    added_fit(
+        "logistic_gaussian",
+        StatisticalQueryLogisticRegression(class_weight="balanced", **_CLASSES),
+        _PLAIN,
+        4,
+        0,
+    ),
+    added_fit("linear_laplace", LinearRegressor(delta=0, **_TARGETS), _PLAIN, 4, 1 << 30),
+    added_fit("linear_gaussian", LinearRegressor(**_TARGETS), _PLAIN, 4, 0),
+)

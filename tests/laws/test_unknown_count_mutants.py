@@ -1,0 +1,203 @@
+"""Deliberate mistakes where the number of records is private: each breaks the claim or leaves the proof."""
+
+import sys
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from dplearn.audit import replay_privacy
+from dplearn.audit.cases import CASES
+from dplearn.audit.cases.unknown_count import ADDED_REPLAYS
+from dplearn.learners import StatisticalQueryLogisticRegression, naive_bayes
+from dplearn.queries import CentralOracle, HistogramQuery
+from dplearn.records.rows import count_of
+from dplearn.releases.stages import Release
+from tests.laws.conftest import OnePair
+
+# The packages have functions of these names.
+stable_histogram = sys.modules["dplearn.mechanisms.stable_histogram"]
+stable_counts = sys.modules["dplearn.releases.stable_counts"]
+#: Neighbours that the mistakes show on, as places in the universe.
+PAIRS = {
+    "added_queries": ((2, 2), (2,)),
+    "added_histogram": ((0, 1), (0,)),
+    "added_naive_bayes": ((0, 1), (0,)),
+    "added_stable_counts": ((0, 0, 0, 0), (0, 0, 0)),
+    "added_groups": ((0, 1), (0,)),
+}
+#: Of a mistake that shows on others.
+NEW_KEY = ((0, 0, 0, 1), (0, 0, 0))
+
+
+def pair_of(name, places=None):
+    universe = CASES[name].universe
+    pair = (tuple(universe[place] for place in rows) for rows in places or PAIRS[name])
+    return OnePair.of(CASES[name], tuple(pair))
+
+
+def half_of_the_noise(monkeypatch):
+    monkeypatch.setattr(CentralOracle, "_l1", lambda _, query: max(1, query.added_l1 // 2))
+
+
+def ends_at_the_number_of_records(monkeypatch):
+    init = CentralOracle.__init__
+
+    def made(self, records, **how):
+        init(self, records, **how | {"most_records": count_of(records)})
+
+    monkeypatch.setattr(CentralOracle, "__init__", made)
+
+
+def the_exact_number(monkeypatch):
+    def opened(self, account):
+        self._n = count_of(account.records)
+
+    monkeypatch.setattr(CentralOracle, "_open", opened)
+
+
+def the_number_in_the_repr(monkeypatch):
+    def size(self):
+        with self._account.use() as account:
+            return f"n={count_of(account.records)}, "
+
+    monkeypatch.setattr(CentralOracle, "_size", property(size))
+
+
+def a_count_for_nothing(monkeypatch):
+    """Queries get the whole budget, as if the count had cost nothing."""
+    init = CentralOracle.__init__
+
+    def made(self, *args, **how):
+        init(self, *args, **how)
+        self._epsilon = self.guarantee.epsilon
+
+    monkeypatch.setattr(CentralOracle, "__init__", made)
+
+
+def half_of_the_noise_of_a_cell(monkeypatch):
+    monkeypatch.setattr(HistogramQuery, "added_l1", 1)
+    init = CentralOracle.__init__
+
+    def made(self, *args, **how):
+        init(self, *args, **how)
+        self._epsilon *= 2
+
+    monkeypatch.setattr(CentralOracle, "__init__", made)
+
+
+def a_count_without_noise(monkeypatch):
+    """The fit publishes the number of records in place of its estimate."""
+    plain = naive_bayes.learn_naive_bayes
+
+    def learned(oracle, plan):
+        with oracle._account.use() as account:
+            n = count_of(account.records)
+        tables = plain(oracle, plan)
+        return naive_bayes.NaiveBayesTables(tables.log_prior, tables.log_ratios, n)
+
+    monkeypatch.setattr(naive_bayes, "learn_naive_bayes", learned)
+
+
+def half_of_the_noise_of_counts(monkeypatch):
+    monkeypatch.setattr(stable_histogram, "moved_counts", lambda _: Fraction(1, 2))
+
+
+def a_threshold_too_low(monkeypatch):
+    least = stable_histogram.stable_histogram_threshold
+    monkeypatch.setattr(stable_histogram, "stable_histogram_threshold", lambda privacy: least(privacy) - 1)
+
+
+def counts_clipped_to_their_sum(monkeypatch):
+    released = stable_counts.stable_histogram
+
+    def clipped(keys, *, most_records, **how):
+        del most_records
+        return released(keys, most_records=len(keys), **how)
+
+    monkeypatch.setattr(stable_counts, "stable_histogram", clipped)
+
+
+def a_release_planned_for_its_records(monkeypatch):
+    monkeypatch.setattr(Release, "plan_of", lambda self, rows: self.plan(len(rows)))
+
+
+def noise_for_less(monkeypatch):
+    release = CASES["added_groups"].fit.__closure__
+    [stages] = [cell.cell_contents for cell in release if isinstance(cell.cell_contents, Release)]
+    monkeypatch.setattr(stages, "shares", (stages.shares[0], 2 * stages.shares[1]))
+
+
+MUTANTS = [
+    (half_of_the_noise, "added_queries"),
+    (the_exact_number, "added_queries"),
+    (the_number_in_the_repr, "added_queries"),
+    (a_count_for_nothing, "added_queries"),
+    (ends_at_the_number_of_records, "added_queries"),
+    (ends_at_the_number_of_records, "added_histogram"),
+    (half_of_the_noise_of_a_cell, "added_histogram"),
+    (half_of_the_noise_of_a_cell, "added_naive_bayes"),
+    (a_count_without_noise, "added_naive_bayes"),
+    (half_of_the_noise_of_counts, "added_stable_counts"),
+    (counts_clipped_to_their_sum, "added_stable_counts"),
+    (a_release_planned_for_its_records, "added_stable_counts"),
+    (noise_for_less, "added_groups"),
+]
+
+
+@pytest.mark.parametrize("case", ADDED_REPLAYS, ids=lambda case: case.name)
+def test_larger_fits_draw_as_the_proofs_say(case):
+    assert not case.replay(seeds=1)
+
+
+def replayed_at_the_step(monkeypatch):
+    """Replay a fit between the numbers of records at which its plan has one step, and 24.
+
+    Both have the same released estimate of that number.
+    """
+
+    def opened(self, account):
+        self._n = 12
+
+    monkeypatch.setattr(CentralOracle, "_open", opened)
+    model = StatisticalQueryLogisticRegression(epsilon=3, classes=[0, 1], neighbors="add_remove")
+    few, more = (model.plan(n, n_features=1).n_steps for n in (11, 12))
+    assert few < more
+    X, y = np.linspace(-1, 1, 12)[:, None], np.arange(12) % 2
+
+    def fit(n, dice):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            clone(model)._fit(X[:n], y[:n], dice)
+
+    return [found for pair in ((12, 11), (11, 12)) for found in replay_privacy(fit, *pair).violations]
+
+
+def test_a_plan_for_the_true_number_of_records_leaves_the_proof(monkeypatch):
+    assert replayed_at_the_step(monkeypatch) == []
+
+    def planned(self):
+        with self._account.use() as account:
+            return count_of(account.records)
+
+    monkeypatch.setattr(CentralOracle, "estimated_count", planned)
+    assert "draws against" in replayed_at_the_step(monkeypatch)[0]
+
+
+@pytest.mark.parametrize(("mutant", "name"), MUTANTS, ids=lambda given: getattr(given, "__name__", given))
+def test_each_mistake_breaks_the_claim(mutant, name, monkeypatch):
+    mutant(monkeypatch)
+    assert not pair_of(name).run().keeps(CASES[name].claim)
+
+
+def test_a_threshold_too_low_breaks_the_claim(monkeypatch):
+    assert pair_of("added_stable_counts", NEW_KEY).is_kept()
+    a_threshold_too_low(monkeypatch)
+    assert not pair_of("added_stable_counts", NEW_KEY).is_kept()
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_unchanged_code_keeps_the_claim_on_these_tables(name):
+    assert pair_of(name).is_kept()
