@@ -29,7 +29,6 @@ from dplearn.domains.column_kinds import as_learn
 from dplearn.estimator.fit_parameters import ROUTED
 from dplearn.estimator.stages import Params
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.unknown_count import refuse_added
 from dplearn.records.reading import check_classes, read_features
 
 __all__ = [
@@ -227,7 +226,6 @@ class Incremental:
                 " schema once, and pass it: dplearn.releases.learned_schema"
             )
         params: Params = self._params(reproducible)
-        refuse_added(params.cost.neighbors, "partial_fit")
         if is_classifier(self):
             params = params.given(classes=self._all_classes(earlier, params.classes, classes))
         if earlier is None:

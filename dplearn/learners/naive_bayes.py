@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number
@@ -45,7 +46,7 @@ from dplearn.estimator.stages import Params, Public, Table, planned_table
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, without_count
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, refuse_added, without_count
 from dplearn.queries import Examples, HistogramQuery, Oracle
 from dplearn.queries.factories import check_reports, cost_of, oracle_for
 from dplearn.queries.share_noise import ShareNoise, central_noise, share_noise
@@ -87,6 +88,15 @@ _NOISE_DOMINATED = (
 Floats64 = NDArray[np.float64]
 
 
+def _has_public_count(learner: Any) -> bool:
+    """Whether `partial_fit` is there: it weights calls by their numbers of records."""
+    try:
+        refuse_added(learner.neighbors, "partial_fit")
+    except ValueError as error:
+        raise AttributeError(str(error)) from None
+    return True
+
+
 @learns_schema(concentrated=gaussian_noise)
 class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     """Naive Bayes by statistical queries for the distribution of each column in each class.
@@ -125,7 +135,8 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         guarantee then assumes that the set of labels is public.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
-        records is private; for `trust_model="central"`, tables in memory and no groups.
+        records is private; for `trust_model="central"`, tables in memory and no groups, and without
+        `partial_fit`.
     max_rows_per_group : int, default=10
         The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
         is repeated. A group counts as one record, whose values are the means over these rows.
@@ -254,6 +265,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         plan = self._plan(params, public, beta=beta)
         return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
 
+    @available_if(_has_public_count)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, *, groups: Any = None, **fit_parameters: Any
     ) -> Self:

@@ -278,3 +278,12 @@ def test_other_classifiers_of_scikit_learn_pass_calls_on_and_pipelines_do_not():
     assert [each.calls_.n_calls for each in several.estimators_] == [2, 2]
     assert not hasattr(make_pipeline(clone(SCALER), clone(BAYES)), "partial_fit")
     assert not hasattr(StatisticalQueryLogisticRegression(), "partial_fit")
+
+
+def test_calls_of_which_the_numbers_of_records_are_private_are_not_offered():
+    model = StatisticalQueryNaiveBayes(neighbors="add_remove")
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError) as refused:
+        model.partial_fit([[0.0]], [0])
+    assert "neighbors must be 'replace_one' for partial_fit" in str(refused.value.__cause__)
+    assert hasattr(model.set_params(neighbors="replace_one"), "partial_fit")
