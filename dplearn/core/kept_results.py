@@ -36,10 +36,20 @@ class KeptResults:
         key = id(argument)
         found = self._kept.get(key)
         if found is None or found[0]() is not argument:
-            results = self._kept  # not this object, which the reference would keep
-            found = ref(argument, lambda _: results.pop(key, None)), self._function(argument)
+            found = ref(argument, self._forgetting(key)), self._function(argument)
             self._kept[key] = found
         return found[1]
+
+    def _forgetting(self, key: int) -> Callable[[object], None]:
+        """Return what is done when the argument is gone; it keeps neither this object nor its results."""
+        this = ref(self)
+
+        def forget(_: object) -> None:
+            kept = this()
+            if kept is not None:
+                kept._kept.pop(key, None)
+
+        return forget
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_function": self._function, "_kept": {}}

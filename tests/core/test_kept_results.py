@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -58,3 +59,14 @@ def test_a_pickle_has_no_result():
     assert b"12345" not in pickle.dumps(kept)
     assert b"24690" not in pickle.dumps(kept, protocol=0)
     assert pickle.loads(pickle.dumps(kept))(Numbers([3])) == [6]
+
+
+def test_results_are_gone_with_the_function_without_a_garbage_collection():
+    rows, argument = KeptResults(lambda _: np.zeros(3)), Numbers()
+    result = weakref.ref(rows(argument))
+    gc.disable()
+    try:
+        del rows
+        assert result() is None
+    finally:
+        gc.enable()
