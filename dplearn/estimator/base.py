@@ -220,6 +220,8 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         cost = self._cost(params, X, y)
         charge = self._open_account(cost if groups is None or cost is None else _of_groups(cost))
         with self._fitted_attributes_kept():
+            if params.earlier is None:  # what an earlier fit published is not covered by this one's guarantee
+                self._delete_fitted_attributes()
             table, plan = self._begin(X, y, params, groups=groups, **public)
             for text in plan.warnings:
                 warnings.warn(text, UserWarning, stacklevel=_USER)

@@ -229,6 +229,11 @@ class Incremental:
         if is_classifier(self):
             params = params.given(classes=self._all_classes(earlier, params.classes, classes))
         if earlier is None:
+            if "guarantee_" in vars(self):
+                raise ValueError(
+                    "partial_fit cannot continue a fit whose number of records is private; fit again with"
+                    " neighbors='replace_one', or call partial_fit of a clone"
+                )
             return params
         if (groups is None) == (earlier.guarantee.protects == "groups"):
             raise ValueError("groups must be given in all calls of fit and partial_fit, or in none")

@@ -128,7 +128,7 @@ class ConfusionCounts(Statistic):
         """Return the confusion matrix, row by row."""
         true = _codes(y, self.labels)
         predicted: Any = None
-        answers = _answers(estimator, "predict", rows, len(y), "one label of `labels` each")
+        answers = _answers(estimator, "predict", rows, len(y), "one label of `labels` each", kind=None)
         if answers.shape in (y.shape, (*y.shape, 1)):
             with suppress(ValueError, TypeError):
                 predicted = _codes(answers.ravel(), self.labels)
@@ -351,11 +351,13 @@ def _scores(estimator: Any, method: str, rows: Any, labels: tuple[Any, ...], n: 
     return found
 
 
-def _answers(estimator: Any, method: str, rows: Any, n: int, wanted: str) -> NDArray[Any]:
-    """Return what a method answers; its errors and warnings are hidden."""
+def _answers(
+    estimator: Any, method: str, rows: Any, n: int, wanted: str, kind: Any = np.float64
+) -> NDArray[Any]:
+    """Return what a method answers, as numbers or as `kind`; its errors and warnings are hidden."""
     answers = None
     with no_warnings(), suppress(Exception):  # raised outside, so that the error has no context
-        answers = np.asarray(getattr(estimator, method)(rows))
+        answers = np.asarray(getattr(estimator, method)(rows), dtype=kind)
     if answers is None or not answers.ndim or len(answers) != n:
         raise _refusal(f"give {wanted}")
     return answers

@@ -194,8 +194,11 @@ def coded_ids(ids: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         ids = np.array(listed)
     if ids.dtype.kind not in "iubUSf":
         raise TypeError(f"groups must hold texts or integers, got the type {ids.dtype}")
-    if ids.dtype.kind == "f" and not np.isfinite(ids).all():
-        raise ValueError(_MISSING)
+    if ids.dtype.kind == "f":  # pandas stores integers so beside a missing one
+        if not np.isfinite(ids).all():
+            raise ValueError(_MISSING)
+        if (np.trunc(ids) != ids).any():
+            raise TypeError("groups must be all texts or all integers; convert other ids to texts")
     found, members = np.unique(ids, return_inverse=True)
     return found, members.astype(np.int64)
 

@@ -287,3 +287,22 @@ def test_calls_of_which_the_numbers_of_records_are_private_are_not_offered():
         model.partial_fit([[0.0]], [0])
     assert "neighbors must be 'replace_one' for partial_fit" in str(refused.value.__cause__)
     assert hasattr(model.set_params(neighbors="replace_one"), "partial_fit")
+
+
+def test_a_fit_forgets_what_earlier_fits_published():
+    """Else a record of an earlier fit would be in two calls, and `guarantee_` would not say so."""
+    X, y = np.random.default_rng(0).random((200, 2)), np.arange(200) % 2
+    known = {"domain": Grid(0, 1, 65), "classes": [0, 1]}
+    model = StatisticalQueryNaiveBayes(**known).fit(X, y)
+    model.set_params(neighbors="add_remove").fit(X, y)
+    assert not hasattr(model, "calls_")
+    model.set_params(neighbors="replace_one")
+    with pytest.raises(ValueError, match="cannot continue a fit whose number of records is private"):
+        model.partial_fit(X, y)
+    again, fresh = model.fit(X, y), StatisticalQueryNaiveBayes(**known).fit(X, y)
+    assert vars(again).keys() == vars(fresh).keys()
+    assert again.calls_.n_calls == 1
+    again.set_params(neighbors="add_remove").fit(X, y)
+    with pytest.raises(ValueError, match="missing"):
+        again.set_params(neighbors="replace_one").fit(np.full((200, 2), np.nan), y)
+    assert hasattr(again, "noisy_count_")  # a refused fit leaves the model as it was
