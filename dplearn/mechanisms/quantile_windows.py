@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise, product
-from math import ceil, comb, lgamma, log, log2, sqrt
+from math import ceil, comb, inf, lgamma, log, log1p, log2, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp
 
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import power_at_most
@@ -30,12 +31,13 @@ from dplearn.mechanisms.exponential import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
-__all__ = ["FAILURE", "WindowTerms", "codes_in_windows", "window_terms"]
+__all__ = ["BETA", "FAILURE", "WindowTerms", "codes_in_windows", "noise_bounds", "window_terms"]
 
 _RARE = 64  # greater noise than tabulated has a probability of about 2**-64
 _WIDE = 1 << 64
 #: Probability that some window has less than full strength; and that some code outside a window is chosen.
 FAILURE = Fraction(1, 1 << 40)
+BETA = 0.05  #: Probability of failure at which bounds on errors are compared.
 _MERGING = Fraction(1, 20)  # share of epsilon that is spent where two noisy ranks are mapped to one
 _NOISE = tuple(Fraction(i, 20) for i in range(4, 17))  # possible shares of epsilon for the noise
 _RAMPS = Fraction(1, 20), Fraction(1, 10), Fraction(1, 5)  # and for windows that lose strength
@@ -147,7 +149,7 @@ def codes_in_windows(
     *From D' to E.* D' has one record more, between w(b) and w(b + 1). We map gaps g' of D' to gaps of E by
     taking 1 from one gap j; ranks i <= j stay, ranks i > j fall by 1. To find j, draw a start B uniformly
     from H numbers around b, b - reach to b + reach at most. Beginning with the gap that holds B (the gap
-    after the last rank <= B), go left to gap 0, then right from there to gap k; stop at a gap g with
+    after the last rank <= B), go left to gap 0, then right from the beginning to gap k; stop at a gap g with
     probability q(g). Some gap is at least `least`, so there is a stop. How many g' arrive at some g? For a
     fixed B, if no rank of E equals B, all g + 1(j) begin at the same gap and pass the same gaps before j, so
     at most sum of q(g(j) + 1) times the probability to get to j, which is at most 1 + kappa + (k + 1) q(1),
@@ -160,11 +162,12 @@ def codes_in_windows(
     those of E, and its upper ones are less or equal: each cost is 0 or 1 greater in D' than in E. Likewise if
     a rank c >= b (in E) is 1 greater in D'. A rank on the wrong side of j has either been passed, and a gap
     of less than `least` beside it, so no strength; or it lies between b and B, within `reach` of b, and its
-    costs differ by at most 1 either way. Windows with strength are disjoint, at more than 2 reach from each
-    other: in one at most costs differ at all. Gap j is less by 1 in E, so the strengths of
-    two windows may be less by 1. A weight so changes by at most exp(choice) in one direction, in the other by
-    exp(choice (1 + reach / ramp)), in one window, and by exp(choice reach / ramp) in one direction in the
-    other window. Together: exp(2 choice + 2 choice reach / ramp).
+    costs differ by at most 1 either way. Windows with strength in D' are more than 2 reach from each other,
+    so 2 reach at least in E; costs differ only at ranks above b - reach and below b + reach: in one at most.
+    Gap j is less by 1 in E, so the strengths of two windows may be less by 1. A weight so changes by at most
+    exp(choice) in one direction, in the other by exp(choice (1 + reach / ramp)), in one window, and by
+    exp(choice reach / ramp) in one direction in the other window. Together:
+    exp(2 choice + 2 choice reach / ramp).
 
     *From E to D* add 1 to a gap, found likewise with the start a, where D has its record between w(a) and
     w(a + 1). By the same count at most 1 arrives, as q increases: if ranks of D equal a + 1, s + 1..z, those
@@ -180,6 +183,8 @@ def codes_in_windows(
     for all quantiles if slices meet, and needs gaps that grow with k; here windows lose strength one by one.
     """
     _check(terms, privacy)
+    if len(ranks) != terms.n:
+        raise ValueError(f"ranks must be of {terms.n} records, got {len(ranks)}")
     gaps = _noisy_gaps(terms, dice)
     if gaps is None or min(gaps) < 0:
         return None
@@ -320,22 +325,25 @@ def window_terms(
     Notes
     -----
     The predicted error is the root mean square over quantiles for data whose neighbours are all equally far
-    apart. All windows have full strength with high probability, and no code outside them is drawn.
+    apart. All windows have full strength with high probability, and no code outside them is drawn. With more
+    records, neither the predicted error nor the bound on the errors is greater.
     """
     k, targets = len(fractions), tuple(int(fraction * n) for fraction in fractions)
-    narrowest = min(high - low for low, high in pairwise((0, *targets, n)))
+    # Gaps between targets are at least this, which never falls when n grows.
+    narrowest = int(n * min(high - low for low, high in pairwise((Fraction(0), *fractions, Fraction(1)))))
     if narrowest * epsilon * log(2) < 6 * log2(k * size / FAILURE):
         return None  # even if all of epsilon were for the choice, windows would meet
     merging = epsilon * _MERGING
-    for gap, noise, choice, reach, least, ramp in _possible(k, size, epsilon):
-        if narrowest >= gap:
-            return WindowTerms(targets, n, noise, choice, reach, least, ramp, merging / 2, ceil(5 / merging))
-    return None
+    fitting = [terms for terms in _possible(k, size, epsilon) if terms[0] <= narrowest]
+    if not fitting:
+        return None
+    _, noise, choice, reach, least, ramp = fitting[-1]
+    return WindowTerms(targets, n, noise, choice, reach, least, ramp, merging / 2, ceil(5 / merging))
 
 
 @lru_cache(maxsize=64)
 def _possible(k: int, size: int, epsilon: Fraction) -> list[tuple[int, Fraction, Fraction, int, int, int]]:
-    """Return the gap that terms need, and the terms from `noise` on, in the order of their errors."""
+    """Return the gap that terms need, and the terms from `noise` on; greater gaps come with lesser errors."""
     merging = epsilon * _MERGING
     decay, zone = merging / 2, ceil(5 / merging)
     found = []
@@ -351,8 +359,16 @@ def _possible(k: int, size: int, epsilon: Fraction) -> list[tuple[int, Fraction,
         ratio = selection_ratio(noise, 1)
         margin = power_at_most(ratio, FAILURE * (1 - ratio) / (k + 1))
         error = sqrt(_mean_variance(k, float(ratio)) + 2 / float(choice) ** 2)
-        found.append((error, (least + ramp + margin, noise, choice, reach, least, ramp)))
-    return [terms for _, terms in sorted(found)]
+        found.append(((least + ramp + margin, noise, choice, reach, least, ramp), error))
+    chain, least_error, least_bound = [], inf, inf
+    for terms, error in sorted(found):
+        _, noise, _, reach, _, _ = terms
+        if error < least_error:
+            bound = max(noise_bounds(k, float(selection_ratio(noise, 1)), BETA)) + reach
+            if bound <= least_bound:
+                least_error, least_bound = error, bound
+                chain.append(terms)
+    return chain
 
 
 def _least_gaps(k: int, merging: Fraction, decay: Fraction, zone: int) -> tuple[int, int]:
@@ -368,3 +384,36 @@ def _mean_variance(k: int, ratio: float) -> float:
     """Return the mean variance of the noise in k ranks."""
     places: NDArray[Any] = np.arange(1, k + 1)
     return float(np.mean(2 * ratio / (1 - ratio) ** 2 * places * (k + 1 - places) / (k + 1)))
+
+
+@lru_cache(maxsize=64)
+def noise_bounds(k: int, ratio: float, beta: float) -> tuple[int, ...]:
+    """Return what the noise of the k ranks exceeds with probability at most beta.
+
+    Parameters
+    ----------
+    k : int
+    ratio, beta : float
+
+    Notes
+    -----
+    Chernoff's bound; see `dplearn.releases.quantile_errors.quantile_errors`.
+    """
+    totals = np.arange(int(40 * (k + 1) / (1 - ratio)) + 100)
+    log_weights = 2 * (gammaln(totals + k + 1) - gammaln(totals + 1) - gammaln(k + 1) + totals * log(ratio))
+    log_zero = logsumexp(log_weights) + 2 * (k + 1) * log1p(-ratio)  # of N(k + 1, 0)
+    before = np.arange(1, k + 1)
+    after = k + 1 - before
+    # Near-optimal tilts are in the ratio of the numbers of moves on the other side.
+    scales, top = np.geomspace(1e-3, 1e3, 200)[:, np.newaxis], -0.99 * log(ratio)
+    up, down = np.minimum(scales / before, top), np.minimum(scales / after, top)
+    bound = before * _log_moment(ratio, up) + after * _log_moment(ratio, down) - log_zero
+    tails = (bound - np.log(-np.expm1(-up - down)) - log(beta / (2 * k))) / (up + down)
+    return tuple(np.ceil(tails.min(axis=0)).astype(np.int64).tolist())
+
+
+def _log_moment(ratio: float, tilt: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ln E exp(tilt d) of a move d with P(d) proportional to ratio ** abs(d)."""
+    above, below = np.log1p(-ratio * np.exp(tilt)), np.log1p(-ratio * np.exp(-tilt))
+    moment: NDArray[np.float64] = 2 * np.log1p(-ratio) - above - below
+    return moment

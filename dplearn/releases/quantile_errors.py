@@ -10,29 +10,27 @@ array([351, 234, 351])
 191
 >>> twentieths = [Fraction(i, 20) for i in range(1, 20)]
 >>> quantile_errors(twentieths, 2**64, 200_000, epsilon=1).max().item()  # in windows
-636
+499
 """
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, log, log1p
+from math import ceil
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
 
 from dplearn._validation import check_count, check_number
 from dplearn.core.distributions import power_at_most
 from dplearn.core.exact import selection_ratio
 from dplearn.core.ranks import finest_fraction, halving
 from dplearn.core.search import first
-from dplearn.mechanisms.quantile_windows import FAILURE, WindowTerms, window_terms
+from dplearn.mechanisms.quantile_windows import BETA, FAILURE, WindowTerms, noise_bounds, window_terms
 
 __all__ = ["quantile_errors", "quantile_range_sample_size", "quantile_sample_size", "windows_for"]
 
-_BETA = 0.05  # probability of failure at which the two methods are compared
 _FEWEST = 5  # quantiles for which windows can be better
 
 
@@ -112,13 +110,15 @@ def windows_for(
     Notes
     -----
     Not below a half, because on columns without ties both methods have about the same error for up to 31
-    quantiles, though the bounds differ by more (`benchmarks/bench_many_quantiles.py`).
+    quantiles, though the bounds differ by more (`benchmarks/bench_many_quantiles.py`). Halving is bounded for
+    a power of two of records, at most n: with exact fractions of n, the choice would change to and fro.
     """
     terms = window_terms(fractions, size, n, epsilon=epsilon) if len(fractions) >= _FEWEST else None
     if terms is None:
         return None
-    halved = _halving_errors(fractions, size, n, epsilon, Fraction(_BETA)).max()
-    return terms if 2 * _window_errors(terms, Fraction(_BETA)).max() <= halved else None
+    fewer = 1 << (n.bit_length() - 1)
+    halved = _halving_errors(fractions, size, fewer, epsilon, Fraction(BETA)).max()
+    return terms if 2 * _window_errors(terms, Fraction(BETA)).max() <= halved else None
 
 
 def _window_errors(terms: WindowTerms, beta: Fraction) -> NDArray[np.int64]:
@@ -127,32 +127,9 @@ def _window_errors(terms: WindowTerms, beta: Fraction) -> NDArray[np.int64]:
     left = float(beta - 3 * FAILURE)
     if left <= 0:
         return np.full(len(terms.targets), terms.n, dtype=np.int64)
-    noise = np.array(_noise_bounds(len(terms.targets), float(terms.ratio), left))
+    noise = np.array(noise_bounds(len(terms.targets), float(terms.ratio), left))
     errors: NDArray[np.int64] = np.minimum(noise + terms.reach + 1, terms.n)
     return errors
-
-
-@lru_cache(maxsize=64)
-def _noise_bounds(k: int, ratio: float, beta: float) -> tuple[int, ...]:
-    """Return what the noise of the k ranks exceeds with probability at most beta; see `quantile_errors`."""
-    totals = np.arange(int(40 * (k + 1) / (1 - ratio)) + 100)
-    log_weights = 2 * (gammaln(totals + k + 1) - gammaln(totals + 1) - gammaln(k + 1) + totals * log(ratio))
-    log_zero = logsumexp(log_weights) + 2 * (k + 1) * log1p(-ratio)  # of N(k + 1, 0)
-    before = np.arange(1, k + 1)
-    after = k + 1 - before
-    # Near-optimal tilts are in the ratio of the numbers of moves on the other side.
-    scales, top = np.geomspace(1e-3, 1e3, 200)[:, np.newaxis], -0.99 * log(ratio)
-    up, down = np.minimum(scales / before, top), np.minimum(scales / after, top)
-    bound = before * _log_moment(ratio, up) + after * _log_moment(ratio, down) - log_zero
-    tails = (bound - np.log(-np.expm1(-up - down)) - log(beta / (2 * k))) / (up + down)
-    return tuple(np.ceil(tails.min(axis=0)).astype(np.int64).tolist())
-
-
-def _log_moment(ratio: float, tilt: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ln E exp(tilt d) of a move d with P(d) proportional to ratio ** abs(d)."""
-    above, below = np.log1p(-ratio * np.exp(tilt)), np.log1p(-ratio * np.exp(-tilt))
-    moment: NDArray[np.float64] = 2 * np.log1p(-ratio) - above - below
-    return moment
 
 
 def _halving_errors(

@@ -9,10 +9,10 @@ from dplearn.chance import SeededDice
 from dplearn.core.exact import selection_ratio
 from dplearn.core.ranks import SortedCodes
 from dplearn.mechanisms.halving import codes_at_fractions
+from dplearn.mechanisms.quantile_windows import noise_bounds
 from dplearn.privacy import ApproxDP
 from dplearn.releases.quantile_errors import (
     _halving_errors,
-    _noise_bounds,
     quantile_errors,
     quantile_range_sample_size,
     quantile_sample_size,
@@ -172,7 +172,7 @@ def test_the_noise_of_ranks_stays_within_its_bound():
     for _ in range(k + 1):
         sums.append(np.convolve(sums[-1], move))
     missed = 0.0
-    for rank, bound in enumerate(_noise_bounds(k, ratio, beta), 1):
+    for rank, bound in enumerate(noise_bounds(k, ratio, beta), 1):
         one, other = sums[rank], sums[k + 1 - rank]
         reach = min(len(one), len(other)) // 2
         middle = [len(each) // 2 for each in (one, other)]
@@ -180,3 +180,25 @@ def test_the_noise_of_ranks_stays_within_its_bound():
         law /= law.sum()
         missed += law[np.abs(np.arange(-reach, reach + 1)) > bound].sum()
     assert beta / 10**5 < missed < beta  # Chernoff's bound twice
+
+
+@pytest.mark.parametrize(
+    ("q", "size", "epsilon", "alpha", "greater"),
+    [
+        ([Fraction(i, 20) for i in range(1, 20)], 2**64, 1, "0.0117", range(53_200, 63_000, 200)),
+        (
+            [Fraction(i, 1000) for i in (54, 103, 135, 306, 493, 573, 601, 864, 926)],
+            2**32,
+            20,
+            Fraction(38, 3684),
+            range(3680, 3720),
+        ),
+    ],
+)
+def test_greater_numbers_of_records_are_enough_too_where_windows_begin(q, size, epsilon, alpha, greater):
+    """Was: terms with the least predicted error, and gaps of rounded targets, whose bounds rise and fall."""
+    needed = quantile_sample_size(q, size, epsilon=epsilon, alpha=alpha)
+    for n in (needed, *(n for n in greater if n > needed)):
+        assert quantile_errors(q, size, n, epsilon=epsilon).max() <= Fraction(alpha) * n + 1
+    methods = [windows_for(tuple(q), size, n, epsilon=Fraction(epsilon)) is not None for n in greater]
+    assert methods == sorted(methods)
