@@ -225,6 +225,8 @@ class StagedFit(TableFit):
             learner = _twin(ready.learner)
             plan = _renewed(ready.plan)
             learner._publish(learner._release(ready.summary, plan, dice), plan)
+            for words in learner._released_warnings(plan):
+                warnings.warn(words, UserWarning, stacklevel=1)
             text, published = self.whole.shown(learner)
         return text, (published, notes)
 
