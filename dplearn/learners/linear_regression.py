@@ -113,8 +113,8 @@ class LinearRegressor(PrivateRegressor):
     residual_std_ : float
         Released. An upper estimate of the standard deviation of the residuals.
     noisy_count_ : int
-        Released. The estimated number of records, in which shortened rows count less; only for
-        neighbors="add_remove".
+        Released. The noisy sum of squares of the constant, in place of the number of records; shortened rows
+        count less, so it is too low, by some percent. Only for neighbors="add_remove".
     noise_ : str
         Public. The noise: "laplace", "gaussian" or "local".
     schema_ : Product
