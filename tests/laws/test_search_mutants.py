@@ -208,7 +208,9 @@ def sensitivity_of_half_the_range(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "mistake"),
     [
-        ("search_by_absolute_error_and_permute_and_flip", errors_not_clipped),
+        pytest.param(
+            "search_by_absolute_error_and_permute_and_flip", errors_not_clipped, marks=pytest.mark.nightly
+        ),
         ("search_by_absolute_error_and_permute_and_flip", sensitivity_of_half_the_range),
         ("search_by_absolute_error_and_noisy_scores", sensitivity_of_half_the_range),
         ("selection_by_r2", errors_not_clipped),
