@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import check_count, check_number, shown
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
-from dplearn.estimator.base import PrivateClassifier, PrivateEstimator
+from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.part_reading import summary_of
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.estimator.stages import Params, Public, Table

@@ -34,7 +34,8 @@ def best_of_runs(
     Parameters
     ----------
     run : callable
-        Takes dice; returns a score (int or Fraction) and an outcome, which together are the output of one private run.
+        Takes dice; returns a score (int or Fraction) and an outcome, which together are the output of one
+        private run.
     stopping : RandomStopping
         The distribution of the number of runs.
     dice : Dice

@@ -49,7 +49,9 @@ _IDLE = (None, "passthrough")
 _PUBLIC = {"classifier": "classes", "regressor": "target_range"}
 
 
-def check_candidate(estimator: Any, stateless: Collection[str], *, types: Sequence[str] = tuple(_PUBLIC)) -> None:
+def check_candidate(
+    estimator: Any, stateless: Collection[str], *, types: Sequence[str] = tuple(_PUBLIC)
+) -> None:
     """Check that an estimator can be a candidate of a private search.
 
     Parameters
@@ -71,8 +73,8 @@ def check_candidate(estimator: Any, stateless: Collection[str], *, types: Sequen
     private = isinstance(last, PrivateEstimator) and get_tags(last).estimator_type in types
     if not private or answers_from_a_budget(estimator):
         raise TypeError(
-            f"estimator must be, or end in, a private {' or '.join(types)} of dplearn whose predictions depend"
-            f" only on values released by fit, got {type(last).__name__}"
+            f"estimator must be, or end in, a private {' or '.join(types)} of dplearn whose predictions"
+            f" depend only on values released by fit, got {type(last).__name__}"
         )
     steps = dict(_steps(estimator))
     declared = named(stateless)

@@ -2,7 +2,7 @@
 
 >>> from dplearn.learners.linear_regression import LinearRegressor
 >>> task = task_of(LinearRegressor())
->>> task.default, task.read([3, 70], 2, Params(ApproxDP(1)))[1].tolist()
+>>> task.default, task.read([3, 70], 2, None)[1].tolist()
 ('r2', [3, 70])
 """
 
@@ -18,7 +18,6 @@ from dplearn._writing import brief
 from dplearn.estimator.stages import Params
 from dplearn.model_selection.candidates import last_step
 from dplearn.model_selection.metrics import METRICS, PrivateScorer, measure_of
-from dplearn.privacy import ApproxDP
 from dplearn.records.reading import check_classes, declared_classes, labels_assumed, read_labels
 from dplearn.records.targets import TargetRange, read_numbers
 
@@ -65,9 +64,7 @@ class Task(ABC):
         return scorer
 
     @abstractmethod
-    def values(
-        self, scorer: PrivateScorer, candidates: Sequence[Any], last: Any
-    ) -> Mapping[str, Any]:
+    def values(self, scorer: PrivateScorer, candidates: Sequence[Any], last: Any) -> Mapping[str, Any]:
         """Return the parameters of a search that depend on the task, after a check of the public values.
 
         Parameters
@@ -82,7 +79,8 @@ class Task(ABC):
         Returns
         -------
         dict
-            With `scorer`, and with `classes`, which is None for regressors.
+            Of `scorer`; of `classes`, which is None for regressors; of `given`, parameters of the last step
+            that the search replaced; and for regressors of `target`, on which errors are counted.
         """
 
     @abstractmethod
@@ -111,9 +109,7 @@ class _Labels(Task):
     default = "accuracy"
     regression = False
 
-    def values(
-        self, scorer: PrivateScorer, candidates: Sequence[Any], last: Any
-    ) -> Mapping[str, Any]:
+    def values(self, scorer: PrivateScorer, candidates: Sequence[Any], last: Any) -> Mapping[str, Any]:
         if scorer.labels is not None:
             raise ValueError(
                 "scoring must have labels=None in a search, where they are the classes of the estimator,"
