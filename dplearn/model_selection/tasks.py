@@ -3,7 +3,7 @@
 >>> from dplearn.learners.linear_regression import LinearRegressor
 >>> task = task_of(LinearRegressor())
 >>> task.default, task.read([3, 70], 2, None)[1].tolist()
-('r2', [3, 70])
+('r2', [3.0, 70.0])
 """
 
 from abc import ABC, abstractmethod
