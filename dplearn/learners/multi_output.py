@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MetaEstimatorMixin, MultiOutputMixin, clone
+from sklearn.base import MetaEstimatorMixin, MultiOutputMixin, clone, is_classifier
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import check_count, check_number, shown
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
-from dplearn.estimator.base import PrivateClassifier, PrivateEstimator
+from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.part_reading import summary_of
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.estimator.stages import Params, Public, Table
@@ -306,7 +306,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         return [np.asarray(each.predict(X)) for each in self.estimators_]
 
     def _context(self) -> tuple[object, ...]:
-        inner = self.estimator._context() if isinstance(self.estimator, PrivateClassifier) else ()
+        inner = self.estimator._context() if isinstance(self.estimator, PrivateEstimator) else ()
         return type(self.estimator).__name__, *inner, str(self.epsilon), str(self.delta)
 
     def __sklearn_tags__(self) -> Tags:
@@ -437,7 +437,7 @@ def _checked(estimator: Any) -> Any:
     """Return an unfitted copy of a classifier; raise TypeError or ValueError if it cannot be wrapped."""
     kind = type(estimator).__name__
     if (
-        not isinstance(estimator, PrivateClassifier)
+        not (isinstance(estimator, PrivateEstimator) and is_classifier(estimator))
         or "epsilon" not in estimator.get_params(deep=False)
         or _owner_of_classes(estimator) is None
     ):

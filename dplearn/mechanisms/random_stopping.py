@@ -22,18 +22,20 @@ from dplearn.privacy.random_stopping import RandomStopping
 __all__ = ["best_of_runs"]
 
 Outcome = TypeVar("Outcome")
+Score = TypeVar("Score", int, Fraction)
 _ANY = Fraction(1, 2)  # raised to the power 0
 
 
 def best_of_runs(
-    run: Callable[[Dice], tuple[int, Outcome]], *, stopping: RandomStopping, dice: Dice
-) -> tuple[int, Outcome]:
+    run: Callable[[Dice], tuple[Score, Outcome]], *, stopping: RandomStopping, dice: Dice
+) -> tuple[Score, Outcome]:
     """Return the outcome with the highest score among a random number of runs; of equal scores, the first.
 
     Parameters
     ----------
     run : callable
-        Takes dice; returns a score (int) and an outcome, which together are the output of one private run.
+        Takes dice; returns a score (int or Fraction) and an outcome, which together are the output of one
+        private run.
     stopping : RandomStopping
         The distribution of the number of runs.
     dice : Dice
@@ -41,7 +43,7 @@ def best_of_runs(
 
     Returns
     -------
-    score : int
+    score : int or Fraction
         Score of the best run.
     outcome : object
         Outcome of the best run.

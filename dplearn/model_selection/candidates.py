@@ -1,4 +1,4 @@
-"""Candidates of a private search, private classifiers or pipelines of private steps: checks, budgets, fits.
+"""Candidates of a private search, private predictors or pipelines of private steps: checks, budgets, fits.
 
 >>> from sklearn.pipeline import make_pipeline
 >>> from dplearn.learners.threshold import ThresholdClassifier
@@ -9,7 +9,7 @@ Fraction(3, 4)
 """
 
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from fractions import Fraction
@@ -17,12 +17,13 @@ from typing import Any
 
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
 from dplearn.ensembles.base_estimators import quiet
-from dplearn.estimator.base import PrivateClassifier, PrivateEstimator, PrivateRegressor
+from dplearn.estimator.base import PrivateEstimator
 from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.privacy import ApproxDP, Event, GaussianSums, PrivacyLedger
 from dplearn.privacy.gaussian_dp import FAILURE
@@ -45,18 +46,24 @@ __all__ = [
 ]
 
 _IDLE = (None, "passthrough")
+#: For each type of estimators that can be searched, the parameter that makes public what they predict.
+_PUBLIC = {"classifier": "classes", "regressor": "target_range"}
 
 
-def check_candidate(estimator: Any, stateless: Collection[str]) -> None:
+def check_candidate(
+    estimator: Any, stateless: Collection[str], *, types: Sequence[str] = tuple(_PUBLIC)
+) -> None:
     """Check that an estimator can be a candidate of a private search.
 
     Parameters
     ----------
     estimator : object
-        Must be a private classifier whose predictions depend only on values released by its fit, or a
-        Pipeline that ends in one and whose other steps are private or stateless.
+        Must be a private classifier or regressor whose predictions depend only on values released by its
+        fit, or a Pipeline that ends in one and whose other steps are private or stateless.
     stateless : collection of str
         Names of further steps that learn nothing from data, by the caller's declaration.
+    types : sequence of str, default=("classifier", "regressor")
+        The types of estimators, by scikit-learn's tags, that are accepted.
 
     Raises
     ------
@@ -64,16 +71,11 @@ def check_candidate(estimator: Any, stateless: Collection[str]) -> None:
         If the estimator is of another kind or has its own ledger.
     """
     last = last_step(estimator)
-    if isinstance(last, PrivateRegressor):
+    private = isinstance(last, PrivateEstimator) and get_tags(last).estimator_type in types
+    if not private or answers_from_a_budget(estimator):
         raise TypeError(
-            "estimator must be, or end in, a classifier, because the search counts wrong predictions, got"
-            f" {type(last).__name__}, a regressor: compare its settings by plan(n_samples, n_features=...),"
-            " which reads no data, or on public data"
-        )
-    if not isinstance(last, PrivateClassifier) or answers_from_a_budget(estimator):
-        raise TypeError(
-            "estimator must be, or end in, a private classifier of dplearn whose predictions depend only on"
-            f" values released by fit, got {type(last).__name__}"
+            f"estimator must be, or end in, a private {' or '.join(types)} of dplearn whose predictions"
+            f" depend only on values released by fit, got {type(last).__name__}"
         )
     steps = dict(_steps(estimator))
     declared = named(stateless)
@@ -92,12 +94,11 @@ def check_candidate(estimator: Any, stateless: Collection[str]) -> None:
 def _check_private(step: Any, *, alone: bool) -> None:
     """Raise if the search cannot set the budget of a private step, or if the step has its own ledger."""
     parameters = step.get_params(deep=False)
-    if not {"epsilon", "ledger"} <= parameters.keys() or (
-        isinstance(step, PrivateClassifier) and "classes" not in parameters
-    ):
+    public = _PUBLIC.get(get_tags(step).estimator_type or "", "epsilon")
+    if not {"epsilon", "ledger", public} <= parameters.keys():
         raise TypeError(
-            "estimator must have parameters epsilon and classes, which the search sets, got"
-            f" {type(step).__name__}"
+            f"estimator must have parameters {' and '.join(dict.fromkeys(['epsilon', public]))}, which the"
+            f" search sets or reads, got {type(step).__name__}"
         )
     if step.needs_public_rows:
         raise ValueError(

@@ -115,8 +115,9 @@ class Metric:
         The method of estimators that it needs; "scores" is `predict_proba` or, with a public range,
         `decision_function`.
     falls : bool
-        Whether the value is minus the only cell of its table, up to a public factor and an added constant: a
-        quality whose sensitivity is that of the table.
+        Whether the value falls with the first cell of its table, and the other cells do not depend on the
+        predictions. So of two estimators the one with the smaller first cell is the better: minus that cell
+        is a quality whose sensitivity is public.
     """
 
     measure: Callable[[PrivateScorer, tuple[Any, ...], str], Measure]
@@ -153,7 +154,7 @@ def measure_of(scorer: PrivateScorer, labels: tuple[Any, ...], estimator: Any = 
             f"scoring={scorer.name!r} needs an estimator with a method {metric.method}, got"
             f" {type(estimator).__name__}"
         )
-    if not labels and not metric.any_labels and not metric.regression:
+    if not labels and not metric.any_labels:
         raise ValueError(
             f"scoring={scorer.name!r} needs the public labels: pass PrivateScorer({scorer.name!r},"
             " labels=[...]), because the estimator has no attribute classes_ with one list of labels"
@@ -277,6 +278,12 @@ _WEIGHTED = {
     ratio: partial(_of_all_labels, partial(confusion_measures.weighted, ratio))
     for ratio in ("precision", "f1")
 }
+_ERRORS = {
+    "r2": sum_measures.r2,
+    "neg_mean_absolute_error": sum_measures.absolute_error,
+    "neg_mean_squared_error": sum_measures.squared_error,
+    "neg_root_mean_squared_error": sum_measures.root_squared_error,
+}
 _CORRECT = Metric(_correct, any_labels=True, falls=True)  # the accuracy
 #: All metrics by name.
 METRICS: dict[str, Metric] = {
@@ -290,10 +297,8 @@ METRICS: dict[str, Metric] = {
     "roc_auc": Metric(_roc_auc, method="scores"),
     "roc_auc_ovr": Metric(_roc_auc_ovr, method="scores"),
     "neg_log_loss": Metric(_log_loss, method="predict_proba", falls=True),
-    "r2": Metric(partial(_of_targets, sum_measures.r2), regression=True),
-    "neg_mean_absolute_error": Metric(partial(_of_targets, sum_measures.absolute_error), regression=True),
-    "neg_mean_squared_error": Metric(partial(_of_targets, sum_measures.squared_error), regression=True),
-    "neg_root_mean_squared_error": Metric(
-        partial(_of_targets, sum_measures.root_squared_error), regression=True
-    ),
+    **{
+        name: Metric(partial(_of_targets, make), regression=True, any_labels=True, falls=True)
+        for name, make in _ERRORS.items()
+    },
 }

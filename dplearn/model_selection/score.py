@@ -221,7 +221,7 @@ def private_score(
     )
     beta = check_number("beta", beta, above=0, below=1)
     _check_predicts(estimator, regression=scorer.regression)
-    labels = () if scorer.regression or scorer.any_labels else public_labels(scorer, estimator)
+    labels = () if scorer.any_labels else public_labels(scorer, estimator)
     measure = measure_of(scorer, labels, estimator)
     statistic = measure.statistic
     noise = TableNoise.of(cost, l1=statistic.l1, squared_l2=statistic.squared_l2)

@@ -1,4 +1,4 @@
-"""Differentially private parameter search over candidate classifiers and pipelines, with a single budget.
+"""Differentially private parameter search over candidate learners and pipelines, with a single budget.
 
 >>> import numpy as np
 >>> from dplearn.domains import IntegerRange
@@ -14,7 +14,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_choice, check_count, check_number
-from dplearn._writing import brief
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
-from dplearn.estimator.base import PrivateClassifier
+from dplearn.estimator.base import PrivateEstimator
+from dplearn.estimator.fit_parameters import refuse_parameters
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.model_selection.candidates import (
@@ -42,17 +42,11 @@ from dplearn.model_selection.candidates import (
 from dplearn.model_selection.metrics import METRICS, PrivateScorer
 from dplearn.model_selection.plan import METHODS, SearchPlan, SearchTable
 from dplearn.model_selection.splits import Exposure, splits_by_position
+from dplearn.model_selection.tasks import task_of
 from dplearn.model_selection.trial import Choice, Trial, all_planned_gaussian
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import fitted_together
-from dplearn.records.reading import (
-    TABLE,
-    check_classes,
-    declared_classes,
-    labels_assumed,
-    read_labels,
-    read_rows,
-)
+from dplearn.records.reading import TABLE, read_rows
 from dplearn.records.rows import Examples
 
 __all__ = ["PrivateSearchCV", "steps_assumed"]
@@ -66,17 +60,17 @@ def _predicts_likelihoods(search: Any) -> bool:
 
 
 @learns_schema(parameter="estimator__domain")
-class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
+class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
     """Private grid search: select the best candidate on held-out records, within one privacy budget.
 
     Parameters
     ----------
-    estimator : PrivateClassifier or Pipeline
-        A classifier of dplearn whose predictions depend only on values released by its fit, or a pipeline
-        that ends in one and whose other steps are private or stateless. A regressor is refused, because the
-        search counts wrong predictions. The search sets `epsilon` and `delta`; in a pipeline the steps share
-        each budget in proportion to their own epsilons. Must not have a ledger. With `domain="learn"` of a
-        classifier, the search learns the schema once, from its own budget, before it fits any candidate.
+    estimator : PrivateClassifier, PrivateRegressor or Pipeline
+        A classifier or regressor of dplearn whose predictions depend only on values released by its fit, or a
+        pipeline that ends in one and whose other steps are private or stateless. The search is a classifier
+        or regressor likewise. It sets `epsilon` and `delta`; in a pipeline the steps share each budget in
+        proportion to their own epsilons. Must not have a ledger. With `domain="learn"` of an estimator that
+        is no pipeline, the search learns the schema once, from its own budget, before it fits any candidate.
     param_grid : dict or list of dicts
         Maps names of parameters to values, as for scikit-learn's GridSearchCV.
     epsilon : float, default=1.0
@@ -85,13 +79,17 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         Delta of the whole search, if `estimator` has a `delta`; otherwise delta is 0. "auto": the greatest
         `delta` of any candidate.
     scoring : None, str or PrivateScorer, default=None
-        The score of classifiers that is maximised, by scikit-learn's name, or with public parameters; None is
-        "accuracy". See `PrivateScorer`. Its labels are the classes of `estimator`. The effect of one record
-        on a ratio such as "f1" depends on the other records; such a score is computed from noisy counts.
+        The score that is maximised, by scikit-learn's name, or with public parameters; None is "accuracy" of
+        classifiers, and "r2" of regressors. See `PrivateScorer`. Its labels are the classes of `estimator`.
+        Its target range is by default the `target_range` of the candidates, which must then be the same for
+        all: targets and predictions are clipped to it. The effect of one record on a ratio such as "f1"
+        depends on the other records; such a score is computed from noisy counts.
     method : {"auto", "permute_and_flip", "noisy_scores", "random_stopping"}, default="auto"
         Method of selection. "permute_and_flip": fit every candidate with an equal share of the budget, and
-        select one by permute-and-flip on the numbers of errors; only for "accuracy" (and the averages that
-        equal it) and "neg_log_loss", which one record changes little. "noisy_scores": fit likewise, release
+        select one by permute-and-flip on the numbers of errors, or sums of losses; only for "accuracy" (and
+        the averages that equal it), "neg_log_loss" and all metrics of regressors: R^2 and the root of the
+        mean squared error are greatest where the sum of squared errors is least. The table of the selected
+        candidate's score is released in noisy form. "noisy_scores": fit likewise, release
         noisy counts for every candidate, with an equal share of the budget, and select the greatest score;
         all scores are published. "random_stopping": fit randomly drawn
         candidates, a random number of times, and keep the run for which the noisy score is greatest; each run
@@ -132,8 +130,9 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         Released. The index of the selected candidate in `cv_results_`.
     best_score_ : float
         Released. Noisy score of the selected candidate on held-out records, such as the fraction of correct
-        predictions. Selection biases it upwards; to report a score, use `private_score` on other records.
-    best_estimator_ : PrivateClassifier or Pipeline
+        predictions, or R^2. Selection biases it upwards; to report a score, use `private_score` on other
+        records. NaN if noise leaves it undefined, such as an R^2 if the noisy variance is negative.
+    best_estimator_ : PrivateClassifier, PrivateRegressor or Pipeline
         Released. The selected candidate, fitted; absent with `refit=False` and several splits.
     cv_results_ : dict of str to ndarray or list
         Released. `params` and `param_<name>` list the candidates; `mean_test_score` and `rank_test_score`
@@ -147,7 +146,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         together: each has the delta of the whole search without the last fit, and its epsilon is that of one
         such fit alone. The budgets do not add up then.
     classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted: declared for `estimator`, or assumed public.
+        Public. The labels, sorted: declared for `estimator`, or assumed public. Absent for regressors.
     guarantee_ : ApproxDP
         Public. The guarantee of the whole search, for all published values, with its assumptions.
     schema_ : Product
@@ -159,7 +158,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
 
     See Also
     --------
-    private_score : The score of one fitted classifier, with its confidence interval.
+    private_score : The score of one fitted estimator, with its confidence interval.
 
     Notes
     -----
@@ -247,21 +246,23 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
 
     def _params(self, reproducible: bool) -> Params:
         candidates = self._candidates()
+        task = task_of(self.estimator)
+        scorer = task.scorer(self.scoring)
+        self._check_method(scorer)
         return Params(
             self._most(candidates, reproducible),
             candidates=candidates,
-            classes=self._declared_classes(candidates),
+            task=task,
             method=self.method,
-            scorer=self._scorer(),
             refit=bool(self.refit),
             n_iter=self.n_iter,
             concentration=self.concentration,
             cv=self.cv,
-            declared=last_step(self.estimator).classes,
             grid=list(ParameterGrid(self.param_grid)),
             random_state=self.random_state,
             sparse=get_tags(self.estimator).input_tags.sparse,
             stateless=self.stateless,
+            **task.values(scorer, candidates, last_step(self.estimator)),
         )
 
     def _table(self, params: Params, n: int) -> SearchTable:
@@ -271,12 +272,10 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
     def _read(self, X: Any, y: Any, params: Params) -> Table:
         rows = read_rows(self, X, reset=True, sparse=params.sparse)
         table = self._table(params, rows.shape[0])
-        classes, codes = read_labels(y, table.n_samples, params.classes)
-        for candidate in params.candidates:
-            last_step(candidate).set_params(classes=list(classes))  # independent of the training labels
+        classes, values = params.task.read(y, table.n_samples, params)
         seed = public_seed(params.random_state, type(self).__name__) if params.cost.reproducible else None
         public = replace(table, n_features=rows.shape[1], classes=classes, seed=seed)
-        records = Examples(rows, classes[codes])
+        records = Examples(rows, values)
         for gaussian in (True, False):
             public = replace(public, gaussian=gaussian)
             plan = self._plan(params, public)
@@ -289,7 +288,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> SearchPlan:
         assert isinstance(public, SearchTable)
         steps = steps_assumed(params.candidates, params.stateless)
-        own = [*TABLE, labels_assumed(params.classes), _SPLITS, _ALONE, *steps]
+        own = [*TABLE, params.task.assumes(params), _SPLITS, _ALONE, *steps]
         return SearchPlan.of(params, public, assumes=own, beta=beta)
 
     def _summarize(self, table: Table, plan: SearchPlan) -> Trial:
@@ -309,17 +308,52 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         assert plan.measure is not None
         scores = {each: plan.measure.value(table) for each, table in outcome.tables.items()}
         params = plan.params.grid
-        self.classes_, self.guarantee_, self.method_ = plan.public.classes, plan.guarantee, plan.method
+        self.guarantee_, self.method_ = plan.guarantee, plan.method
+        if plan.public.classes is not None:
+            self.classes_ = plan.public.classes
         spent = {"fit": plan.fit, "scoring": plan.scoring, "refit": plan.refit}
         self.budgets_ = {name: each for name, each in spent.items() if each is not None}
         self.best_index_, self.best_params_, self.best_score_ = index, params[index], scores[index]
         self.cv_results_ = _results(params, index, scores)
         if kept is not None:
-            last_step(kept).set_params(classes=plan.params.declared)
+            last_step(kept).set_params(**plan.params.given)
             self.best_estimator_ = fitted_together(kept, self.guarantee_)  # the selection is part of its cost
 
+    def fit(self, X: Any, y: Any, *, groups: Any = None, **fit_parameters: Any) -> Self:
+        """Search privately; the data are used for this one release and are not kept.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Private. As for `estimator`, in memory.
+        y : array-like of shape (n_samples,)
+            Private. Labels or targets.
+        groups : array-like of shape (n_samples,), optional
+            Private. The group of each row, such as the person that it belongs to: texts or integers. One row
+            of each takes part. The guarantee then protects all rows of a group together, and the set of
+            groups is public.
+        **fit_parameters : None
+            Not supported: a `sample_weight` other than None is refused.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        DomainError
+            If a value is outside its declared domain or range; nothing is spent.
+        TypeError, ValueError
+            If weights are given, or a parameter is not as described; nothing is spent.
+        BudgetExceededError
+            If the cost exceeds the ledger's remaining budget; nothing is spent. `except Exception` does not
+            catch this error.
+        """
+        refuse_parameters(type(self).__name__, fit_parameters)
+        return self._fit_privately(X, y, groups=groups)
+
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict labels by the best candidate; costs no privacy.
+        """Predict labels or targets by the best candidate; costs no privacy.
 
         Parameters
         ----------
@@ -329,10 +363,10 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Entries of `classes_`.
+            Entries of `classes_`; of a regressor, float64.
         """
-        labels: NDArray[Any] = self._best().predict(X)
-        return labels
+        found: NDArray[Any] = self._best().predict(X)
+        return found
 
     @available_if(_predicts_likelihoods)  # type: ignore[untyped-decorator]
     @ignores_float_errors
@@ -350,6 +384,27 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         """
         likely: NDArray[np.float64] = self._best().predict_proba(X)
         return likely
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the score of the best candidate: its accuracy or, of a regressor, R^2.
+
+        The number is not private: compute it on public rows, and use `private_score` for others.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `estimator`.
+        y : array-like of shape (n_samples,)
+            Labels or targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+        """
+        found: float = self._best().score(X, y, sample_weight=sample_weight)
+        return found
 
     def _best(self) -> Any:
         check_is_fitted(self)
@@ -376,34 +431,14 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
             check_candidate(candidate, self.stateless)
         return candidates
 
-    def _scorer(self) -> PrivateScorer:
-        """Return the metric, after a check that the method of selection suits it."""
-        scorer = PrivateScorer.of(self.scoring)
-        if scorer.regression:
-            raise ValueError(
-                f"scoring must be a metric of classifiers, which the search compares, got {scorer.name!r}"
-            )
-        if scorer.labels is not None:
-            raise ValueError(
-                "scoring must have labels=None in a search, where they are the classes of the estimator,"
-                f" got {brief(scorer.labels)}"
-            )
+    def _check_method(self, scorer: PrivateScorer) -> None:
+        """Raise if the method of selection does not suit the metric."""
         if self.method == "permute_and_flip" and not METRICS[scorer.name].falls:
             raise ValueError(
                 f"method must be 'auto', 'noisy_scores' or 'random_stopping' for scoring={scorer.name!r}, got"
                 " 'permute_and_flip', which needs a score that one record changes little: 'accuracy' or"
                 " 'neg_log_loss'"
             )
-        return scorer
-
-    def _declared_classes(self, candidates: Sequence[Any]) -> Sequence[Any] | None:
-        """Return the declared labels, which must be equal for all candidates."""
-        last = [last_step(candidate) for candidate in candidates]
-        given = [declared_classes(each.classes, getattr(each, "domain", None)) for each in last]
-        sets = [None if each is None else tuple(check_classes(each).tolist()) for each in given]
-        if len(set(sets)) > 1:
-            raise ValueError("param_grid must give all candidates the same classes")
-        return given[0]
 
     def _most(self, candidates: Sequence[Any], reproducible: bool) -> ApproxDP:
         steps = [step for candidate in candidates for step in private_steps(candidate)]
@@ -420,9 +455,12 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.regressor_tags, tags.classifier_tags = inner.regressor_tags, inner.classifier_tags
+        if tags.classifier_tags is not None:
+            tags.classifier_tags = replace(tags.classifier_tags, multi_label=False)
         tags.input_tags = replace(inner.input_tags)
-        if inner.classifier_tags is not None:
-            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+        tags.target_tags.required = True
         return tags
 
 

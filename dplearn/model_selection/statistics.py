@@ -90,6 +90,11 @@ class Statistic(ABC):
         """Number of cells."""
         return math.prod(self.shape)
 
+    @property
+    def first(self) -> int:
+        """The greatest difference of the first cell between neighbours."""
+        return self.high - self.low
+
 
 @dataclass(frozen=True)
 class ErrorCount(Statistic):
@@ -281,6 +286,11 @@ class TargetSums(Statistic):
     @property
     def high(self) -> int:  # type: ignore[override]
         """All steps."""
+        return self.steps
+
+    @property
+    def first(self) -> int:
+        """All steps: an error is not negative."""
         return self.steps
 
     @ignores_float_errors

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from inspect import signature
 from typing import Any
 
@@ -30,7 +31,7 @@ from dplearn.records.tables import rows_of
 
 __all__ = ["Choice", "Trial", "all_planned_gaussian"]
 
-_UNITS = 1 << 40  # in which scores are ranked
+_LEAST = Fraction(-(1 << 1100))  # less than any float
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Trial:
     Attributes
     ----------
     records : Examples
-        Private. Rows and labels.
+        Private. Rows, and labels or targets.
     plan : SearchPlan
         Public. The candidates, the splits and the budgets.
     """
@@ -125,11 +126,11 @@ class Trial:
 
     def _by_permute_and_flip(self, dice: Dice) -> Choice:
         found = [self._counted(index, dice) for index in range(len(self.plan.params.candidates))]
-        # The plan has this method only for metrics that fall with their only cell.
-        qualities = -np.concatenate([counts for counts, _ in found])
+        # The plan has this method only for metrics that fall with their first cell.
+        qualities = -np.array([counts[0] for counts, _ in found])
         half = replace(self.plan.scoring, epsilon=self.plan.scoring.epsilon / 2)
         tests, statistic = self.plan.public.exposure.tests, self.measure.statistic
-        index = permute_and_flip(qualities, privacy=half, dice=dice, sensitivity=tests * statistic.l1)
+        index = permute_and_flip(qualities, privacy=half, dice=dice, sensitivity=tests * statistic.first)
         own, fitted = found[index]
         return Choice(index, {index: self._noisy(own, half, dice)}, fitted)
 
@@ -147,7 +148,7 @@ class Trial:
         return Choice(index, tables, found[index][1])
 
     def _by_runs(self, dice: Dice) -> Choice:
-        def run(dice: Dice) -> tuple[int, Choice]:
+        def run(dice: Dice) -> tuple[Fraction, Choice]:
             index = dice.below(len(self.plan.params.candidates))
             counts, fitted = self._counted(index, dice)
             table = self._noisy(counts, self.plan.scoring, dice)
@@ -156,10 +157,10 @@ class Trial:
         assert self.plan.stopping is not None
         return best_of_runs(run, stopping=self.plan.stopping, dice=dice)[1]
 
-    def _rank(self, table: NoisyTable) -> int:
-        """Return the score of a released table as an integer; a score that is not defined is the least."""
+    def _rank(self, table: NoisyTable) -> Fraction:
+        """Return the score of a released table, exactly; a score that is not defined is the least."""
         value = self.measure.value(table)
-        return round(value * _UNITS) if math.isfinite(value) else -(1 << 1100)
+        return Fraction(value) if math.isfinite(value) else _LEAST
 
     def _noisy(
         self, counts: NDArray[np.int64], privacy: ApproxDP, dice: Dice, *, tables: int = 1

@@ -248,7 +248,7 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
 
     def _params(self, reproducible: bool) -> Params:
         check_choice("scoring", self.scoring, tuple(_SCORES))
-        check_candidate(self.estimator, self.stateless)
+        check_candidate(self.estimator, self.stateless, types=["classifier"])
         if not hasattr(self.estimator, "predict_proba"):
             raise TypeError(
                 f"estimator must have a method predict_proba, got {type(last_step(self.estimator)).__name__}"

@@ -302,6 +302,7 @@ REGRESSORS = (
     AdditiveRegressor(trust_model="local", **ANY_TARGET),
     SyntheticDataRegressor(DecisionTreeRegressor(max_depth=3), domain=FEW_VALUES, delta=0, **ANY_TARGET),
     SyntheticDataRegressor(**ANY_TARGET),
+    PrivateSearchCV(LinearRegressor(delta=0, **ANY_TARGET), {"domain": [None, FEW_VALUES]}, epsilon=100.0),
 )
 PREDICTORS = (*CLASSIFIERS, *REGRESSORS)
 TRANSFORMERS = (

@@ -17,6 +17,7 @@ from dplearn.audit.fits import StagedFit, WholeFit, refitted
 from dplearn.core.exact import at_most_exp
 from dplearn.domains import IntegerRange
 from dplearn.estimator.base import PrivateClassifier, PrivateRegressor
+from dplearn.model_selection import PrivateSearchCV
 from dplearn.theory import representation_value
 from tests.laws.test_enumeration import LIKE_OTHERS, ONE_PAIR
 
@@ -26,7 +27,7 @@ SLOW = {"additive", "linear_local", "logistic", *ONE_PAIR, *LIKE_OTHERS}
 
 def learners():
     """The names of all learners, and those that are around another."""
-    found, ahead = set(), [PrivateClassifier, PrivateRegressor]
+    found, ahead = set(), [PrivateClassifier, PrivateRegressor, PrivateSearchCV]
     while ahead:
         each = ahead.pop()
         found.add(each.__name__)

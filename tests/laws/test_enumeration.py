@@ -142,6 +142,8 @@ ONE_PAIR = {
     "central_vector": ((0,), (2,), 0.9999, "8c10d47e9205bf5d"),
     "local_laplace": ((0,), (2,), 0.9999, "fc619be34c5b33d3"),
     "search_by_permute_and_flip": ((0, 1), (0, 0), 0.79, "804cbf92cf97a867"),
+    "search_by_absolute_error_and_permute_and_flip": ((0, 1), (0, 0), 0.79, "2c13b8d14f650cd7"),
+    "search_by_absolute_error_and_noisy_scores": ((1, 0), (0, 0), 0.71, "3224e10003af883b"),
     "search_and_refit": ((1, 0), (0, 0), 0.56, "70abd30cabcdb451"),
     "search_by_random_stopping": ((1, 0), (0, 0), 0.57, "d5d29f54e1fd9883"),
     "secret_sample_classifier": ((0, 0, 1), (0, 0, 0), 0.9, "3156e808b0712548"),

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from dplearn.audit.cases import search as search_cases
+from dplearn.audit.cases.scores import CASES as SCORE_CASES
 from dplearn.audit.cases.search import CASES as SEARCH_CASES
 from dplearn.mechanisms import random_stopping
-from dplearn.model_selection import plan, search, table_noise, trial, tuned_threshold
+from dplearn.model_selection import plan, search, statistics, table_noise, trial, tuned_threshold
 from dplearn.privacy import gaussian_stopping
 from dplearn.privacy.gaussian_stopping import gaussian_runs_delta
 from dplearn.privacy.random_stopping import RandomStopping
@@ -17,6 +18,7 @@ from dplearn.privacy.shares import gaussian_budget
 from tests.laws.conftest import OnePair
 
 CASES = {case.name: case for case in SEARCH_CASES}
+SCORES = {case.name: case for case in SCORE_CASES}
 
 
 def always_as_many_runs_as_there_may_be(monkeypatch):
@@ -187,6 +189,38 @@ def test_a_mistake_that_few_records_do_not_show_changes_the_law(monkeypatch, nam
     case = anew(name, pair, whole)
     mistake(monkeypatch)
     assert case.run().epsilon > float(CASES[name].frozen()["epsilon"]) + 1e-5
+
+
+def errors_not_clipped(monkeypatch):
+    # The noisy sum may be as great as the errors are; the sensitivity is that of clipped ones.
+    monkeypatch.setattr(statistics.TargetSums, "high", property(lambda each: 7 * each.steps))
+    monkeypatch.setattr(
+        statistics.TargetSums, "_shares", lambda each, numbers: numbers / (each.high_end - each.low_end)
+    )
+    monkeypatch.setattr(statistics, "_steps", lambda shares, steps: (shares * steps).astype(np.int64))
+
+
+def sensitivity_of_half_the_range(monkeypatch):
+    for name in ("l1", "first"):
+        monkeypatch.setattr(statistics.TargetSums, name, property(lambda each: each.steps // 2))
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake"),
+    [
+        pytest.param(
+            "search_by_absolute_error_and_permute_and_flip", errors_not_clipped, marks=pytest.mark.nightly
+        ),
+        ("search_by_absolute_error_and_permute_and_flip", sensitivity_of_half_the_range),
+        ("search_by_absolute_error_and_noisy_scores", sensitivity_of_half_the_range),
+        ("selection_by_r2", errors_not_clipped),
+        ("selection_by_r2", sensitivity_of_half_the_range),
+    ],
+)
+def test_a_mistake_in_a_search_of_regressors_exceeds_the_claim(monkeypatch, name, mistake):
+    case = OnePair.of(SCORES[name].with_fit(SCORES[name].fit), ((0, 7), (0, 0)))
+    mistake(monkeypatch)
+    assert not case.run().keeps(case.claim)
 
 
 def test_a_score_without_its_noise_is_caught(monkeypatch):

@@ -17,7 +17,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, StandardScaler
 
 from dplearn import (
-    AdditiveRegressor,
     BudgetExceededError,
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
@@ -488,14 +487,6 @@ def test_candidates_with_a_delta_share_it_and_no_fit_spends_more_than_its_part()
     fitted = search(model, {"method": ["stability"]}, epsilon=8.0, delta=1e-6, refit=False).fit(keys, labels)
     assert fitted.budgets_["fit"].delta == fitted.guarantee_.delta
     assert fitted.best_estimator_.concept_ is not None
-
-
-def test_a_regressor_is_refused_with_advice():
-    search = PrivateSearchCV(AdditiveRegressor(target_range=(0, 1)), {"delta": [1e-6]}, epsilon=1)
-    with pytest.raises(
-        TypeError, match="the search counts wrong predictions, got AdditiveRegressor, a regressor"
-    ):
-        search.fit([[1.0]] * 4, [0.0] * 4)
 
 
 def test_gaussian_candidates_are_accounted_for_together_and_the_plan_knows_it():

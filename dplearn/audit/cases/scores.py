@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.model_selection import PredefinedSplit
 
 from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.cases.search import OneChance, search_case
+from dplearn.audit.cases.search import OneChance, OneNumber, search_case
 from dplearn.audit.fits import Rows, WholeFit
 from dplearn.chance.dice import Dice
 from dplearn.estimator.stages import Params, Public
@@ -31,9 +31,10 @@ from dplearn.model_selection.statistics import (
     Statistic,
     TargetSums,
 )
-from dplearn.model_selection.sum_measures import log_loss
 from dplearn.model_selection.table_noise import TableNoise
+from dplearn.model_selection.trial import Trial
 from dplearn.privacy import ApproxDP
+from dplearn.records.rows import Examples
 
 __all__ = ["CASES", "Echo", "table_case"]
 
@@ -115,19 +116,27 @@ def _of_groups(rows: Rows, dice: Dice) -> tuple[str, Any]:
 
 
 class CoarseSearch(PrivateSearchCV):
-    """A search by log losses that are 0, 1/2 or 1 of the greatest, so that its outcomes can be enumerated."""
+    """A search by losses that are 0, 1/2 or 1 of the greatest, so that its outcomes can be enumerated."""
 
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> SearchPlan:
         plan = super()._plan(params, public, beta=beta)
-        measure = log_loss(_LABELS, 0.25)
-        return replace(plan, measure=replace(measure, statistic=LossSum(_LABELS, 0.25, steps=2)))
+        measure: Any = plan.measure
+        return replace(plan, measure=replace(measure, statistic=replace(measure.statistic, steps=2)))
 
 
-def _by_log_loss(method: str) -> CoarseSearch:
+#: Learners that are searched by a sum, and its metric. A target of 7 is outside the range.
+_BY_SUMS: dict[str, tuple[Any, Any, tuple[int, ...]]] = {
+    "log_loss": (OneChance(classes=[0, 1]), PrivateScorer("neg_log_loss", least_probability=0.25), (0, 1)),
+    "absolute_error": (OneNumber(target_range=(0, 1)), "neg_mean_absolute_error", (0, 7)),
+}
+
+
+def _by_sum(name: str, method: str) -> CoarseSearch:
+    learner, scoring, _ = _BY_SUMS[name]
     return CoarseSearch(
-        OneChance(classes=[0, 1]),
+        learner,
         {"place": [0, -1]},
-        scoring="neg_log_loss",
+        scoring=scoring,
         method=method,
         refit=False,
         cv=PredefinedSplit([-1, 0]),
@@ -143,6 +152,37 @@ def _table(rows: Rows) -> tuple[Any, Any]:
 def _found(search: PrivateSearchCV) -> tuple[str, Any]:
     shown = np.round(search.cv_results_["mean_test_score"], 3).tolist()
     return f"{search.best_index_} {shown} {search.best_estimator_.concept_}", search
+
+
+class ConstantTrial(Trial):
+    """A trial of candidates that predict 0, 1, ..., and are not fitted; only the selection is released."""
+
+    def _counted(self, index: int, dice: Dice) -> tuple[Any, Any]:  # noqa: ARG002 - nothing is fitted
+        ((_, test),) = self.plan.public.splits
+        rows, y = self._at(test)
+        return self.measure.statistic.of(Echo(), np.full_like(rows, index), y), None
+
+    def _noisy(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG002 - nothing is released
+        return None
+
+
+@lru_cache
+def _r2_plan() -> SearchPlan:
+    search = CoarseSearch(
+        OneNumber(target_range=(0, 1)),
+        {"place": [0, -1]},
+        refit=False,
+        cv=PredefinedSplit([-1, 0]),
+        epsilon=2,
+        random_state=0,
+    )
+    return search.plan(2)
+
+
+def _selected_by_r2(rows: Rows, dice: Dice) -> tuple[str, Any]:
+    X, y = _table(rows)
+    found = ConstantTrial(Examples(X, y), _r2_plan()).choose(dice).index
+    return str(found), found
 
 
 CASES = (
@@ -208,6 +248,18 @@ CASES = (
         part_of=_SCORE,
         required=Required(4, 0.999999),
     ),
+    # Half of the budget of scores; the other half is spent on a table, as in `score_r2`, which has too many
+    # outcomes to be enumerated together with a search.
+    AuditCase(
+        "selection_by_r2",
+        _selected_by_r2,
+        (0, 7),
+        2,
+        ApproxDP(1),
+        rules=None,
+        part_of=("PrivateSearchCV",),
+        required=Required(2, 0.8),
+    ),
     search_case(
         "search_by_noisy_scores",
         ApproxDP(2),
@@ -216,15 +268,16 @@ CASES = (
     ),
     *(
         AuditCase(
-            f"search_by_log_loss_and_{method}",
-            WholeFit(partial(_by_log_loss, method), _table, _found),
-            (0, 1),
+            f"search_by_{name}_and_{method}",
+            WholeFit(partial(_by_sum, name, method), _table, _found),
+            _BY_SUMS[name][2],
             2,
             ApproxDP(2),
             rules=None,
             verifies=("PrivateSearchCV",),
             required=Required(4, 0.7),
         )
+        for name in ("log_loss", "absolute_error")
         for method in ("permute_and_flip", "noisy_scores")
     ),
 )

@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold, PredefinedSplit
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Rows, WholeFit
 from dplearn.chance.dice import Dice
-from dplearn.estimator.base import PrivateClassifier
+from dplearn.estimator.base import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.mechanisms import randomized_response
 from dplearn.mechanisms.random_stopping import best_of_runs
@@ -28,8 +28,9 @@ from dplearn.privacy import ApproxDP, Event, GaussianSums
 from dplearn.privacy.plan import Plan
 from dplearn.privacy.random_stopping import RandomStopping
 from dplearn.privacy.shares import gaussian_budget
+from dplearn.records.targets import TargetRange, read_target
 
-__all__ = ["CASES", "GaussianAnswer", "OneAnswer", "best_of_runs_case", "search_case"]
+__all__ = ["CASES", "GaussianAnswer", "OneAnswer", "OneNumber", "best_of_runs_case", "search_case"]
 
 _SEARCH = ("PrivateSearchCV",)
 _DELTA = Fraction(1, 20)
@@ -159,6 +160,66 @@ class GaussianAnswer(OneAnswer):
 
     def _event(self, plan: Any) -> Event:
         return GaussianSums(gaussian_budget(plan.guarantee))
+
+
+class OneNumber(PrivateRegressor):
+    """Predict one constant target, an end of the range: the nearer one to the target of a training record.
+
+    Parameters
+    ----------
+    place : int
+        Position of that record.
+    epsilon : float
+        It answers by randomised response.
+    target_range : pair of float
+        The range; targets are clipped to it.
+    ledger, random_state
+        As for all learners.
+    """
+
+    def __init__(
+        self,
+        *,
+        place: int = 0,
+        epsilon: Any = 1.0,
+        target_range: Any = None,
+        ledger: Any = None,
+        random_state: Any = None,
+    ):
+        self.place = place
+        self.epsilon = epsilon
+        self.target_range = target_range
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _params(self, reproducible: bool) -> Params:
+        cost = ApproxDP(self.epsilon, reproducible=reproducible)
+        return Params(cost, target=TargetRange.of(self.target_range, clip=True), place=self.place)
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        return Table(Public(len(X), 1), (read_target(y, len(X), params.target) > 0).astype(np.int64))
+
+    def _plan(self, params: Params, public: Public) -> "OneNumberPlan":  # noqa: ARG002 - a stage
+        return OneNumberPlan(params.cost, params.place, params.target)
+
+    def _release(self, summary: Any, plan: "OneNumberPlan", dice: Dice) -> int:
+        return int(randomized_response(summary[[plan.place]], 2, privacy=plan.guarantee, dice=dice)[0])
+
+    def _publish(self, outcome: int, plan: "OneNumberPlan") -> None:
+        self.guarantee_, self.concept_ = plan.guarantee, (plan.target.low, plan.target.high)[outcome]
+
+    def predict(self, X: Any) -> Any:
+        """Return the same target for each row."""
+        return np.full(len(X), self.concept_)
+
+
+@dataclass(frozen=True)
+class OneNumberPlan(Plan):
+    """The plan of a fit of `OneNumber`."""
+
+    guarantee: ApproxDP
+    place: int
+    target: TargetRange
 
 
 def search_case(
