@@ -167,7 +167,7 @@ def test_rows_are_computed_once_for_the_same_records():
     rows = mapped.of(records)
     assert mapped.of(records) is rows
     assert mapped.of(records[np.arange(3)]).shape == (3, 3)
-    assert mapped.of(records) is not rows
+    assert mapped.of(records) is rows
 
 
 @pytest.mark.parametrize("n_steps", [1, 2, 24])
