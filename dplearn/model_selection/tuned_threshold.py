@@ -456,8 +456,8 @@ def _positive(params: Params, classes: NDArray[Any]) -> int:
     if params.pos_label is None:
         if params.scoring in _OF_ONE_LABEL and set(listed) not in ({0, 1}, {-1, 1}):
             raise ValueError(
-                f"scoring={params.scoring!r} needs pos_label=, one of {listed}: it is 1 by default only for the"
-                " labels 0 and 1, or -1 and 1"
+                f"scoring={params.scoring!r} needs pos_label=, one of {listed}: it is 1 by default only for"
+                " the labels 0 and 1, or -1 and 1"
             )
         return 1
     if params.pos_label not in listed:

@@ -191,8 +191,9 @@ def grouped(
         Values outside are moved to the nearest bound. The noise is proportional to the width.
     groups : sequence of keys, optional
         Public. The groups, known without looking at the data; all of them are released, and records of no
-        group are left out. Keys of different types differ: the group "1" has no record with the key 1. None: the groups are learned as in `stable_counts`, which spends delta; groups of
-        few records are not released.
+        group are left out. Keys of different types differ: the group "1" has no record with the key 1.
+        None: the groups are learned as in `stable_counts`, which spends delta; groups of few records are not
+        released.
     persons : array-like of shape (n,), optional, or parts like those of `keys`
         Private. The person that each record belongs to, such as a customer: texts or integers. The guarantee
         then protects all records of a person together, as `groups` of other releases. One record of each
@@ -541,8 +542,8 @@ def _whole(values: Any, bounds: tuple[float, float] | None, bits: int) -> NDArra
         codes = _FLOATS.encode(cells)
     if codes is None:
         raise DomainError(
-            "values holds a missing or infinite number, or a cell that is no number; fill in a constant within"
-            " the bounds, or drop such records if their number may be public"
+            "values holds a missing or infinite number, or a cell that is no number; fill in a constant"
+            " within the bounds, or drop such records if their number may be public"
         )
     low, high = bounds
     middle, half = low / 2 + high / 2, high / 2 - low / 2

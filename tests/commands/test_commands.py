@@ -252,7 +252,9 @@ def test_labels_that_differ_from_those_of_the_schema_are_refused(capsys, table, 
     PrivacyLedger(9, 0.1, ledger)
     fit = ["fit", table, "--target", "label", "--schema", schema, "--ledger", ledger, "--out", model]
     for labels in ("no,yes,perhaps", "no"):
-        holds = f"--labels must list the labels that {schema} lists ('no', 'yes'), or be left out, got '{labels}'"
+        holds = (
+            f"--labels must list the labels that {schema} lists ('no', 'yes'), or be left out, got '{labels}'"
+        )
         one_line(*run(capsys, *fit, "--labels", labels), holds=holds)
     assert PrivacyLedger.open(ledger).history() == []
     assert not model.exists()

@@ -274,7 +274,9 @@ def test_labels_of_the_records_that_the_model_does_not_know_must_be_declared():
 
 
 @pytest.mark.parametrize("declared", [None, [0, 1, 2, 3]])
-@pytest.mark.parametrize("name", ["accuracy", "f1_micro", "precision_micro", "recall_micro", "recall_weighted"])
+@pytest.mark.parametrize(
+    "name", ["accuracy", "f1_micro", "precision_micro", "recall_micro", "recall_weighted"]
+)
 def test_metrics_of_the_number_of_errors_take_any_label_for_one_and_others_refuse_it(name, declared):
     X, y = np.repeat(TABLES[3][0][:1], 100, axis=0), np.full(100, "odd", dtype=object)
     y[:2], y[2:60] = [None, np.nan], MODELS[3].predict(X[:1])[0]

@@ -106,7 +106,9 @@ def test_a_score_of_one_label_needs_the_positive_label_unless_it_is_1(classes):
     X, y = RARE
     labels = np.where(y == 1, *(classes or ["ill", "well"]))
     ledger = PrivacyLedger(5, 1e-3)
-    with pytest.raises(ValueError, match=r"scoring='f1' needs pos_label=, one of \[('ill', 'well'|1, 2)\]: it"):
+    with pytest.raises(
+        ValueError, match=r"scoring='f1' needs pos_label=, one of \[('ill', 'well'|1, 2)\]: it"
+    ):
         tuned(logistic(classes=classes), scoring="f1", ledger=ledger, random_state=None).fit(X, labels)
     assert ledger.history() == []
     if classes:
