@@ -486,19 +486,25 @@ def _print_release(
         )
     if hasattr(learner, "schema_"):
         lines.append(f"Learned schema, released: {learner.schema_}")
-    lines += [*_mostly_missing(learner), *task.notes(learner)]
+    lines += [*_mostly_missing(learner, options), *task.notes(learner)]
     sys.stdout.write("\n".join([*lines, f"Model written to {options.out}\n"]))
 
 
-def _mostly_missing(learner: Any) -> list[str]:
-    """Return a line for each column of numbers of which most are missing by the released masses."""
+def _mostly_missing(learner: Any, options: argparse.Namespace) -> list[str]:
+    """Return a line for each declared column of numbers of which most are missing by the released masses."""
+    if options.schema is not None:
+        advice = f"describe the column as categories in {options.schema}"
+    elif options.numbers is not None or options.integers is not None:
+        advice = "do not list the column under --numbers or --integers"
+    else:  # nobody declared numbers: each column is read as numbers and as texts
+        return []
     lines = []
     for shape in getattr(learner, "shapes_", []):
         missing = float(shape.masses[: shape.column.gap].sum())
         if missing > _MANY_MISSING:
             lines.append(
                 f"Column {shape.name!r}: about {missing:.0%} of the cells are empty or no numbers, by the"
-                " released masses; if they are texts, do not list the column under --numbers."
+                f" released masses; if they are texts, {advice}."
             )
     return lines
 

@@ -92,14 +92,18 @@ class Classification(Task):
         ):
             if given:
                 raise Refusal(f"{option} goes with --task regression, which predicts numbers")
-        if options.labels is not None:
-            labels = listed(options.labels)
-            if "" in labels:
-                raise Refusal(f"--labels must list labels that are not empty, got {options.labels!r}")
-            return {"classes": labels}
-        if schema is None or schema.labels is None:
-            return {}
-        return {"classes": [str(label) for label in schema.labels]}
+        described = None if schema is None or schema.labels is None else list(map(str, schema.labels))
+        if options.labels is None:
+            return {} if described is None else {"classes": described}
+        labels = listed(options.labels)
+        if "" in labels:
+            raise Refusal(f"--labels must list labels that are not empty, got {options.labels!r}")
+        if described is not None and set(labels) != set(described):
+            raise Refusal(
+                f"--labels must list the labels that {options.schema} lists ({_some(described)}), or be left"
+                f" out, got {options.labels!r}"
+            )
+        return {"classes": labels}
 
     def read(self, table: Table, options: argparse.Namespace, source: Any) -> NDArray[Any]:
         """Return the labels, as texts."""

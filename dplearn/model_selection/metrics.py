@@ -46,7 +46,8 @@ class PrivateScorer:
         "neg_mean_absolute_error", "neg_mean_squared_error", "neg_root_mean_squared_error".
     labels : sequence, optional
         Public. All labels that a record may have or that may be predicted. None: `classes_` of the estimator.
-        Not used for "accuracy", which takes any labels.
+        Not used for "accuracy", nor for "recall_weighted" and the "_micro" averages, which are equal to it: a
+        record whose label is missing, or is not one that can be predicted, counts as an error there.
     pos_label : label, optional
         Public. The positive label of "f1", "precision" and "recall": None is 1 if the labels are 0 and 1, or
         -1 and 1. Of "roc_auc": None is the greater label.

@@ -90,6 +90,7 @@ def _ratio(part: Floats64, whole: Floats64) -> Floats64:
 
 
 _SCORES: dict[str, Score] = {"accuracy": _accuracy, "balanced_accuracy": _balanced_accuracy, "f1": _f1}
+_OF_ONE_LABEL = {"f1"}  # scores that are another number if the other label is the positive one
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,8 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         Public. The held-out records: None, a fifth of the positions, publicly drawn; a float in (0, 1),
         another share; or a splitter by positions with one split, as for `PrivateSearchCV`.
     pos_label : label, optional
-        Public. The label that is predicted from the threshold on. None: the second of `classes_`.
+        Public. The label that is predicted from the threshold on. None: the second of `classes_`, which for
+        "f1" must be 1 or True, of the labels 0 and 1, -1 and 1, or booleans; for others it must be given.
     epsilon : float, default=1.0
         Privacy cost of the whole fit, the threshold included.
     delta : float or "auto", default="auto"
@@ -450,9 +452,14 @@ def _checked_thresholds(thresholds: Any) -> Floats64:
 def _positive(params: Params, classes: NDArray[Any]) -> int:
     """Return the place of the positive label among the two."""
     check_two_labels(classes, "a threshold")
-    if params.pos_label is None:
-        return 1
     listed: list[Any] = classes.tolist()
+    if params.pos_label is None:
+        if params.scoring in _OF_ONE_LABEL and set(listed) not in ({0, 1}, {-1, 1}):
+            raise ValueError(
+                f"scoring={params.scoring!r} needs pos_label=, one of {listed}: it is 1 by default only for"
+                " the labels 0 and 1, or -1 and 1"
+            )
+        return 1
     if params.pos_label not in listed:
         raise ValueError(f"pos_label must be None or one of {listed}, got {params.pos_label!r}")
     return listed.index(params.pos_label)

@@ -11,6 +11,7 @@
 """
 
 from collections.abc import Hashable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -190,8 +191,9 @@ def grouped(
         Values outside are moved to the nearest bound. The noise is proportional to the width.
     groups : sequence of keys, optional
         Public. The groups, known without looking at the data; all of them are released, and records of no
-        group are left out. None: the groups are learned as in `stable_counts`, which spends delta; groups of
-        few records are not released.
+        group are left out. Keys of different types differ: the group "1" has no record with the key 1.
+        None: the groups are learned as in `stable_counts`, which spends delta; groups of few records are not
+        released.
     persons : array-like of shape (n,), optional, or parts like those of `keys`
         Private. The person that each record belongs to, such as a customer: texts or integers. The guarantee
         then protects all records of a person together, as `groups` of other releases. One record of each
@@ -217,8 +219,8 @@ def grouped(
     Raises
     ------
     DomainError
-        If a key is of another type, or a value is no finite number; the message shows neither, and nothing is
-        spent.
+        If a key is none of those that `stable_counts` takes, such as a number that is not whole, or a value
+        is no finite number; the message shows neither, and nothing is spent.
     TypeError, ValueError
         If a parameter is not as described; nothing is spent.
     BudgetExceededError
@@ -535,7 +537,14 @@ def _error_of_sum(epsilon: Fraction, failure: Fraction, moved: int) -> float:
 def _whole(values: Any, bounds: tuple[float, float] | None, bits: int) -> NDArray[np.int64]:
     """Return numbers as integers, measured from the middle of the bounds."""
     assert bounds is not None
-    codes = _FLOATS.encode(read_column(values))
+    codes, cells = None, read_column(values)
+    with suppress(DomainError):  # raised outside, so that the error has no context
+        codes = _FLOATS.encode(cells)
+    if codes is None:
+        raise DomainError(
+            "values holds a missing or infinite number, or a cell that is no number; fill in a constant"
+            " within the bounds, or drop such records if their number may be public"
+        )
     low, high = bounds
     middle, half = low / 2 + high / 2, high / 2 - low / 2
     numbers = _FLOATS.decode(codes).clip(low, high)
@@ -569,5 +578,7 @@ def _checked_groups(groups: Any) -> tuple[Hashable, ...]:
             "groups must be at least one key, each missing, text, bytes, a whole number or a tuple of these"
         )
     if len({*map(spelled, read_keys(read))}) < len(read):
-        raise ValueError("groups must be distinct, got some key twice")
+        raise ValueError(
+            "groups must be distinct, got some key twice; the persons that records belong to go to persons="
+        )
     return read

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from dplearn.commands import main
+from dplearn.privacy import PrivacyLedger
 
 SECRET = "Xq7-secret"
 
@@ -108,8 +109,21 @@ def test_a_column_of_texts_under_numbers_is_named_by_its_released_masses(capsys,
     _, out, _ = run(capsys, *known, "--learner", "additive", "--numbers", "age,job")
     assert "Column 'job': about" in out
     assert "Column 'age'" not in out
-    _, out, _ = run(capsys, *known, "--learner", "additive", "--numbers", "age")
-    assert "Column '" not in out
+    assert "do not list the column under --numbers or --integers" in out
+    for listed in (["--numbers", "age"], []):  # without any, nobody listed a column
+        _, out, _ = run(capsys, *known, "--learner", "additive", *listed)
+        assert "Model written to" in out
+        assert "Column '" not in out
+
+
+def test_a_column_of_texts_that_a_schema_calls_numbers_is_named_too(capsys, table, tmp_path):
+    schema = tmp_path / "schema.json"
+    columns = {name: {"type": "floats", "missing": True, "outside": "accept"} for name in ("age", "job")}
+    schema.write_text(json.dumps({"columns": columns, "labels": ["no", "yes"]}))
+    fit = ["fit", table, "--target", "label", "--schema", schema, "--epsilon", "20", "--out", tmp_path / "m"]
+    _, out, _ = run(capsys, *fit, "--learner", "additive")
+    assert "Column 'job': about" in out
+    assert f"describe the column as categories in {schema}." in out
 
 
 def test_a_range_may_begin_with_a_negative_number(capsys, table, tmp_path):
@@ -230,6 +244,21 @@ def test_the_message_about_labels_outside_the_schema_names_its_file(capsys, tabl
     schema.write_text(json.dumps({"columns": {"job": {"type": "hashed"}}, "labels": [0, 1]}))
     result = run(capsys, "fit", table, "--target", "label", "--schema", schema, "--out", tmp_path / "m")
     one_line(*result, holds=f"only the labels that {schema} lists ('0', '1'), and holds another")
+
+
+def test_labels_that_differ_from_those_of_the_schema_are_refused(capsys, table, tmp_path):
+    schema, ledger, model = tmp_path / "schema.json", tmp_path / "a.ledger", tmp_path / "m"
+    schema.write_text(json.dumps({"columns": {"job": {"type": "hashed"}}, "labels": ["no", "yes"]}))
+    PrivacyLedger(9, 0.1, ledger)
+    fit = ["fit", table, "--target", "label", "--schema", schema, "--ledger", ledger, "--out", model]
+    for labels in ("no,yes,perhaps", "no"):
+        holds = (
+            f"--labels must list the labels that {schema} lists ('no', 'yes'), or be left out, got '{labels}'"
+        )
+        one_line(*run(capsys, *fit, "--labels", labels), holds=holds)
+    assert PrivacyLedger.open(ledger).history() == []
+    assert not model.exists()
+    assert run(capsys, *fit, "--labels", "yes,no", "--learner", "stump")[0] == 0
 
 
 def test_the_message_about_text_for_a_learner_of_numbers_has_no_advice_on_python(capsys, tmp_path):

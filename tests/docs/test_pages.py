@@ -11,13 +11,16 @@ from tempfile import TemporaryDirectory
 from textwrap import dedent
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import dplearn
-from dplearn import StatisticalQueryLogisticRegression, preprocessing, releases
+from dplearn import StatisticalQueryLogisticRegression, StatisticalQueryNaiveBayes, preprocessing, releases
 from dplearn.audit.cases import CASES
-from dplearn.domains import DomainError
+from dplearn.domains import DomainError, Grid
 from dplearn.learners.additive_losses import LogisticLoss
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -84,6 +87,30 @@ def test_the_page_on_groups_prints_what_it_says_and_states_the_exact_epsilon_of_
     in_parts, counts, middle = (float(CASES[name].frozen()["epsilon"]) for name in names)
     assert f"lie in two parts: {in_parts:.4f} of 1" in " ".join(text.split())
     assert f"are releases: {counts:.4f} of 1 and {middle:.2f} of 1" in " ".join(text.split())
+
+
+def test_groups_are_matched_by_position_and_a_search_without_routing_protects_rows():
+    def model():
+        return StatisticalQueryNaiveBayes(epsilon=1, domain=Grid(0, 1, 5), classes=[0, 1], random_state=0)
+
+    rng = np.random.default_rng(0)
+    X, y = pd.DataFrame(rng.random((600, 2))), pd.Series(rng.integers(0, 2, 600))
+    persons = pd.Series(rng.integers(0, 200, 600))
+    moved = persons.set_axis(persons.index[::-1])
+    first, second = (model().fit(X, y, groups=each).predict_proba(X) for each in (persons, moved))
+    np.testing.assert_array_equal(first, second)
+    for routing, protects in ((False, "examples"), (True, "groups")):
+        with config_context(enable_metadata_routing=routing):
+            search = GridSearchCV(model(), {"epsilon": [1]}, cv=GroupKFold(2)).fit(X, y, groups=persons)
+        assert search.best_estimator_.guarantee_.protects == protects
+
+
+@pytest.mark.parametrize(("page", "option"), [("groups", "fits"), ("imbalance", "seeds")])
+def test_a_caption_names_the_option_of_its_benchmark(page, option):
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    program = (DOCS.parent / "benchmarks" / f"bench_{page}.py").read_text(encoding="utf-8")
+    assert f"`--{option} 3`" in text
+    assert f'"--{option}"' in program
 
 
 def test_the_page_on_calls_prints_what_it_says_and_states_the_exact_epsilon_of_its_cases():

@@ -273,6 +273,23 @@ def test_labels_of_the_records_that_the_model_does_not_know_must_be_declared():
     assert score.confusion_matrix.shape == (4, 4)
 
 
+@pytest.mark.parametrize("declared", [None, [0, 1, 2, 3]])
+@pytest.mark.parametrize(
+    "name", ["accuracy", "f1_micro", "precision_micro", "recall_micro", "recall_weighted"]
+)
+def test_metrics_of_the_number_of_errors_take_any_label_for_one_and_others_refuse_it(name, declared):
+    X, y = np.repeat(TABLES[3][0][:1], 100, axis=0), np.full(100, "odd", dtype=object)
+    y[:2], y[2:60] = [None, np.nan], MODELS[3].predict(X[:1])[0]
+    ledger = PrivacyLedger(10**9)
+    scorer = PrivateScorer(name, labels=declared)
+    score = private_score(MODELS[3], X, y, scoring=scorer, epsilon=10**8, ledger=ledger)
+    assert score.value == pytest.approx(0.58)
+    assert len(ledger.history()) == 1
+    with pytest.raises(DomainError, match="not among the declared classes"):
+        private_score(MODELS[3], X, y, scoring=PrivateScorer("f1_macro", labels=declared), ledger=ledger)
+    assert len(ledger.history()) == 1
+
+
 def test_models_of_several_outputs_and_without_classes_are_told_what_is_missing():
     X, y = TABLES[2]
     several = MultiOutputClassifier(LogisticRegression()).fit(X, np.column_stack([y, y]))

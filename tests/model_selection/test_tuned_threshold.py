@@ -101,6 +101,30 @@ def test_two_records_and_a_label_without_records_are_fitted():
     assert set(model.predict(np.zeros((3, 1)))) <= {0, 1}
 
 
+@pytest.mark.parametrize("classes", [None, ["ill", "well"], [1, 2]])
+def test_a_score_of_one_label_needs_the_positive_label_unless_it_is_1(classes):
+    X, y = RARE
+    labels = np.where(y == 1, *(classes or ["ill", "well"]))
+    ledger = PrivacyLedger(5, 1e-3)
+    with pytest.raises(
+        ValueError, match=r"scoring='f1' needs pos_label=, one of \[('ill', 'well'|1, 2)\]: it"
+    ):
+        tuned(logistic(classes=classes), scoring="f1", ledger=ledger, random_state=None).fit(X, labels)
+    assert ledger.history() == []
+    if classes:
+        with pytest.raises(ValueError, match="needs pos_label="):
+            tuned(logistic(classes=classes), scoring="f1").plan(100)
+        assert tuned(logistic(classes=classes), scoring="f1", pos_label=classes[0]).plan(100).n_samples == 100
+        for scoring in ("accuracy", "balanced_accuracy"):
+            assert tuned(logistic(classes=classes), scoring=scoring).plan(100).n_samples == 100
+
+
+@pytest.mark.parametrize("classes", [[0, 1], [-1, 1], [False, True]])
+def test_the_positive_label_of_a_score_of_one_label_is_1_by_default(classes):
+    X, y = RARE[0][:2000], np.where(RARE[1][:2000] == 1, classes[1], classes[0])
+    assert tuned(logistic(classes=classes), scoring="f1", epsilon=5.0).fit(X, y).pos_label_ == 1
+
+
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [

@@ -104,7 +104,7 @@ def test_keys_of_different_types_are_different_groups():
         ({"bounds": (0, 1)}, "bounds must be None without values"),
         ({"delta": 0}, "delta must be above 0, such as 1e-6"),
         ({"groups": []}, "groups must be at least one key"),
-        ({"groups": ["a", "a"]}, "groups must be distinct"),
+        ({"groups": ["a", "a"]}, "groups must be distinct, got some key twice; .* go to persons="),
         ({"groups": "north"}, "groups must be a sequence"),
         ({"values": VALUES[:5], "bounds": (0, 1)}, "equal lengths, got 6000 and 5"),
         ({"epsilon": 0}, "epsilon must"),
@@ -117,9 +117,23 @@ def test_bad_parameters_are_refused_by_name(given, message):
     assert not ledger.history()
 
 
-def test_missing_values_are_refused_without_being_shown():
-    with pytest.raises(DomainError):
-        grouped(["a", "b"], [1.0, np.nan], bounds=(0, 1), groups=["a"])
+@pytest.mark.parametrize("cell", [np.nan, -np.inf, None, "7531"])
+def test_missing_values_are_refused_without_being_shown(cell):
+    ledger = PrivacyLedger(1)
+    parts = [np.array([each], dtype=object) for each in ("a", "b", 1.0, cell)]
+    for keys, given in ((["a", "b"], [1.0, cell]), (lambda: parts[:2], lambda: parts[2:])):
+        with pytest.raises(DomainError, match="values holds a missing or infinite number") as caught:
+            grouped(keys, given, bounds=(0, 1), groups=["a"], ledger=ledger)
+        assert "declared domain" not in str(caught.value)
+        assert "7531" not in str(caught.value)
+        assert caught.value.__context__ is None
+    assert ledger.history() == []
+
+
+def test_a_key_that_is_not_whole_is_refused_and_one_of_another_type_is_another_group():
+    with pytest.raises(DomainError, match="a key is a number that is not whole"):
+        grouped([1.5, 1], groups=["1"])
+    assert grouped([1] * 500, groups=["1", 1], epsilon=200, random_state=0).counts == {"1": 0, 1: 500}
 
 
 def test_the_ledger_is_charged_before_any_draw():
