@@ -16,6 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dplearn
 from dplearn import (
+    AdditiveClassifier,
+    AdditiveRegressor,
     ExponentialMechanismClassifier,
     LinearRegressor,
     PrivateMultiOutputClassifier,
@@ -58,6 +60,18 @@ LEARNERS = {
         domain=Grid(0, 8, 65), target_range=(0, 2), delta=0, neighbors="add_remove"
     ),
     "LinearRegressor of numbers": LinearRegressor(target_range=(0, 2), neighbors="add_remove"),
+    "AdditiveClassifier": AdditiveClassifier(
+        domain=Grid(0, 8, 17), classes=[0, 1, 2], class_weight="balanced", neighbors="add_remove"
+    ),
+    "AdditiveClassifier with steps": AdditiveClassifier(
+        domain=Grid(0, 8, 17), classes=[0, 1, 2], interactions=True, neighbors="add_remove"
+    ),
+    "AdditiveClassifier with Laplace noise": AdditiveClassifier(
+        domain=Grid(0, 8, 17), delta=0, classes=[0, 1, 2], neighbors="add_remove"
+    ),
+    "AdditiveRegressor": AdditiveRegressor(
+        domain=Grid(0, 8, 17), target_range=(0, 2), interactions=True, neighbors="add_remove"
+    ),
 }
 
 
@@ -122,6 +136,10 @@ def test_everything_with_the_parameter_is_looked_at_and_named_in_messages():
         ),
         StatisticalQueryLogisticRegression(delta=1e-6, neighbors="add_remove"),
         LinearRegressor(target_range=(-1000, 1000), clip_target=True, neighbors="add_remove"),
+        AdditiveClassifier(epsilon=50.0, domain=None, neighbors="add_remove"),
+        AdditiveRegressor(
+            epsilon=50.0, domain=None, target_range=(-1000, 1000), clip_target=True, neighbors="add_remove"
+        ),
     ]
 )
 @pytest.mark.filterwarnings("ignore:the noisy number", "ignore:X is a list")
