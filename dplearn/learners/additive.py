@@ -808,7 +808,10 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         told = super()._released_warnings(plan)
         count = f"n_samples is {plan.public.n_samples}"
         if plan.guarantee.neighbors == ADDED:
-            plan, count = plan.for_count(self.noisy_count_), f"the noisy number of records is {self.noisy_count_}"
+            plan, count = (
+                plan.for_count(self.noisy_count_),
+                f"the noisy number of records is {self.noisy_count_}",
+            )
         within = self.residual_std_ < _WITHIN_NOISE * plan.deviation * plan.target.half
         return (*told, plan.target.too_wide(count)) if within and not plan.noise_dominated else told
 

@@ -386,9 +386,7 @@ def _resolution(plan: AdditivePlan, n_columns: int) -> float:
     unit = 1 << _UNIT_BITS
     norm = math.isqrt(n_columns * unit**2)
     most = n_columns * unit
-    query = VectorQuery(
-        len, size=n_columns, norm=norm, unit=Fraction(1, unit), l1=2 * most, added_l1=most
-    )
+    query = VectorQuery(len, size=n_columns, norm=norm, unit=Fraction(1, unit), l1=2 * most, added_l1=most)
     planned = _planned(plan, query, Fraction(1, plan.n_outputs))
     return round(min(math.sqrt(3 / 2) / max(planned, 1e-12), 1e9), 1)
 
