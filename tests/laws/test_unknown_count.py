@@ -357,7 +357,7 @@ def test_a_learner_without_the_parameter_is_refused_by_a_ledger_of_added_records
 def test_an_additive_model_of_several_outputs_is_refused_before_the_charge():
     model = AdditiveClassifier(domain=None, neighbors="add_remove", ledger=PrivacyLedger(2, 1e-5))
     with pytest.raises(
-        ValueError, match="neighbors must be 'replace_one' for several outputs, got 'add_rem.* 2"
+        ValueError, match=r"neighbors must be 'replace_one' for several outputs, got 'add_rem.* 2"
     ):
         model.fit(X, np.stack([Y, Y == 1], axis=1))
     with pytest.raises(ValueError, match="neighbors must be 'replace_one' for several outputs"):
