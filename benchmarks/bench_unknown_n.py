@@ -6,8 +6,8 @@ Each learner and release is fitted with one epsilon for neighbours that replace 
 that add or remove one (`add_remove`). The guarantees differ: with add_remove and epsilon, a replaced record
 has 2 epsilon. So add_remove is also shown with half of the epsilon, which implies replace_one with the whole.
 
-- naive Bayes on iris, breast cancer and digits of scikit-learn, logistic regression and additive models on the
-  first two: accuracy on a quarter of the records;
+- naive Bayes on iris, breast cancer and digits of scikit-learn, logistic regression and additive models on
+  the first two: accuracy on a quarter of the records;
 - linear regression and additive models, on diabetes of scikit-learn: R^2 on a quarter of the records;
 - means of a column of diabetes and their counts, by queries.central: mean absolute error, in its range;
 - counts and means of groups of digits, by releases.grouped: mean absolute error, of counts and in the range;
