@@ -6,9 +6,9 @@ Each learner and release is fitted with one epsilon for neighbours that replace 
 that add or remove one (`add_remove`). The guarantees differ: with add_remove and epsilon, a replaced record
 has 2 epsilon. So add_remove is also shown with half of the epsilon, which implies replace_one with the whole.
 
-- naive Bayes on iris, breast cancer and digits of scikit-learn, and logistic regression on the first two:
-  accuracy on a quarter of the records;
-- linear regression, on diabetes of scikit-learn: R^2 on a quarter of the records;
+- naive Bayes on iris, breast cancer and digits of scikit-learn, logistic regression and additive models on
+  the first two: accuracy on a quarter of the records;
+- linear regression and additive models, on diabetes of scikit-learn: R^2 on a quarter of the records;
 - means of a column of diabetes and their counts, by queries.central: mean absolute error, in its range;
 - counts and means of groups of digits, by releases.grouped: mean absolute error, of counts and in the range;
 - the threshold of releases.stable_counts, and its error, from the plan.
@@ -26,7 +26,13 @@ import numpy as np
 from side_by_side import lined_up, options_of, write
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 
-from dplearn import LinearRegressor, StatisticalQueryLogisticRegression, StatisticalQueryNaiveBayes
+from dplearn import (
+    AdditiveClassifier,
+    AdditiveRegressor,
+    LinearRegressor,
+    StatisticalQueryLogisticRegression,
+    StatisticalQueryNaiveBayes,
+)
 from dplearn.domains import Floats, Grid, IntegerRange
 from dplearn.queries import MeanQuery, central
 from dplearn.releases import grouped, stable_counts_plan
@@ -55,18 +61,22 @@ def accuracy(kind: Any, name: str) -> Measure:
     return measure
 
 
-def r_squared(neighbors: str, epsilon: float, seed: int) -> float:
-    """Return the R^2 of linear regression."""
+def r_squared(kind: Any) -> Measure:
+    """Return the R^2 of a regressor."""
     X, y = load_diabetes(return_X_y=True)
-    train, test = _split(len(X), seed)
-    model = LinearRegressor(
-        epsilon=epsilon,
-        delta=DELTA,
-        domain=Grid(-0.2, 0.2, 1025),
-        target_range=(0, 400),
-        neighbors=neighbors,
-    )
-    return float(model.fit(X[train], y[train]).score(X[test], y[test]))
+
+    def measure(neighbors: str, epsilon: float, seed: int) -> float:
+        train, test = _split(len(X), seed)
+        model = kind(
+            epsilon=epsilon,
+            delta=DELTA,
+            domain=Grid(-0.2, 0.2, 1025),
+            target_range=(0, 400),
+            neighbors=neighbors,
+        )
+        return float(model.fit(X[train], y[train]).score(X[test], y[test]))
+
+    return measure
 
 
 def error_of_mean(neighbors: str, epsilon: float, seed: int) -> float:  # noqa: ARG001 - noise is fresh
@@ -104,7 +114,12 @@ MEASURES: dict[str, Measure] = {
         f"logistic regression, {name}: accuracy": accuracy(StatisticalQueryLogisticRegression, name)
         for name in ("iris", "breast cancer")
     },
-    "linear regression, diabetes: R^2": r_squared,
+    **{
+        f"additive model, {name}: accuracy": accuracy(AdditiveClassifier, name)
+        for name in ("iris", "breast cancer")
+    },
+    "linear regression, diabetes: R^2": r_squared(LinearRegressor),
+    "additive model, diabetes: R^2": r_squared(AdditiveRegressor),
     "queries.central, one mean: error": error_of_mean,
     "grouped counts: error": error_of_counts,
     "grouped means: error": error_of_means,

@@ -57,9 +57,11 @@ from dplearn.learners.additive_plan import BINS, FINEST, AdditivePlan, Bits, add
 from dplearn.learners.additive_steps import learn_additive
 from dplearn.learners.additive_weights import margin_shift, weighted, weights_of
 from dplearn.learners.bins import declared_columns
+from dplearn.learners.counted_fits import counted, counted_plan, counted_warnings
 from dplearn.learners.logistic_weights import check_class_weight, check_weighted_classes
-from dplearn.privacy import PrivacyLedger
-from dplearn.queries import Examples
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added
+from dplearn.queries import Examples, Oracle
 from dplearn.queries.factories import cost_of, oracle_for
 from dplearn.records.encoded import encoded
 from dplearn.records.groups import checked_rows
@@ -137,11 +139,14 @@ class _Additive(PrivateEstimator):
     _bits: Bits | None = None  # all bits; None: at most those of `_finest`, as many as noise allows
     _steps: int | None = None  # None: by the noise
     _bins = BINS
+    _most_records = MOST_RECORDS  # for neighbors="add_remove"
 
     def _values(self, reproducible: bool) -> dict[str, Any]:
         """Return the checked parameters that classifiers and regressors share."""
+        cost = cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible)
+        added(self.neighbors, trust_model=(self.trust_model, "central"))
         return {
-            "cost": cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible),
+            "cost": replace(cost, neighbors=self.neighbors),
             "trust_model": self.trust_model,
             "declared": declared_columns(self.domain, _NUMBERS),
             "finest": self._finest,
@@ -172,10 +177,20 @@ class _Additive(PrivateEstimator):
     ) -> AdditivePlan:
         failure = check_number("beta", beta, above=0, below=1)
         domain = as_product(params.declared, public.n_features, public.names)
-        plan = additive_plan(params, public, loss_of, domain, beta=failure)
-        return replace(plan, guarantee=replace(params.cost, assumes=(*TABLE, *domain.assumes, assumed)))
+        assumes = (*TABLE, *domain.assumes, assumed)
+
+        def plan_of(cost: ApproxDP, public: Public) -> AdditivePlan:
+            plan = additive_plan(params.given(cost=cost), public, loss_of, domain, beta=failure)
+            return replace(plan, guarantee=replace(cost, assumes=assumes))
+
+        if params.cost.neighbors == ADDED:
+            return counted_plan(plan_of, params.cost, public)  # type: ignore[no-any-return]
+        return plan_of(params.cost, public)
 
     def _summarize(self, table: Table, plan: AdditivePlan) -> Examples:
+        if plan.for_count is not None:  # cells depend on the number of records, which has to be estimated
+            rows: Examples = table.rows
+            return rows
         # One replaced record replaces one row of cells and one target.
         cells = np.empty((len(table.rows), len(plan.columns)), dtype=np.int16, order="F")
         for here, block in table.rows.X.blocks(_BLOCK):
@@ -183,14 +198,26 @@ class _Additive(PrivateEstimator):
                 cells[here, place] = column.of(codes)
         return Examples(cells, table.rows.y)
 
-    def _release(self, summary: Examples, plan: AdditivePlan, dice: Dice) -> list[AdditiveModel]:
-        oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
+    def _release(self, summary: Examples, plan: AdditivePlan, dice: Dice) -> "_Outcome":
+        oracle: Oracle
+        if plan.guarantee.neighbors == ADDED:
+            oracle, plan = counted(self, summary, plan, dice, most_records=self._most_records)
+        else:
+            stream = plan.public.stream
+            oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=stream)
         with native_threads(None):  # the matrices are small, and more threads would wait for each other
-            return learn_additive(oracle, plan)
+            return _Outcome(learn_additive(oracle, plan), plan)
+
+    def _released_warnings(self, plan: AdditivePlan) -> tuple[str, ...]:
+        if plan.guarantee.neighbors != ADDED:
+            return ()
+        return counted_warnings(plan, self.noisy_count_)
 
     def _publish_model(self, model: AdditiveModel, plan: AdditivePlan, unit: float, origin: float) -> None:
         """Set the attributes that classifiers and regressors share; margins are multiplied by `unit`."""
         self.guarantee_, self.noise_, self.domain_ = plan.guarantee, plan.noise, plan.domain
+        if plan.guarantee.neighbors == ADDED:
+            self.noisy_count_ = plan.public.n_samples
         self.intercept_ = origin + unit * model.intercept
         self.interactions_ = model.joint.scaled(unit) if model.joint else None
         self.shapes_ = [
@@ -279,6 +306,10 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         All labels that can occur; with several outputs, one set for all or one for each. None: the labels of
         the schema, or else the labels that occur in `y`; the guarantee then assumes that the set of labels is
         public.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
+        records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
+        `trust_model="central"`, a declared `domain` or None, one output, tables in memory and no groups.
     max_rows_per_group : int, default=10
         The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
         is repeated. A group counts as one record, whose values are the means over these rows.
@@ -303,14 +334,17 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         none. Its `strengths`, of shape (d, d), say of each pair of columns how much the residuals of the
         first shapes were correlated with the product of the columns, in standard deviations of the noise.
     residual_clip_ : float
-        Public. The greatest norm of a residual (indicator of the label minus probability) that the fit uses;
-        longer ones are shortened. For two labels 1/2 if the plan's `resolution` is below 2000, else 1; for
-        more labels 1 (Laplace noise: 2). With 1/2 the margin of two labels is not quite a logit, which
-        `predict_proba` takes into account. With several outputs, the residuals of each are clipped so, and
-        then those of all are shortened together. Of no use where the plan is `linear`.
+        Public; for neighbors="add_remove" a function of the released number of records. The greatest norm of
+        a residual (indicator of the label minus probability) that the fit uses; longer ones are shortened.
+        For two labels 1/2 if the plan's `resolution` is below 2000, else 1; for more labels 1 (Laplace noise:
+        2). With 1/2 the margin of two labels is not quite a logit, which `predict_proba` takes into account.
+        With several outputs, the residuals of each are clipped so, and then those of all are shortened
+        together. Of no use where the plan is `linear`.
     class_weight_ : ndarray of float64 of shape (n_classes,)
         Released. The weights of the labels; 1 without `class_weight`. "balanced": inverse to noisy shares, of
         which none is below .002. With several outputs, only the `estimators_` have it.
+    noisy_count_ : int
+        Released. The estimated number of records; only for neighbors="add_remove".
     noise_ : str
         Public. The noise: "laplace", "gaussian" or "local".
     domain_ : Product
@@ -344,6 +378,10 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     post-processing of the answers. If the plan is `linear`, the queries are those of
     `StatisticalQueryLogisticRegression` for rows that are functions of a record's cells, with its proof.
 
+    For neighbors="add_remove" the guarantee is for one added or removed record. The same oracle estimates the
+    number of records first, from a tenth of the budget; the cells, the queries and their shares are functions
+    of that estimate. Each query then has noise for the greatest norm of one record's numbers.
+
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** A fit warns if the plan's `resolution` is below its `least_resolution`: noise then dominates
@@ -370,6 +408,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         interactions: bool | str = "auto",
         class_weight: Any = None,
         classes: Sequence[Any] | None = None,
+        neighbors: str = "replace_one",
         max_rows_per_group: int = 10,
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,
@@ -381,6 +420,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         self.interactions = interactions
         self.class_weight = class_weight
         self.classes = classes
+        self.neighbors = neighbors
         self.max_rows_per_group = max_rows_per_group
         self.ledger = ledger
         self.random_state = random_state
@@ -402,7 +442,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         Parameters
         ----------
         n_samples : int
-            Number of records.
+            Number of records; for neighbors="add_remove" a guess.
         n_features : int, optional
             Number of columns; required unless `domain` determines it.
         n_labels : int, optional
@@ -453,6 +493,12 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
             )
         if len(counts) == 1:
             check_weighted_classes(params.class_weight, public.classes)
+        if len(counts) > 1 and params.cost.neighbors == ADDED:
+            raise ValueError(
+                "neighbors must be 'replace_one' for several outputs, got 'add_remove' and"
+                f" {len(counts)} outputs; AdditiveClassifier takes one output with neighbors='add_remove':"
+                " fit a classifier to each, with a share of the budget"
+            )
         if len(counts) > 1 and params.trust_model == "local":
             raise ValueError(
                 f"trust_model must be 'central' for several outputs, got 'local' and {len(counts)} outputs"
@@ -465,13 +511,14 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
             beta,
         )
 
-    def _publish(self, outcome: list[AdditiveModel], plan: AdditivePlan) -> None:
+    def _publish(self, outcome: "_Outcome", plan: AdditivePlan) -> None:
+        plan = outcome.plan_of(plan.guarantee)
         for name in ("shapes_", "intercept_", "interactions_", "estimators_", "class_weight_"):  # earlier
             self.__dict__.pop(name, None)
         self.classes_ = plan.public.classes
         self.residual_clip_ = plan.loss.parts[0].reach / 2.0**RESIDUAL_BITS
         if plan.n_outputs == 1:
-            [model] = outcome
+            [model] = outcome.models
             self._publish_model(model, plan, 1.0, 0.0)
             shares = None if model.base is None else model.base.loss.shares
             self.class_weight_ = weights_of(plan.class_weight, self.classes_, shares)
@@ -479,11 +526,12 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
             return
         self.guarantee_, self.noise_, self.domain_ = plan.guarantee, plan.noise, plan.domain
         self.estimators_ = []
-        for model, labels, loss in zip(outcome, self.classes_, plan.loss.parts, strict=True):
+        for model, labels, loss in zip(outcome.models, self.classes_, plan.loss.parts, strict=True):
             own = clone(self).set_params(ledger=None, classes=labels.tolist())
             own.__dict__ |= {name: value for name, value in vars(self).items() if name.endswith("_in_")}
             one = replace(plan.public, classes=labels, n_outputs=1, many=False)
-            own._publish([model], replace(plan, public=one, loss=loss, n_outputs=1))
+            alone = replace(plan, public=one, loss=loss, n_outputs=1)
+            own._publish(_Outcome([model], alone), alone)
             self.estimators_.append(own)
 
     def _loss(self) -> LogisticLoss | SoftmaxLoss:
@@ -568,7 +616,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        several = self.trust_model != "local"
+        several = self.trust_model != "local" and self.neighbors != ADDED
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = several
         return tags
 
@@ -606,6 +654,10 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         Public bounds (low, high) on the target, known without looking at the data; required.
     clip_target : bool, default=False
         Whether a target outside the range is moved to the nearest bound. False: it is refused.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
+        records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
+        `trust_model="central"`, a declared `domain` or None, one output, tables in memory and no groups.
     max_rows_per_group : int, default=10
         The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
         is repeated. A group counts as one record, whose values are the means over these rows.
@@ -633,6 +685,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         Public. The declared range of the target.
     schema_ : Product
         Released. The learned domain of a record, if `domain` is "learn".
+    noisy_count_ : int
+        Released. The estimated number of records; only for neighbors="add_remove".
     noise_ : str
         Public. The noise: "laplace", "gaussian" or "local".
     domain_ : Product
@@ -660,6 +714,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     rounding. The oracle's noise is calibrated to these bounds and to the query's share of the budget, and the
     shares sum to 1. All else is post-processing of the answers.
 
+    For neighbors="add_remove" the guarantee is for one added or removed record, as for `AdditiveClassifier`.
+
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** A fit warns if the plan's `resolution` is below its `least_resolution`: noise then dominates
@@ -684,6 +740,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         interactions: bool | str = "auto",
         target_range: Any = None,
         clip_target: bool = False,
+        neighbors: str = "replace_one",
         max_rows_per_group: int = 10,
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,
@@ -695,6 +752,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         self.interactions = interactions
         self.target_range = target_range
         self.clip_target = clip_target
+        self.neighbors = neighbors
         self.max_rows_per_group = max_rows_per_group
         self.ledger = ledger
         self.random_state = random_state
@@ -708,7 +766,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         Parameters
         ----------
         n_samples : int
-            Number of records.
+            Number of records; for neighbors="add_remove" a guess.
         n_features : int, optional
             Number of columns; required unless `domain` determines it.
         beta : float, default=0.05
@@ -737,8 +795,9 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
             beta,
         )
 
-    def _publish(self, outcome: list[AdditiveModel], plan: AdditivePlan) -> None:
-        [model] = outcome
+    def _publish(self, outcome: "_Outcome", plan: AdditivePlan) -> None:
+        plan = outcome.plan_of(plan.guarantee)
+        [model] = outcome.models
         loss = None if model.base is None else model.base.loss
         assert isinstance(loss, SquaredLoss)
         unit = plan.target.half * loss.scale / STEPS
@@ -747,12 +806,15 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         self.target_range_ = (plan.target.low, plan.target.high)
 
     def _released_warnings(self, plan: Any) -> tuple[str, ...]:
+        told = super()._released_warnings(plan)
+        count = f"n_samples is {plan.public.n_samples}"
+        if plan.guarantee.neighbors == ADDED:
+            plan, count = (
+                plan.for_count(self.noisy_count_),
+                f"the noisy number of records is {self.noisy_count_}",
+            )
         within = self.residual_std_ < _WITHIN_NOISE * plan.deviation * plan.target.half
-        return (
-            (plan.target.too_wide(f"n_samples is {plan.public.n_samples}"),)
-            if within and not plan.noise_dominated
-            else ()
-        )
+        return (*told, plan.target.too_wide(count)) if within and not plan.noise_dominated else told
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets, clipped to the declared range; costs no privacy.
@@ -798,6 +860,26 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         beyond = np.maximum(self._variances(cells, unit)[:, 0] - usual, 0.0)
         half = ndtri(1 - failure / 2) * unit * np.sqrt(beyond + (self.residual_std_ / unit) ** 2)
         return np.stack([middle - half, middle + half], axis=1).clip(low, high)
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What a fit releases.
+
+    Attributes
+    ----------
+    models : list of AdditiveModel
+        Released. The model of each output.
+    plan : AdditivePlan
+        Public, or released: the plan of the queries. Its guarantee is that of these alone.
+    """
+
+    models: list[AdditiveModel]
+    plan: AdditivePlan
+
+    def plan_of(self, guarantee: ApproxDP) -> AdditivePlan:
+        """Return the plan with the guarantee of the whole fit."""
+        return replace(self.plan, guarantee=guarantee)
 
 
 def _label_loss(n_labels: int, order: int, clear: bool) -> LogisticLoss | SoftmaxLoss:

@@ -341,6 +341,10 @@ class SquaredLoss(Loss):
         For targets y, z in [-1, 1] let s = |y + z| and d = |y - z| <= 2 - s. Answers are then (d, s d) apart:
         in squared Euclidean norm d^2 (1 + s^2) <= 4, in L1 norm d (1 + s) <= (2 - s)(1 + s) <= 9/4. Rounding
         down moves each number by less than 1 more, and so the Euclidean norm by less than 2.
+
+        An added target moves them by (y, y^2), whose numbers are at most 1 in magnitude, in steps at most
+        `reach`, which is a whole number, so that rounding down keeps it: together 2 in L1 norm, and the root
+        of 2 in Euclidean norm.
         """
         reach = 1 << self._bits
 
@@ -356,6 +360,7 @@ class SquaredLoss(Loss):
             unit=Fraction(1, reach),
             l1=9 * reach // 4 + 2,
             squared_l2=(2 * reach + 2) ** 2,
+            added_l1=2 * reach,
         )
 
     def base(self, answer: Answer) -> Base:

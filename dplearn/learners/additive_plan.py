@@ -198,6 +198,7 @@ class AdditivePlan(Plan):
     bits: Any = hidden()
     n_bins: int = hidden(BINS)  # of the histograms of residuals
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
+    for_count: Any = hidden()  # from an estimated number of records to the plan of a fit; see `counted_fits`
 
     _computed = ("n_needed",)
     error_name = "deviation"
@@ -212,7 +213,8 @@ class AdditivePlan(Plan):
     def warnings(self) -> tuple[str, ...]:
         """A warning if the shapes are noise-dominated; a function of public numbers."""
         n = self.public.n_samples
-        if not self.noise_dominated:
+        # A private number of records is estimated first, and a fit warns afterwards.
+        if n is None or not self.noise_dominated:
             return ()
         delta = ", or a delta such as 1e-6" if self.noise == "laplace" else ""
         return (
@@ -383,7 +385,8 @@ def _resolution(plan: AdditivePlan, n_columns: int) -> float:
     """Return the mass of a column in standard deviations of the noise of a sum of rows of n_columns units."""
     unit = 1 << _UNIT_BITS
     norm = math.isqrt(n_columns * unit**2)
-    query = VectorQuery(len, size=n_columns, norm=norm, unit=Fraction(1, unit), l1=2 * n_columns * unit)
+    most = n_columns * unit
+    query = VectorQuery(len, size=n_columns, norm=norm, unit=Fraction(1, unit), l1=2 * most, added_l1=most)
     planned = _planned(plan, query, Fraction(1, plan.n_outputs))
     return round(min(math.sqrt(3 / 2) / max(planned, 1e-12), 1e9), 1)
 
@@ -420,7 +423,11 @@ def _linear(plan: AdditivePlan, tried: Sequence[Bits]) -> AdditivePlan | None:
 
 
 def _mass_move(plan: AdditivePlan, bits: Bits) -> int:
-    """Return a bound on the squared move of the sums for the masses; rounding makes distances longer."""
+    """Return a bound on the squared move of the sums for the masses; rounding makes distances longer.
+
+    It also holds for an added record. A number is rounded to at most twice its magnitude, so that a row of
+    norm at most 2**masses has a squared norm of at most 4 times that squared.
+    """
     return 8 * len(plan.columns) << (2 * bits.masses)
 
 
@@ -441,7 +448,9 @@ def _n_joint(plan: AdditivePlan, interactions: bool | str) -> int:
 def _deviation(plan: AdditivePlan, reach: int, share: Fraction) -> float:
     """Return the standard deviation of a residual query, for residuals and rows of norm 1."""
     norm = residual_norm(reach, 1 << plan.bits.rows, plan.bits.factors)
-    query = VectorQuery(len, size=len(plan.columns), norm=norm, unit=Fraction(1, norm), l1=2 * norm)
+    query = VectorQuery(
+        len, size=len(plan.columns), norm=norm, unit=Fraction(1, norm), l1=2 * norm, added_l1=norm
+    )
     return _planned(plan, query, share)
 
 
@@ -450,7 +459,10 @@ def _planned(plan: AdditivePlan, query: VectorQuery, share: Fraction) -> float:
 
 
 def _can_be_drawn(plan: AdditivePlan) -> bool:
-    """Return whether the Gaussian sampler supports the noise of all queries, and floats its variance."""
+    """Return whether the Gaussian sampler supports the noise of all queries, and floats its variance.
+
+    Added records move sums by less than replaced ones, whose bounds these are.
+    """
     if plan.noise != "gaussian":
         return plan.guarantee.epsilon >= _LEAST_EPSILON
     budget, bits = gaussian_budget(plan.guarantee), plan.bits

@@ -365,6 +365,9 @@ def mass_query(rows: Rows) -> StatisticalQuery:
     -----
     A replaced record moves the part of each column from one row of the table to another. The bounds are sums
     over columns of the greatest distance of two rows.
+
+    An added record adds a row of each table. Its L1 norm is at most the sum of the greatest ones of the
+    tables, and its squared Euclidean norm likewise, of which `norm` is the root, rounded up.
     """
     norm = math.isqrt(max(0, sum(int(norm_powers(table, 2).max()) for table in rows.tables) - 1)) + 1
 
@@ -381,6 +384,7 @@ def mass_query(rows: Rows) -> StatisticalQuery:
         total=total,
         squared_l2=max(1, _moves(rows.tables, 2)),
         l1=max(1, _moves(rows.tables, 1)),
+        added_l1=max(1, sum(int(norm_powers(table, 1).max()) for table in rows.tables)),
     )
 
 
@@ -419,7 +423,8 @@ def residual_query(
     With r the residual and f <= 1 the shortening factor, |r| <= reach and f |row| <= rows.reach, in norms of
     order `rows.order`. The integers nearest to f r may be longer than f r; where they are longer than f
     reach, f r is rounded towards 0 instead. So the norm of the product of rounded numbers and row is at most
-    reach * rows.reach, and two such products are at most twice that apart.
+    reach * rows.reach, which is what an added record moves, and two such products are at most twice that
+    apart.
     """
     shift = RESIDUAL_BITS + WEIGHT_BITS - bits
 
@@ -443,6 +448,7 @@ def residual_query(
         unit=Fraction(1, rows.reach << bits),
         total=total,
         l1=2 * norm if rows.order == 1 else None,
+        added_l1=norm if rows.order == 1 else None,
     )
 
 
@@ -459,7 +465,8 @@ def moment_query(rows: Rows) -> StatisticalQuery:
     For rows v, w of norm at most R, |vv' - ww'|^2 = |v|^4 + |w|^4 - 2 (v w)^2 <= 2 R^4, in the Frobenius
     norm. With the weights 5 and 7 of `moment_weights`, the norm of the weighted upper triangle is at most 5
     times that of the matrix, and the inner product for two rows is still nonnegative: the terms 25 v_i^2
-    w_i^2 and 49 v_i v_j w_i w_j sum to (49 (v w)^2 + sum v_i^2 w_i^2) / 2.
+    w_i^2 and 49 v_i v_j w_i w_j sum to (49 (v w)^2 + sum v_i^2 w_i^2) / 2. An added record moves the sums by
+    the weighted triangle of one row, of norm at most 5 |v|^2 <= 5 R^2.
     """
     d = rows.size - 1
     upper = np.triu_indices(d)
@@ -519,7 +526,8 @@ def pair_query(
     -----
     The squares of v_i v_j for i < j sum to (|v|^4 - sum v_i^4) / 2 <= R^4 (1 - 1 / d) / 2, for a row v of d
     numbers and of norm at most R, since sum v_i^4 >= |v|^4 / d. The norm of residual times products is at
-    most reach times the root of that: rounding towards 0 makes no residual longer.
+    most reach times the root of that: rounding towards 0 makes no residual longer. An added record moves the
+    sums by so much.
     """
     d, shift = rows.size - 1, RESIDUAL_BITS - bits
     upper = np.triu_indices(d, 1)

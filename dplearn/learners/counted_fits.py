@@ -14,7 +14,7 @@ from dplearn.chance.dice import Dice
 from dplearn.estimator.stages import Public, Table
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
-from dplearn.privacy.unknown_count import ADDED, without_count
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, without_count
 from dplearn.queries.central_oracle import COUNT_SHARE, CentralOracle
 
 __all__ = ["counted", "counted_plan", "counted_warnings"]
@@ -39,6 +39,11 @@ def counted_plan(plan_of: Callable[[ApproxDP, Public], Any], cost: ApproxDP, pub
     -------
     Plan
         In a fit, `for_count` maps an estimate to the plan of all else.
+
+    Raises
+    ------
+    ValueError
+        If there is no plan for the fewest records, or for the most.
     """
     rest, guess = _rest(cost), cast("int | None", public.n_samples)
 
@@ -49,6 +54,7 @@ def counted_plan(plan_of: Callable[[ApproxDP, Public], Any], cost: ApproxDP, pub
     guarantee = replace(cost, assumes=without_count(plan.guarantee.assumes))
     if guess is not None:
         return replace(plan, guarantee=guarantee)
+    for_count(MOST_RECORDS)  # if the plan for an estimate raises an error, so does one of these two
     return replace(plan, guarantee=guarantee, public=public, for_count=for_count)
 
 

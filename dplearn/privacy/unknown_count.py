@@ -34,8 +34,9 @@ ADDED = NEIGHBORS[1]
 MOST_RECORDS = 1 << 32
 #: The learners and releases with neighbors="add_remove", for messages.
 TAKING_ADDED = (
-    "StatisticalQueryNaiveBayes, StatisticalQueryLogisticRegression, LinearRegressor, queries.central,"
-    " releases.stable_counts and releases.grouped take neighbors='add_remove'"
+    "StatisticalQueryNaiveBayes, StatisticalQueryLogisticRegression, AdditiveClassifier, AdditiveRegressor,"
+    " LinearRegressor, queries.central, releases.stable_counts and releases.grouped take"
+    " neighbors='add_remove'"
 )
 _COUNTED = ("the number of records and the number", "the number")
 _PUBLIC = "the number of records is public"

@@ -37,6 +37,7 @@ from dplearn.learners.additive_plan import AdditivePlan, Bits
 from dplearn.learners.additive_queries import Rows, mass_query, moment_query, residual_query
 from dplearn.privacy import ApproxDP, BudgetExceededError
 from dplearn.queries import CentralOracle, Examples, VectorQuery
+from dplearn.queries.central_oracle import COUNT_SHARE
 from tests.laws.conftest import OnePair
 
 BY_NAME = {case.name: case for case in CASES}
@@ -63,6 +64,8 @@ def violations(case, seeds=2):
     found = []
     for place, record in ((0, case.universe[2]), (case.n // 2, case.universe[1])):
         other = (*records[:place], record, *records[place + 1 :])
+        if case.claim.neighbors == "add_remove":
+            other = (*records[:place], *records[place + 1 :])
         found += replay_privacy(case.fit, records, other, rules=case.rules, runs=seeds).violations
     return found
 
@@ -177,11 +180,35 @@ def test_residuals_of_many_labels_that_are_rounded_to_longer_ones_move_sums_too_
 
 def test_the_shares_of_enumerated_queries_are_those_of_the_plan():
     shares = AdditiveRegressor(delta=0, domain=[Categories(["a", "b"])], target_range=(-1, 1)).plan(1).shares
-    claimed = {case.name: case.claim.epsilon / 8 for case in CASES if "_numbers_" in case.name}
+    claimed = {
+        name: case.claim.epsilon / 8 for name, case in BY_NAME.items() if name.startswith("additive_numbers")
+    }
     names = ("target", "masses", "shapes", "step")
     asked = (shares.target, shares.masses, shares.shapes, shares.steps)
     assert claimed == {f"additive_numbers_{name}": share for name, share in zip(names, asked, strict=True)}
     assert sum(asked) + 2 * shares.spread == 1
+    rest = 1 - COUNT_SHARE
+    added = {
+        name: case.claim.epsilon / 8
+        for name, case in BY_NAME.items()
+        if name.startswith("added_additive_num")
+    }
+    assert added == {
+        "added_additive_numbers_shapes": rest * shares.shapes,
+        "added_additive_numbers_step": rest * shares.steps,
+    }
+    shares = AdditiveClassifier(delta=0, domain=[Categories(["a", "b"])], classes=[0, 1]).plan(1).shares
+    added = {
+        name: case.claim.epsilon / 8
+        for name, case in BY_NAME.items()
+        if name.startswith("added_additive_fit")
+    }
+    assert added == {
+        "added_additive_fit_count": COUNT_SHARE,
+        "added_additive_fit_labels": rest * shares.target,
+        "added_additive_fit_masses": rest * shares.masses,
+        "added_additive_fit_step": rest * shares.steps,
+    }
     shares = (
         AdditiveClassifier(delta=0, domain=[Categories(["a"])], classes=[0, 1]).plan(1, n_outputs=2).shares
     )

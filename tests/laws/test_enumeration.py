@@ -54,6 +54,12 @@ LIKE_OTHERS = (
 ONE_PAIR = {
     "pca": ((0,), (2,), 0.4992, "5c3f85496c6d346e"),
     "corners_permute_and_flip": ((0, 4, 5), (0, 5, 5), 0.9999, "bc196dd19bd2ab85"),
+    "added_additive_rare_labels": ((0, 1), (0,), 0.999, "1842f2c5b45c6e3a"),
+    "added_additive_gradient": ((0, 1), (0,), 0.999, "d158e92da4be3b37"),
+    "added_additive_joint": ((0, 1), (1,), 0.999, "3ec71285bc683c91"),
+    "added_additive_three_labels": ((0, 1), (0,), 0.999, "3b0fa8a47984e4d1"),
+    "added_additive_fit_masses": ((0, 2), (2,), 0.999, "77935c78b742ece4"),
+    "added_additive_numbers_shapes": ((0, 1), (1,), 0.999, "96b0c372caef8278"),
     "additive_outputs_shapes": ((0,), (3,), 0.9999, "c12c176ccf666ff4"),
     "line_proper": ((0, 0, 0, 0, 2, 2, 2), (0, 0, 0, 1, 2, 2, 2), 0.4678, "46d1e285bf9bc055"),
     "additive_outputs": ((0,), (3,), 0.5714, "8e345dec1a73e497"),

@@ -16,6 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dplearn
 from dplearn import (
+    AdditiveClassifier,
+    AdditiveRegressor,
     ExponentialMechanismClassifier,
     LinearRegressor,
     PrivateMultiOutputClassifier,
@@ -26,7 +28,7 @@ from dplearn import (
     releases,
 )
 from dplearn.display import privacy_card
-from dplearn.domains import Grid
+from dplearn.domains import Grid, IntegerRange
 from dplearn.estimator import PrivateEstimator
 from dplearn.learners.reductions import SecretSampleClassifier
 from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier
@@ -58,6 +60,21 @@ LEARNERS = {
         domain=Grid(0, 8, 65), target_range=(0, 2), delta=0, neighbors="add_remove"
     ),
     "LinearRegressor of numbers": LinearRegressor(target_range=(0, 2), neighbors="add_remove"),
+    "AdditiveClassifier": AdditiveClassifier(
+        domain=Grid(0, 8, 17), classes=[0, 1, 2], class_weight="balanced", neighbors="add_remove"
+    ),
+    "AdditiveClassifier with steps": AdditiveClassifier(
+        domain=Grid(0, 8, 17), classes=[0, 1, 2], interactions=True, neighbors="add_remove"
+    ),
+    "AdditiveClassifier with Laplace noise": AdditiveClassifier(
+        domain=Grid(0, 8, 17), delta=0, classes=[0, 1, 2], neighbors="add_remove"
+    ),
+    "AdditiveRegressor": AdditiveRegressor(
+        domain=Grid(0, 8, 17), target_range=(0, 2), delta=0, neighbors="add_remove"
+    ),
+    "AdditiveRegressor with steps": AdditiveRegressor(
+        domain=Grid(0, 8, 17), target_range=(0, 2), interactions=True, neighbors="add_remove"
+    ),
 }
 
 
@@ -83,7 +100,14 @@ RELEASES = {
     "stable_counts": lambda n, **how: released(n, "stable_counts", **how),
     "grouped": lambda n, **how: released(n, "grouped", **how),
 }
-learners = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+# Fits with many queries take long.
+learners = pytest.mark.parametrize(
+    "learner",
+    [
+        pytest.param(each, id=name, marks=pytest.mark.nightly if " with " in name else ())
+        for name, each in LEARNERS.items()
+    ],
+)
 every_release = pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
 
 
@@ -127,6 +151,21 @@ def test_everything_with_the_parameter_is_looked_at_and_named_in_messages():
 @pytest.mark.filterwarnings("ignore:the noisy number", "ignore:X is a list")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.nightly
+@parametrize_with_checks(
+    [
+        AdditiveClassifier(epsilon=50.0, domain=None, neighbors="add_remove"),
+        AdditiveRegressor(
+            epsilon=50.0, domain=None, target_range=(-1000, 1000), clip_target=True, neighbors="add_remove"
+        ),
+    ]
+)
+@pytest.mark.filterwarnings("ignore:the noisy number", "ignore:X is a list")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learns_checks_of_additive_models(estimator, check):
     check(estimator)
 
 
@@ -315,10 +354,57 @@ def test_a_learner_without_the_parameter_is_refused_by_a_ledger_of_added_records
     assert ledger.history() == []
 
 
+def test_an_additive_model_of_several_outputs_is_refused_before_the_charge():
+    model = AdditiveClassifier(domain=None, neighbors="add_remove", ledger=PrivacyLedger(2, 1e-5))
+    with pytest.raises(
+        ValueError, match=r"neighbors must be 'replace_one' for several outputs, got 'add_rem.* 2"
+    ):
+        model.fit(X, np.stack([Y, Y == 1], axis=1))
+    with pytest.raises(ValueError, match="neighbors must be 'replace_one' for several outputs"):
+        model.set_params(classes=[0, 1]).plan(100, n_features=2, n_outputs=3)
+    assert model.ledger.history() == []
+    assert not model.__sklearn_tags__().target_tags.multi_output
+
+
+def test_additive_fits_that_no_estimate_has_a_plan_for_are_refused_before_the_charge():
+    ledger = PrivacyLedger(1, 1e-5, neighbors="add_remove")
+    # Noise can be drawn for a table of one record, and not for the most, whose residuals are not clipped.
+    model = AdditiveClassifier(
+        epsilon=3.16e-7, delta=1e-10, domain=Grid(0, 8, 17), classes=[0, 1, 2], interactions=False
+    ).set_params(neighbors="add_remove", ledger=ledger)
+    assert model.plan(1, n_features=4).linear
+    with pytest.raises(ValueError, match="epsilon must be large enough for noise to be drawn"):
+        model.fit(X, Y)
+    assert ledger.history() == []
+
+
+def test_the_cells_of_an_additive_fit_are_those_of_the_noisy_number_of_records():
+    domain = IntegerRange(0, 100_000)
+    model = AdditiveClassifier(
+        epsilon=1000.0, domain=domain, classes=[0, 1], neighbors="add_remove", random_state=0
+    )
+    sizes = {}
+    for n in (3, 150):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = clone(model).fit(1000 * np.rint(10 * X[:n]).astype(int), Y[:n] > 0)
+        assert fitted.noisy_count_ == n  # there is hardly any noise
+        plan = model.plan(n, n_features=4)
+        assert fitted.residual_clip_ == (1.0 if plan.clear else 0.5)
+        sizes[n] = [shape.column.size for shape in fitted.shapes_]
+        assert sizes[n] == [column.size for column in plan.columns]
+    assert sizes[3] < sizes[150]
+
+
 def test_learned_schemas_and_local_reports_are_refused():
     with pytest.raises(ValueError, match="trust_model must be 'central' for neighbors='add_remove'"):
         StatisticalQueryNaiveBayes(neighbors="add_remove", trust_model="local").fit(X, Y)
     with pytest.raises(ValueError, match="neighbors must be 'replace_one' for domain='learn'"):
         StatisticalQueryNaiveBayes(neighbors="add_remove", domain="learn").fit(X, Y)
+    for kind, given in ((AdditiveClassifier, {}), (AdditiveRegressor, {"target_range": (0, 2)})):
+        with pytest.raises(ValueError, match="neighbors must be 'replace_one' for domain='learn'"):
+            kind(neighbors="add_remove", **given).fit(X, Y)
+        with pytest.raises(ValueError, match="trust_model must be 'central' for neighbors='add_remove'"):
+            kind(neighbors="add_remove", domain=None, trust_model="local", **given).fit(X, Y)
     with pytest.raises(ValueError, match="neighbors must be one of 'replace_one'"):
         LocalOracle(Y, privacy=ApproxDP(1, neighbors="add_remove"), dice=None, stream=None)

@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from dplearn import AdditiveClassifier, StatisticalQueryLogisticRegression
 from dplearn.audit import replay_privacy
 from dplearn.audit.cases import CASES
+from dplearn.audit.cases.additive import with_far_noise
 from dplearn.audit.cases.unknown_count import ADDED_REPLAYS
-from dplearn.learners import StatisticalQueryLogisticRegression, naive_bayes
+from dplearn.domains import IntegerRange
+from dplearn.learners import naive_bayes
 from dplearn.queries import CentralOracle, HistogramQuery
 from dplearn.records.rows import count_of
 from dplearn.releases.stages import Release
@@ -27,7 +30,13 @@ PAIRS = {
     "added_naive_bayes": ((0, 1), (0,)),
     "added_stable_counts": ((0, 0, 0, 0), (0, 0, 0)),
     "added_groups": ((0, 1), (0,)),
+    "added_additive_masses": ((0, 0), (0,)),
+    "added_additive_gradient": ((0, 1), (0,)),
+    "added_additive_three_labels": ((0, 1), (0,)),
+    "added_additive_fit_count": ((0, 0), (0,)),
+    "added_additive_fit_step": ((0, 1), (1,)),
 }
+BOTH = {"classes": [0, 1], "neighbors": "add_remove"}
 #: Of a mistake that shows on others.
 NEW_KEY = ((0, 0, 0, 1), (0, 0, 0))
 
@@ -144,6 +153,12 @@ MUTANTS = [
     (counts_clipped_to_their_sum, "added_stable_counts"),
     (a_release_planned_for_its_records, "added_stable_counts"),
     (noise_for_less, "added_groups"),
+    (half_of_the_noise, "added_additive_masses"),
+    (half_of_the_noise, "added_additive_gradient"),
+    (half_of_the_noise, "added_additive_three_labels"),
+    (the_exact_number, "added_additive_fit_count"),
+    (a_count_for_nothing, "added_additive_fit_step"),
+    (half_of_the_noise_of_a_cell, "added_additive_fit_step"),
 ]
 
 
@@ -152,38 +167,46 @@ def test_larger_fits_draw_as_the_proofs_say(case):
     assert not case.replay(seeds=1)
 
 
-def replayed_at_the_step(monkeypatch):
-    """Replay a fit between the numbers of records at which its plan has one step, and 24.
+#: Fits, numbers of records between which their plans differ, and by what.
+PLANNED = {
+    "logistic": (StatisticalQueryLogisticRegression(epsilon=3, **BOTH), 12, "n_steps"),
+    "additive": (AdditiveClassifier(epsilon=10, domain=IntegerRange(0, 9), **BOTH), 14, "level"),
+}
+
+
+def replayed_at_the_step(monkeypatch, model, n, differing):
+    """Replay a fit between the numbers of records n - 1 and n, for which its plans differ.
 
     Both have the same released estimate of that number.
     """
 
     def opened(self, account):
-        self._n = 12
+        self._n = n
 
     monkeypatch.setattr(CentralOracle, "_open", opened)
-    model = StatisticalQueryLogisticRegression(epsilon=3, classes=[0, 1], neighbors="add_remove")
-    few, more = (model.plan(n, n_features=1).n_steps for n in (11, 12))
+    few, more = (getattr(model.plan(size, n_features=1), differing) for size in (n - 1, n))
     assert few < more
-    X, y = np.linspace(-1, 1, 12)[:, None], np.arange(12) % 2
+    X, y = (np.arange(n) % 10)[:, None], np.arange(n) % 2
 
-    def fit(n, dice):
+    @with_far_noise  # noise of a later query is a function of earlier answers
+    def fit(size, dice):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            clone(model)._fit(X[:n], y[:n], dice)
+            clone(model)._fit(X[:size], y[:size], dice)
 
-    return [found for pair in ((12, 11), (11, 12)) for found in replay_privacy(fit, *pair).violations]
+    return [found for pair in ((n, n - 1), (n - 1, n)) for found in replay_privacy(fit, *pair).violations]
 
 
-def test_a_plan_for_the_true_number_of_records_leaves_the_proof(monkeypatch):
-    assert replayed_at_the_step(monkeypatch) == []
+@pytest.mark.parametrize("name", PLANNED)
+def test_a_plan_for_the_true_number_of_records_leaves_the_proof(name, monkeypatch):
+    assert replayed_at_the_step(monkeypatch, *PLANNED[name]) == []
 
     def planned(self):
         with self._account.use() as account:
             return count_of(account.records)
 
     monkeypatch.setattr(CentralOracle, "estimated_count", planned)
-    assert "draws against" in replayed_at_the_step(monkeypatch)[0]
+    assert "draws against" in replayed_at_the_step(monkeypatch, *PLANNED[name])[0]
 
 
 @pytest.mark.parametrize(("mutant", "name"), MUTANTS, ids=lambda given: getattr(given, "__name__", given))

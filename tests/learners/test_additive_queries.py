@@ -49,6 +49,11 @@ def asked(kind, n_labels, n=800, steps=2):
         y, model = score, AdditiveRegressor(domain=DOMAIN, target_range=(-3, 3), random_state=0)
     model.set_params(**{"epsilon": 3.0, **SETTINGS[kind]})
     model._steps = steps
+    return asked_by(model, X, y)
+
+
+def asked_by(model, X, y):
+    """Return the columns of a fit, and all queries that it asks."""
     queries = []
     right = (CentralOracle._answer, LocalOracle._answer)
 
@@ -137,6 +142,51 @@ def test_no_pair_of_records_moves_a_sum_of_a_linear_fit_further_than_its_noise_i
     assert [greatest_move(query, columns, 3, 2) / bound(query, 2) for query in scores] == [1.0, 1.0]
 
 
+#: Of few values: all records are tried.
+FEW = [
+    IntegerRange(0, 3, missing=True),
+    Categories(["a", "b", "c"]),
+    IntegerRange(0, 2),
+    Categories(["a", "b"]),
+]
+
+
+@pytest.mark.parametrize("n_labels", [2, 3, 0])
+@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+def test_no_record_moves_a_sum_of_a_fit_for_added_records_further_than_its_noise_is_for(kind, n_labels):
+    rng = np.random.default_rng(0)
+    X = np.empty((400, 4), dtype=object)
+    X[:, 0], X[:, 2] = rng.choice([np.nan, 0, 1, 2, 3], 400), rng.integers(0, 3, 400)
+    X[:, 1], X[:, 3] = rng.choice(["a", "b", "c"], 400), rng.choice(["a", "b"], 400)
+    score = X[:, 2].astype(float) + (X[:, 1] == "a") * (X[:, 3] == "a")
+    given = {"domain": FEW, "interactions": True, "neighbors": "add_remove", "epsilon": 3.0, **SETTINGS[kind]}
+    if n_labels:
+        model = AdditiveClassifier(classes=range(n_labels), **given)
+        y, codes = np.minimum(score.astype(int), n_labels - 1), np.arange(n_labels)
+    else:
+        model, y = AdditiveRegressor(target_range=(-3, 3), **given), score
+        codes = np.array([-STEPS, -STEPS + 1, -12345, -1, 0, 1, 54321, STEPS - 1, STEPS])
+    model._steps = 2
+    columns, queries = asked_by(model, X, y)
+    sizes = [range(column.size) for column in columns]
+    *cells, targets = np.stack(np.meshgrid(*sizes, codes, indexing="ij")).reshape(5, -1)
+    records = Examples(np.stack(cells, axis=1).astype(np.int16), targets)
+    vectors = [query for query in queries if not isinstance(query, HistogramQuery)]
+    assert len(vectors) > 3
+    shares = []
+    for query in vectors:
+        rows = query.values(records).astype(object)
+        found = {
+            1: (abs(rows).sum(axis=1).max(), query.added_l1),
+            2: ((rows**2).sum(axis=1).max(), query.added_squared_l2),
+        }
+        assert all(most <= bound for most, bound in found.values())
+        most, bound = found[1 if kind == "laplace" else 2]
+        shares.append(most / bound)
+    # Targets of three labels are centred on released shares, so that only the rarest has the greatest.
+    assert min(shares) > (0.5 if n_labels == 3 else 0.8)
+
+
 def joint_rows(length, n_cells=9, d=4):
     """Return rows of four columns, with one number of each column and 30 joint features."""
     rng = np.random.default_rng(0)
@@ -176,6 +226,8 @@ def test_the_means_of_a_target_and_of_its_square_move_by_at_most_their_bound():
     moves = rows[:, None, :] - rows[None, :, :]
     assert 0.95 < (moves**2).sum(axis=2).max() / query.squared_l2 <= 1
     assert 0.95 < np.abs(moves).sum(axis=2).max() / query.l1 <= 1
+    assert 0.95 < (rows**2).sum(axis=1).max() / query.added_squared_l2 <= 1
+    assert np.abs(rows).sum(axis=1).max() == query.added_l1
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "laplace", "local"])

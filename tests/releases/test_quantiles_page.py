@@ -23,6 +23,8 @@ def shown():
 def test_the_page_shows_what_it_says(shown):
     lines, _ = shown
     (plain,), (released,), (guarantee,), *plans, found, drawn, (left,), (guaranteed,), (error,) = lines
+    *plans, (method,), (other, bound) = plans
+    assert (method, other, bound) == ("halving", "windows", 460)
     assert plain.tolist() == [1530, 2950, 5950]
     np.testing.assert_allclose(released, plain, rtol=0.15)
     assert (guarantee.epsilon, guarantee.delta) == (1, 0)

@@ -38,12 +38,15 @@ from dplearn.learners.additive_plan import Bits
 from dplearn.learners.additive_queries import Block, mass_query, moment_query, residual_query
 from dplearn.learners.additive_queries import Rows as Tables
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, NEIGHBORS
 from dplearn.queries import CentralOracle, Examples, StatisticalQuery
+from dplearn.queries.central_oracle import COUNT_SHARE
 from dplearn.records.targets import STEPS
 
 __all__ = [
     "ADDITIVE_REPLAYS",
     "CASES",
+    "COARSEST",
     "PAIRS",
     "SIGNS",
     "additive_case",
@@ -51,10 +54,12 @@ __all__ = [
     "joint_rows",
     "signed_tables",
     "with_far_noise",
+    "with_one_noise",
 ]
 
 _CLASSIFIER, _REGRESSOR = "AdditiveClassifier", "AdditiveRegressor"
-_COARSEST = Bits(rows=0, factors=1, masses=0, moments=0, pairs=0, targets=0)
+#: The coarsest grid of all sums but the first residuals, which are in halves.
+COARSEST = Bits(rows=0, factors=1, masses=0, moments=0, pairs=0, targets=0)
 _FAR = 1 << 60
 _HALF = LogisticLoss(Fraction(1, 2))
 
@@ -69,6 +74,7 @@ def additive_case(
     steps: int | None = 1,
     bins: int = 3,
     moves: int = 2,
+    most_records: int | None = None,
     required: Required = NOTHING_REQUIRED,
 ) -> AuditCase:
     """Return a case of a whole fit of fewer steps, with a coarser histogram of residuals.
@@ -91,6 +97,8 @@ def additive_case(
         The number of bins.
     moves : int
         By how much the totals of a query may move.
+    most_records : int, optional
+        For added records, sums are clipped to those of so many; None: as in other fits.
     required : Required
         Required evidence of the case.
     """
@@ -98,6 +106,8 @@ def additive_case(
     def make() -> Any:
         learner = type(model)(**model.get_params(deep=False))
         learner._bits, learner._steps, learner._bins = bits, steps, bins
+        if most_records is not None:
+            learner._most_records = most_records
         return learner
 
     local = model.trust_model == "local"
@@ -106,7 +116,7 @@ def additive_case(
         WholeFit(make, _split, _shown),
         universe,
         n,
-        ApproxDP(model.epsilon, 0 if local else model.delta),
+        ApproxDP(model.epsilon, 0 if local else model.delta, neighbors=model.neighbors),
         ordered=local,
         rules={**RULES, "discrete_laplace": moved_by(moves)},
         verifies=(type(model).__name__,),
@@ -131,7 +141,10 @@ def _text(model: Any) -> str:
         for shape in model.shapes_
     ]
     spread = getattr(model, "residual_std_", 0.0)
-    return str((shapes, np.round(model.intercept_, 4), round(spread, 4)))
+    shown: tuple[Any, ...] = (shapes, np.round(model.intercept_, 4), round(spread, 4))
+    if hasattr(model, "noisy_count_"):
+        shown += (model.noisy_count_,)
+    return str(shown)
 
 
 def signed_tables(*numbers: int, constant: int = 0, reach: int = 1, order: int = 2) -> Tables:
@@ -147,6 +160,7 @@ def additive_query_case(
     n: int = 1,
     outputs: int = 1,
     local: bool = False,
+    neighbors: str = NEIGHBORS[0],
     required: Required = NOTHING_REQUIRED,
 ) -> AuditCase:
     """Return a case of one query, with Laplace noise or of local reports, at epsilon 1.
@@ -165,22 +179,33 @@ def additive_query_case(
         Numbers of records, and of labels of a record.
     local : bool, default=False
         Whether records report.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        For added records, sums are clipped to those of one record.
     required : Required
         Required evidence of the case.
     """
-    claim = ApproxDP(1)
+    claim = ApproxDP(1, neighbors=neighbors)
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         table = np.array(rows)
         targets = table[:, -outputs:]
         records = Examples(table[:, :-outputs].astype(np.int16), targets if outputs > 1 else targets[:, 0])
         oracle: Any = (
-            local_oracle(records, claim, dice) if local else CentralOracle(records, privacy=claim, dice=dice)
+            local_oracle(records, claim, dice)
+            if local
+            else CentralOracle(
+                records,
+                privacy=claim,
+                dice=dice,
+                count_share=0,
+                most_records=1 if neighbors == ADDED else MOST_RECORDS,
+            )
         )
         return str(oracle.ask(query())[0].means.round(6).tolist()), oracle.rounds
 
     # The bounds of the queries themselves are tested against all pairs of records.
-    rules = {**RULES, "discrete_laplace": moved_by(query().l1)}
+    moves = query().added_l1 if neighbors == ADDED else query().l1
+    rules = {**RULES, "discrete_laplace": moved_by(moves)}
     return AuditCase(
         name, fit, universe, n, claim, ordered=local, rules=rules, part_of=learners, required=required
     )
@@ -315,7 +340,7 @@ CASES: tuple[AuditCase, ...] = (
         AdditiveClassifier(epsilon=1, delta=0, domain=[Categories(["a"])], classes=[0, 1], random_state=0),
         1,
         (("a", 0), ("a", 1)),
-        bits=_COARSEST,
+        bits=COARSEST,
         required=Required(2, 0.57),
     ),
     additive_query_case(
@@ -379,6 +404,24 @@ CASES: tuple[AuditCase, ...] = (
         required=Required(3, 0.52),
     ),
 )
+
+#: The same for added records, of tables of two records and of one, with the noise for the norm of one row.
+CASES += tuple(
+    additive_query_case(
+        f"added_additive_{name}", query, universe, *learners, n=2, neighbors=ADDED, required=required
+    )
+    for name, query, universe, learners, required in (
+        ("masses", _masses, [(0, 0, 0), (1, 0, 0), (2, 1, 0)], (_CLASSIFIER, _REGRESSOR), Required(3, 0.999)),
+        ("labels", _labels, SIGNS, (_CLASSIFIER,), Required(3, 0.999)),
+        ("rare_labels", _rare_labels, SIGNS, (_CLASSIFIER,), Required(3, 0.999)),
+        ("gradient", _gradient, SIGNS, (_CLASSIFIER,), Required(3, 0.999)),
+        ("joint", _joint_gradient, PAIRS, (_CLASSIFIER,), Required(3, 0.999)),
+        ("three_labels", _labels_of_three, _THREE, (_CLASSIFIER,), Required(3, 0.999)),
+        ("residuals", _residuals, _TARGETS, (_REGRESSOR,), Required(3, 0.999)),
+        ("target", _target, _TARGETS[:3], (_REGRESSOR,), Required(3, 0.999)),
+    )
+)
+
 
 _MIXED = [Floats(missing=True), Categories(["a", "b", "c"])]
 _RECORDS = ((-2.0, "a", 0), (np.nan, "b", 1), (1e300, "c", 2), (3.0, "a", 1))
@@ -453,8 +496,8 @@ def _one_query(name: str, query: int, share: Fraction, tightness: float) -> Audi
         epsilon=epsilon, delta=0, domain=[Categories(["a", "b"])], target_range=target, random_state=0
     )
     records = [(cell, number) for cell in ("a", "b") for number in target]
-    whole = additive_case(name, model, 1, records, bits=replace(_COARSEST, factors=0), bins=2)
-    return _with_one_noise(whole, share, tightness, first=query)
+    whole = additive_case(name, model, 1, records, bits=replace(COARSEST, factors=0), bins=2)
+    return with_one_noise(whole, share, tightness, first=query)
 
 
 def _one_query_of_outputs(
@@ -465,12 +508,24 @@ def _one_query_of_outputs(
         epsilon=8, delta=0, domain=[Categories(list(cells))], classes=[0, 1], random_state=0
     )
     records = [(cell, (one, other)) for cell in cells for one in range(2) for other in range(2)]
-    whole = additive_case(name, model, 1, records, bits=_COARSEST, moves=4)
-    return _with_one_noise(whole, share, tightness, **noise)
+    whole = additive_case(name, model, 1, records, bits=COARSEST, moves=4)
+    return with_one_noise(whole, share, tightness, **noise)
 
 
-def _with_one_noise(whole: AuditCase, share: Fraction, tightness: float, **noise: Any) -> AuditCase:
-    """Return the case with noise in one query, which has a share of the budget."""
+def with_one_noise(whole: AuditCase, share: Fraction, tightness: float, **noise: Any) -> AuditCase:
+    """Return the case with noise in one query, which has a share of the budget.
+
+    Parameters
+    ----------
+    whole : AuditCase
+        The case of a whole fit with Laplace noise.
+    share : Fraction
+        The share.
+    tightness : float
+        The part of the share's epsilon that must show.
+    **noise
+        Which draws have noise: `first`, and optionally `more` and `moved`.
+    """
 
     def fit(rows: Rows, dice: Dice) -> Any:
         one: Any = _OneNoise(dice, **noise)
@@ -478,7 +533,7 @@ def _with_one_noise(whole: AuditCase, share: Fraction, tightness: float, **noise
 
     return replace(
         whole.with_fit(fit),
-        claim=ApproxDP(whole.claim.epsilon * share),
+        claim=replace(whole.claim, epsilon=whole.claim.epsilon * share),
         verifies=(),
         part_of=whole.verifies,
         required=Required(2, tightness),
@@ -498,7 +553,7 @@ CASES += tuple(
 
 #: Balanced class weights are a function of the first query, for the shares of the labels; dicts are public.
 CASES += (
-    _with_one_noise(
+    with_one_noise(
         additive_case(
             "additive_balanced",
             AdditiveClassifier(
@@ -511,7 +566,7 @@ CASES += (
             ),
             1,
             (("a", 0), ("a", 1)),
-            bits=_COARSEST,
+            bits=COARSEST,
         ),
         Fraction(2, 100),
         0.999,
@@ -529,6 +584,64 @@ CASES += (
         "additive_outputs_shapes", Fraction(32, 100), 0.999, cells="ab", first=3, moved=(0, 1)
     ),
     _one_query_of_outputs("additive_outputs_step", Fraction(56, 100), 0.999, first=4, moved=(1, 3)),
+)
+
+
+def _added_fit(
+    name: str,
+    share: Fraction,
+    tightness: float,
+    *,
+    cells: str = "a",
+    numbers: bool = False,
+    most_records: int = 1,
+    **noise: Any,
+) -> AuditCase:
+    """Return a case of whole fits for added records, of which one query has noise."""
+    settings: dict[str, Any] = {
+        "epsilon": 8,
+        "delta": 0,
+        "domain": [Categories(list(cells))],
+        "neighbors": ADDED,
+        "random_state": 0,
+    }
+    targets: tuple[Any, ...] = (-1.0, 1.0) if numbers else (0, 1)
+    model: Any = (
+        AdditiveRegressor(target_range=targets, **settings)
+        if numbers
+        else AdditiveClassifier(classes=targets, **settings)
+    )
+    whole = additive_case(
+        name,
+        model,
+        2,
+        [(cell, target) for cell in cells for target in targets],
+        bits=replace(COARSEST, factors=0) if numbers else COARSEST,
+        bins=2,
+        moves=4,
+        most_records=most_records,
+    )
+    return with_one_noise(whole, share, tightness, **noise)
+
+
+#: Whole fits for added records, with noise in one query, which has a share of the budget. The first draw is
+#: the estimate of the number of records, and the rest of the budget is shared as in other fits.
+_COUNT, _REST = COUNT_SHARE, (1 - COUNT_SHARE) / 100
+CASES += (
+    _added_fit("added_additive_fit_count", _COUNT, 0.999, most_records=2, first=0),
+    _added_fit("added_additive_fit_labels", 2 * _REST, 0.999, first=1),
+    _added_fit("added_additive_fit_masses", 10 * _REST, 0.999, cells="ab", first=2),
+    _added_fit("added_additive_fit_step", 56 * _REST, 0.999, first=4),
+    _added_fit(
+        "added_additive_numbers_shapes",
+        32 * _REST,
+        0.999,
+        cells="ab",
+        numbers=True,
+        first=3,
+        moved=(0, 1),
+    ),
+    _added_fit("added_additive_numbers_step", 49 * _REST, 0.999, numbers=True, first=5),
 )
 
 
@@ -579,6 +692,17 @@ ADDITIVE_REPLAYS = (
             class_weight="balanced",
             **_SETTINGS["gaussian"],
         ),
+    )
+)
+#: Fits for added records.
+ADDITIVE_REPLAYS += tuple(
+    _replay(name, kind, n_labels, neighbors=ADDED, **{**_SETTINGS[kind], **settings})
+    for name, kind, n_labels, settings in (
+        ("added_additive_laplace", "laplace", 2, {}),
+        ("added_additive_laplace_numbers", "laplace", 0, {}),
+        ("added_additive_gaussian", "gaussian", 2, {"interactions": True, "epsilon": 1000}),
+        ("added_additive_gaussian_numbers", "gaussian", 0, {"interactions": True, "epsilon": 1000}),
+        ("added_additive_linear", "gaussian", 3, {"steps": None, "class_weight": "balanced"}),
     )
 )
 #: Fits of two outputs, of three labels and of two.
