@@ -334,12 +334,12 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         none. Its `strengths`, of shape (d, d), say of each pair of columns how much the residuals of the
         first shapes were correlated with the product of the columns, in standard deviations of the noise.
     residual_clip_ : float
-        Public; for neighbors="add_remove" a function of the released number of records. The greatest norm of
-        a residual (indicator of the label minus probability) that the fit uses; longer ones are shortened.
-        For two labels 1/2 if the plan's `resolution` is below 2000, else 1; for more labels 1 (Laplace noise:
-        2). With 1/2 the margin of two labels is not quite a logit, which `predict_proba` takes into account.
-        With several outputs, the residuals of each are clipped so, and then those of all are shortened
-        together. Of no use where the plan is `linear`.
+        Public. The greatest norm of a residual (indicator of the label minus probability) that the fit uses;
+        longer ones are shortened. For two labels 1/2 if the plan's `resolution` is below 2000, else 1; for
+        more labels 1 (Laplace noise: 2). With 1/2 the margin of two labels is not quite a logit, which
+        `predict_proba` takes into account. With several outputs, the residuals of each are clipped so, and
+        then those of all are shortened together. Of no use where the plan is `linear`. For
+        neighbors="add_remove" a function of the released number of records.
     class_weight_ : ndarray of float64 of shape (n_classes,)
         Released. The weights of the labels; 1 without `class_weight`. "balanced": inverse to noisy shares, of
         which none is below .002. With several outputs, only the `estimators_` have it.
