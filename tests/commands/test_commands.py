@@ -332,6 +332,7 @@ def test_audit_fails_when_a_law_is_not_the_frozen_one(capsys, monkeypatch):
     assert "differ from the frozen" in out
 
 
+@pytest.mark.nightly
 def test_audit_traces_a_learner_beside_a_control_that_is_refuted(capsys):
     status, out, _ = run(capsys, "audit", "--trace", "points")
     assert status == 0

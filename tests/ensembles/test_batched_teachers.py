@@ -203,7 +203,10 @@ def test_a_scale_that_shards_share_is_noticed(monkeypatch):
 HOW = {"queries": QUERIES, "asked": Labels(CLASSES), "seeds": range(K)}
 
 
-@pytest.mark.parametrize("kind", TEACHERS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=pytest.mark.nightly if kind == "the default" else ()) for kind in TEACHERS],
+)
 def test_workers_give_the_same_votes_and_count_every_teacher(kind):
     estimator, told = TEACHERS[kind](NUMBERS), []
     votes = train_and_ask(estimator, NUMBERS, CODES, SHARDS, progress=lambda: told.append(1), **HOW)

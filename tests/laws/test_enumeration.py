@@ -16,8 +16,9 @@ from tests.laws.conftest import OnePair
 #: fits for the mechanism, which is enumerated alone and within another learner. Moments of linear regression
 #: have Laplace noise, which is enumerated alone; that they move no further is tested with every change. Other
 #: queries, columns and keys for an added record differ from those that run as for a replaced one. A fit
-#: that learns its schema composes two fits, each of which is enumerated alone, and so does such a table. Sums
-#: other than those of R^2 are enumerated, and how far its own move is tested with every change.
+#: that learns its schema composes two fits, each of which is enumerated alone; so do such a table, and a
+#: transfer from one. Sums other than those of R^2 are enumerated, and how far its own move is tested with
+#: every change.
 LIKE_OTHERS = (
     "small_exponential_classifier",
     "small_ensemble_three_labels",
@@ -39,6 +40,7 @@ LIKE_OTHERS = (
     "score_r2",
     "small_fit_with_learned_schema",
     "transfer_from_two_cells",
+    "transfer_from_synthetic",
     "synthetic_table_with_learned_schema",
     "added_vector",
     "added_gaussian",

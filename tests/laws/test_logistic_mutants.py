@@ -222,6 +222,7 @@ def test_masses_of_squares_that_are_not_shares_break_the_claim(monkeypatch):
     assert excess(MASSES.with_fit(MASSES.fit)) > 1.5
 
 
+@pytest.mark.nightly
 def test_weighted_gradients_with_noise_for_an_added_record_break_the_claim(monkeypatch):
     case = CASES["logistic_class_weights"]
     right = cases.products_query
@@ -235,6 +236,7 @@ def test_weighted_gradients_with_noise_for_an_added_record_break_the_claim(monke
     assert excess(case.with_fit(case.fit)) > 1.1
 
 
+@pytest.mark.nightly
 def test_classes_that_are_counted_with_half_the_noise_break_the_claim(monkeypatch):
     case = CASES["logistic_class_weights"]
     right = logistic_weights.count_query

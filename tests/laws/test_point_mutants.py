@@ -252,6 +252,7 @@ def test_a_mistake_breaks_the_claim(mistake, monkeypatch):
     assert not holds_between(CASES[name], *pair)
 
 
+@pytest.mark.nightly
 def test_sets_that_are_not_told_apart_keep_the_claim(monkeypatch):
     case = CASES["point_sets_of_many"]
     for cap in (1, 2, 3):

@@ -60,6 +60,7 @@ def test_releases_with_gaussian_noise_draw_as_the_proof_says(name):
     assert violations(REPLAYS[name]) == []
 
 
+@pytest.mark.nightly
 def test_the_worst_neighbours_show_nearly_all_of_the_claim():
     assert 0.95 < excess(witness()) < 1
 

@@ -116,6 +116,7 @@ def test_sums_of_the_whole_epsilon_break_the_enumerated_claim(monkeypatch):
     assert excess(again, SWAPPED) > 1.4
 
 
+@pytest.mark.nightly
 def test_values_that_are_not_clipped_break_the_enumerated_claim(monkeypatch):
     far = (("a", -9.0), ("a", 9.0))
     case = grouped_case("far", 3, (*far, ("b", 1.0)), _Coarse(["a", "b"], 2), with_values=True)
