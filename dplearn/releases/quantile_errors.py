@@ -27,7 +27,8 @@ from dplearn.core.distributions import power_at_most
 from dplearn.core.exact import selection_ratio
 from dplearn.core.ranks import finest_fraction, halving
 from dplearn.core.search import first
-from dplearn.mechanisms.quantile_windows import BETA, FAILURE, WindowTerms, noise_bounds, window_terms
+from dplearn.mechanisms.quantile_windows import WindowTerms
+from dplearn.releases.window_terms import BETA, FAILURE, noise_bounds, window_terms
 
 __all__ = ["quantile_errors", "quantile_range_sample_size", "quantile_sample_size", "windows_for"]
 

@@ -21,7 +21,6 @@ from dplearn.mechanisms.quantile_windows import (
     _composition,
     _noisy_gaps,
     _tabulated,
-    window_terms,
 )
 from dplearn.privacy import ApproxDP
 
@@ -150,26 +149,6 @@ def test_no_neighbours_exceed_the_claim():
         pairs = [(a, b) for a in range(size) for b in range(size)]
         worst = max(worst, *(abs(log(one(pair) / two(pair))) for pair in pairs))
     assert 0.3 < worst < claim(CLOSE)
-
-
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(20)])
-@pytest.mark.parametrize("size", [2, 1001, 2**64])
-@pytest.mark.parametrize("k", [5, 99])
-def test_terms_cost_at_most_epsilon_and_meet_the_assumptions_of_the_proof(epsilon, size, k):
-    n = 10**7
-    terms = window_terms(tuple(Fraction(i, k + 1) for i in range(1, k + 1)), size, n, epsilon=epsilon)
-    assert epsilon * Fraction(9, 10) < terms.epsilon <= epsilon
-    assert terms.zone <= 2 * terms.reach <= terms.least
-    assert n > (k + 1) * terms.least
-    assert min(terms.gaps) >= terms.least + terms.ramp
-
-
-def test_there_are_no_terms_where_windows_would_meet():
-    ends = (Fraction(0), Fraction(1, 2), Fraction(1))
-    assert window_terms(ends, 2, 10**9, epsilon=Fraction(1)) is None
-    tenths = tuple(Fraction(i, 10) for i in range(1, 10))
-    assert window_terms(tenths, 2**64, 10**4, epsilon=Fraction(1)) is None
-    assert window_terms(tenths, 2**64, 10**5, epsilon=Fraction(1)) is not None
 
 
 def test_moves_have_their_weights():

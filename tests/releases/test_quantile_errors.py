@@ -9,7 +9,6 @@ from dplearn.chance import SeededDice
 from dplearn.core.exact import selection_ratio
 from dplearn.core.ranks import SortedCodes
 from dplearn.mechanisms.halving import codes_at_fractions
-from dplearn.mechanisms.quantile_windows import noise_bounds
 from dplearn.privacy import ApproxDP
 from dplearn.releases.quantile_errors import (
     _halving_errors,
@@ -162,24 +161,6 @@ def test_windows_are_chosen_where_they_halve_the_bound_at_least():
 
 def test_the_errors_of_windows_need_a_probability_of_failure():
     assert quantile_errors(TWENTIETHS, 2**64, 10**6, epsilon=1, beta=1e-12).tolist() == [10**6] * 19
-
-
-def test_the_noise_of_ranks_stays_within_its_bound():
-    """The exact law of the noise is known by convolution."""
-    k, ratio, beta = 5, 0.6, 0.01
-    move = (1 - ratio) / (1 + ratio) * ratio ** np.abs(np.arange(-200, 201))
-    sums = [np.ones(1)]
-    for _ in range(k + 1):
-        sums.append(np.convolve(sums[-1], move))
-    missed = 0.0
-    for rank, bound in enumerate(noise_bounds(k, ratio, beta), 1):
-        one, other = sums[rank], sums[k + 1 - rank]
-        reach = min(len(one), len(other)) // 2
-        middle = [len(each) // 2 for each in (one, other)]
-        law = np.array([one[middle[0] + x] * other[middle[1] - x] for x in range(-reach, reach + 1)])
-        law /= law.sum()
-        missed += law[np.abs(np.arange(-reach, reach + 1)) > bound].sum()
-    assert beta / 10**5 < missed < beta  # Chernoff's bound twice
 
 
 @pytest.mark.parametrize(
