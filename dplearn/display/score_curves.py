@@ -126,44 +126,11 @@ class PrivateConfusionMatrixDisplay(ConfusionMatrixDisplay):
         return drawn
 
 
-class PrivateRocCurveDisplay(RocCurveDisplay):
-    """The ROC curve of noisy binned counts, with a band that contains all of its points at once.
+class _OfBinnedCounts:
+    """Mixin of the displays of one curve, which are drawn from the counts of a released area under it."""
 
-    Attributes
-    ----------
-    fpr, tpr : ndarray of float64 of shape (n_bins + 1,)
-        Released. The rates at the edges of the bins, rising.
-    fpr_low, fpr_high, tpr_low, tpr_high : ndarray of float64 of shape (n_bins + 1,)
-        Released. Bounds on these rates of the population, all right together with probability at least
-        1 - beta, over the noise and the records, as for `PrivateScore.interval`.
-    roc_auc : float
-        Released. The noisy area.
-    score_ : PrivateScore
-        Released.
-    band_ : matplotlib artist
-        After `plot`.
-    line_, ax_, figure_
-        As scikit-learn's, after `plot`.
-    """
-
-    @classmethod
-    def of_score(cls, score: PrivateScore) -> Self:
-        """Return the display of a score, not yet drawn.
-
-        Parameters
-        ----------
-        score : PrivateScore
-            With `scoring="roc_auc"`.
-        """
-        _check_table(score, "'roc_auc'", _of_one_curve)
-        below, _ = _cumulated(score)
-        rates = [_risen(each) for each in below]
-        display = cls(fpr=rates[0], tpr=rates[1], roc_auc=score.value, pos_label=_positive_label(score))
-        band = _band(score)
-        display.score_ = score
-        display.fpr_low, display.fpr_high = band.fpr[0][::-1], band.fpr[1][::-1]
-        display.tpr_low, display.tpr_high = band.tpr[0][::-1], band.tpr[1][::-1]
-        return display
+    of_score: Callable[[PrivateScore], Any]
+    _made_up: Callable[[], Any]  # scikit-learn's display of a made-up curve, on which `plot` is tried first
 
     @classmethod
     def from_estimator(
@@ -193,10 +160,54 @@ class PrivateRocCurveDisplay(RocCurveDisplay):
             for scikit-learn's `plot`.
         """
         scorer = PrivateScorer("roc_auc", pos_label=pos_label, bins=bins, score_range=score_range)
+        score = _released(estimator, X, y, scorer, cls._made_up(), ax, options)
+        drawn: Self = cls.of_score(score).plot(ax=ax, **options)
+        return drawn
+
+
+class PrivateRocCurveDisplay(_OfBinnedCounts, RocCurveDisplay):
+    """The ROC curve of noisy binned counts, with a band that contains all of its points at once.
+
+    Attributes
+    ----------
+    fpr, tpr : ndarray of float64 of shape (n_bins + 1,)
+        Released. The rates at the edges of the bins, rising.
+    fpr_low, fpr_high, tpr_low, tpr_high : ndarray of float64 of shape (n_bins + 1,)
+        Released. Bounds on these rates of the population, all right together with probability at least
+        1 - beta, over the noise and the records, as for `PrivateScore.interval`.
+    roc_auc : float
+        Released. The noisy area.
+    score_ : PrivateScore
+        Released.
+    band_ : matplotlib artist
+        Released. After `plot`.
+    line_, ax_, figure_
+        As scikit-learn's, after `plot`.
+    """
+
+    @classmethod
+    def of_score(cls, score: PrivateScore) -> Self:
+        """Return the display of a score, not yet drawn.
+
+        Parameters
+        ----------
+        score : PrivateScore
+            With `scoring="roc_auc"`.
+        """
+        _check_table(score, "'roc_auc'", _of_one_curve)
+        below, _ = _cumulated(score)
+        rates = [_risen(each) for each in below]
+        display = cls(fpr=rates[0], tpr=rates[1], roc_auc=score.value, pos_label=_positive_label(score))
+        band = _band(score)
+        display.score_ = score
+        display.fpr_low, display.fpr_high = band.fpr[0][::-1], band.fpr[1][::-1]
+        display.tpr_low, display.tpr_high = band.tpr[0][::-1], band.tpr[1][::-1]
+        return display
+
+    @staticmethod
+    def _made_up() -> RocCurveDisplay:
         corners = np.array([0.0, 1.0])
-        made_up = RocCurveDisplay(fpr=corners, tpr=corners, roc_auc=0.5)
-        score = _released(estimator, X, y, scorer, made_up, ax, options)
-        return cls.of_score(score).plot(ax=ax, **options)
+        return RocCurveDisplay(fpr=corners, tpr=corners, roc_auc=0.5)
 
     def plot(self, ax: Any = None, **how: Any) -> Self:
         """Draw the curve and its band.
@@ -217,7 +228,7 @@ class PrivateRocCurveDisplay(RocCurveDisplay):
         return self
 
 
-class PrivatePrecisionRecallDisplay(PrecisionRecallDisplay):
+class PrivatePrecisionRecallDisplay(_OfBinnedCounts, PrecisionRecallDisplay):
     """Precision and recall of noisy binned counts, with a band that contains all of their points at once.
 
     Attributes
@@ -229,7 +240,7 @@ class PrivatePrecisionRecallDisplay(PrecisionRecallDisplay):
     score_ : PrivateScore
         Released.
     band_ : matplotlib artist
-        After `plot`.
+        Released. After `plot`.
     line_, ax_, figure_
         As scikit-learn's, after `plot`.
     """
@@ -261,37 +272,9 @@ class PrivatePrecisionRecallDisplay(PrecisionRecallDisplay):
         display.precision_low, display.precision_high = _precision_band(score, beta)
         return display
 
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        pos_label: Any = None,
-        bins: Any = 30,
-        score_range: Any = None,
-        ax: Any = None,
-        **options: Any,
-    ) -> Self:
-        """Release the curve of a fitted classifier on private records, and draw it.
-
-        Parameters
-        ----------
-        estimator, X, y : object
-            As for `private_score`.
-        pos_label, bins, score_range : object
-            As for `PrivateScorer`.
-        ax : matplotlib Axes, optional
-            The axes to draw on.
-        **options
-            `groups`, `epsilon`, `delta`, `beta`, `ledger`, `random_state` as for `private_score`; others as
-            for scikit-learn's `plot`.
-        """
-        scorer = PrivateScorer("roc_auc", pos_label=pos_label, bins=bins, score_range=score_range)
-        made_up = PrecisionRecallDisplay(np.array([0.5, 1.0]), np.array([1.0, 0.0]), prevalence_pos_label=0.5)
-        score = _released(estimator, X, y, scorer, made_up, ax, options)
-        return cls.of_score(score).plot(ax=ax, **options)
+    @staticmethod
+    def _made_up() -> PrecisionRecallDisplay:
+        return PrecisionRecallDisplay(np.array([0.5, 1.0]), np.array([1.0, 0.0]), prevalence_pos_label=0.5)
 
     def plot(self, ax: Any = None, **how: Any) -> Self:
         """Draw the curve and its band.
@@ -333,7 +316,7 @@ class PrivateCalibrationDisplay(CalibrationDisplay):
     score_ : PrivateScore
         Released.
     bars_ : matplotlib artist
-        After `plot`.
+        Released. After `plot`.
     line_, ax_, figure_
         As scikit-learn's, after `plot`.
     """
