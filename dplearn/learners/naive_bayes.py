@@ -348,12 +348,8 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         failure = check_number("beta", beta, above=0, below=1)
         domain = as_product(params.declared, public.n_features, public.names)
         n, k, d = public.n_samples, public.n_labels, len(domain)
-        neighbors = params.cost.neighbors
-        unknown = neighbors == ADDED
-        if params.priors is not None and len(params.priors) != k:
-            raise ValueError(
-                f"priors must be one for each of the {k} classes, in sorted order, got {len(params.priors)}"
-            )
+        neighbors, unknown = params.cost.neighbors, params.cost.neighbors == ADDED
+        _check_number_of_priors(params.priors, k)
         check_reports(params.trust_model, n, d, "queries")
         kind = "local"
         if params.trust_model == "central":
@@ -365,7 +361,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         if n_bins is None and unknown:
             n_bins = _BINS_OF_UNKNOWN
         elif n_bins is None:
-            n_bins = _clear_bins(params.trust_model, k, lambda size: noise(d, size))
+            n_bins = _clear_bins(params.trust_model, k, partial(noise, d))
         most = MOST_BINS if params.trust_model == "central" else min(MOST_BINS, _SHARED * n_bins)
         bins = tuple(binned(each, n_bins, most) for each in domain.domains)
         n_queries = d + asks_classes(bins)
@@ -682,6 +678,14 @@ def learn_naive_bayes(oracle: Oracle, plan: NaiveBayesPlan) -> NaiveBayesTables:
     ]
     with np.errstate(divide="ignore"):  # a prior of 0: the class is never predicted
         return NaiveBayesTables(np.log(prior / prior.sum()), tuple(ratios), means, count)
+
+
+def _check_number_of_priors(priors: tuple[float, ...] | None, k: int) -> None:
+    """Raise ValueError unless each of k classes has a prior, if there are any."""
+    if priors is not None and len(priors) != k:
+        raise ValueError(
+            f"priors must be one for each of the {k} classes, in sorted order, got {len(priors)}"
+        )
 
 
 def _checked_priors(priors: Any) -> tuple[float, ...] | None:
