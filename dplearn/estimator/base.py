@@ -35,7 +35,7 @@ from dplearn.estimator.part_transforming import TransformsParts
 from dplearn.estimator.shown import guarantee_html
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP, Event, Guarantee, PrivacyLedger, event_of, open_account
-from dplearn.privacy.unknown_count import ADDED, NEIGHBORS
+from dplearn.privacy.unknown_count import ADDED, NEIGHBORS, refuse_public_counts
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.records.groups import (
     SHIFTS,
@@ -257,12 +257,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         params = self._with_public_choices(params)
         source = source_of(X, y)
         if params.cost.neighbors == ADDED:
-            if groups is not None:
-                raise TypeError("groups must be None for neighbors='add_remove': the set of groups is public")
-            if source is not None:
-                raise TypeError(
-                    "X must be a table in memory for neighbors='add_remove': the lengths of parts are public"
-                )
+            refuse_public_counts("X must be a table in memory", groups, source)
             table = self._prepared(
                 self._read(table_in_memory(X), y, params).without_count(), params, **public
             )

@@ -24,6 +24,7 @@ __all__ = [
     "added",
     "moved_counts",
     "refuse_added",
+    "refuse_public_counts",
     "without_count",
 ]
 
@@ -99,6 +100,27 @@ def refuse_added(neighbors: Any, what: str) -> None:
             f"neighbors must be 'replace_one' for {what}, which needs the number of records, got"
             f" 'add_remove'; {TAKING_ADDED}"
         )
+
+
+def refuse_public_counts(held: str, groups: Any, source: Any) -> None:
+    """Raise an error if groups or parts are given, whose numbers are public.
+
+    Parameters
+    ----------
+    held : str
+        How the message begins for parts: what must be in memory.
+    groups, source : object or None
+        The groups, and the parts.
+
+    Raises
+    ------
+    TypeError
+        If one of them is not None.
+    """
+    if groups is not None:
+        raise TypeError("groups must be None for neighbors='add_remove': the set of groups is public")
+    if source is not None:
+        raise TypeError(f"{held} for neighbors='add_remove': the lengths of parts are public")
 
 
 def without_count(assumes: Iterable[str]) -> tuple[str, ...]:

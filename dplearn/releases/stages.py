@@ -29,7 +29,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import float_errors_ignored
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.plan import Plan
-from dplearn.privacy.unknown_count import ADDED
+from dplearn.privacy.unknown_count import ADDED, refuse_public_counts
 from dplearn.records.groups import SHIFTS, assuming_groups, grouping_of, selected
 from dplearn.records.part_groups import assuming_parts_of_groups, grouped_parts, groups_in_parts
 from dplearn.records.part_sources import column_source_of
@@ -124,7 +124,7 @@ class Release(ABC, Generic[AnyPlan, Result]):
         with float_errors_ignored():
             source = self.source_of(values)
             if self.guarantee.neighbors == ADDED:
-                self._refuse_public_counts(source, groups)
+                refuse_public_counts(f"{self.takes} must be in memory", groups, source)
             if groups is None:
                 rows = self.read(_in_memory(values)) if source is None else read_parts(self, source)
                 plan = self.plan_of(rows)
@@ -175,15 +175,6 @@ class Release(ABC, Generic[AnyPlan, Result]):
     def plan_of(self, rows: Sized) -> AnyPlan:
         """Return the plan of a release of these records, from which a private number of them is withheld."""
         return self.plan(None if self.guarantee.neighbors == ADDED else len(rows))
-
-    def _refuse_public_counts(self, source: Source | None, groups: Any) -> None:
-        """Refuse what would show the number of records."""
-        if source is not None:
-            raise TypeError(
-                f"{self.takes} must be in memory for neighbors='add_remove': the lengths of parts are public"
-            )
-        if groups is not None:
-            raise TypeError("groups must be None for neighbors='add_remove': the set of groups is public")
 
     def source_of(self, values: Any) -> Source | None:
         """Return the parts of the values, or None if they are in memory."""
