@@ -10,7 +10,7 @@ has 2 epsilon. So add_remove is also shown with half of the epsilon, which impli
   the first two: accuracy on a quarter of the records;
 - linear regression and additive models, on diabetes of scikit-learn: R^2 on a quarter of the records;
 - means of a column of diabetes and their counts, by queries.central: mean absolute error, in its range;
-- counts and means of groups of digits, by releases.grouped: mean absolute error, of counts and in the range;
+- counts and means by digit, by releases.grouped: mean absolute error, of counts and in the range;
 - the threshold of releases.stable_counts, and its error, from the plan.
 
 Means over the fits, with standard deviations of single fits. The default n_bins="auto" of add_remove was
@@ -90,7 +90,7 @@ def error_of_mean(neighbors: str, epsilon: float, seed: int) -> float:  # noqa: 
 def error_of_counts(neighbors: str, epsilon: float, seed: int) -> float:  # noqa: ARG001 - noise is fresh
     """Return the mean error of the counts of ten groups."""
     _, y = load_digits(return_X_y=True)
-    found = grouped(y, groups=range(10), epsilon=epsilon, neighbors=neighbors)
+    found = grouped(y, categories=range(10), epsilon=epsilon, neighbors=neighbors)
     return float(np.mean([abs(found.counts[digit] - (y == digit).sum()) for digit in range(10)]))
 
 
@@ -98,7 +98,7 @@ def error_of_means(neighbors: str, epsilon: float, seed: int) -> float:  # noqa:
     """Return the mean error of the means of ten groups, in the range of the values."""
     X, y = load_digits(return_X_y=True)
     ink = X.mean(axis=1)
-    found = grouped(y, ink, bounds=(0, 16), groups=range(10), epsilon=epsilon, neighbors=neighbors)
+    found = grouped(y, ink, bounds=(0, 16), categories=range(10), epsilon=epsilon, neighbors=neighbors)
     assert found.means is not None
     return float(np.mean([abs(found.means[digit] - ink[y == digit].mean()) / 16 for digit in range(10)]))
 

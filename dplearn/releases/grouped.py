@@ -1,8 +1,8 @@
-"""Private counts, sums and means of groups of records, for declared or learned groups.
+"""Private counts, sums and means by category, for declared or learned categories.
 
 >>> towns = ["north"] * 4000 + ["south"] * 2000 + ["east"]
 >>> wages = [1500] * 4000 + [2500] * 2000 + [9000]
->>> found = grouped(towns, wages, bounds=(0, 5000), groups=["north", "south"], epsilon=1, random_state=0)
+>>> found = grouped(towns, wages, bounds=(0, 5000), categories=["north", "south"], epsilon=1, random_state=0)
 >>> {town: round(mean, -1) for town, mean in found.means.items()}
 {'north': 1500.0, 'south': 2500.0}
 >>> learned = grouped(towns, wages, bounds=(0, 5000), epsilon=1, delta=1e-6, random_state=0)
@@ -44,7 +44,7 @@ from dplearn.records.part_tables import column_of, is_arrow
 from dplearn.records.parts import InTurn, PartedRecords, Source
 from dplearn.records.rows import Columns, count_of
 from dplearn.releases.reading import read_column
-from dplearn.releases.stable_counts import _read as read_group_keys
+from dplearn.releases.stable_counts import _read as read_column_of_keys
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
 
 __all__ = ["Grouped", "GroupedPlan", "grouped", "grouped_plan"]
@@ -68,32 +68,34 @@ class GroupedPlan(ReleasePlan):
     n_samples : int or None
         Number of records; None if it is private.
     threshold : int or None
-        The least noisy count of a learned group that is released; None for declared groups.
+        The least noisy count of a learned category that is released; None for declared categories.
     count_error : int
-        With probability at least 1 - beta / 2, the noise of the counts of `n_keys` groups is at most this.
+        With probability at least 1 - beta / 2, the noise of the counts of `n_keys` categories is at most
+        this.
     mean_error : float or None
-        With the same probability, the noise of the sum of values of each of these groups, measured from the
-        middle of the bounds, is at most this; in units of the width of the bounds. None without values.
+        With the same probability, the noise of the sum of values of each of these categories, measured from
+        the middle of the bounds, is at most this; in units of the width of the bounds. None without values.
     n_needed : int
-        A number of records of a group for which, with probability at least 1 - beta, it is released, and its
-        mean has an error of at most .05 of the width of the bounds; without values, its count of at most .05.
+        A number of records of a category for which, with probability at least 1 - beta, it is released, and
+        its mean has an error of at most .05 of the width of the bounds; without values, its count of at most
+        .05.
     beta : float
         Probability of failure, as given; 0.05 in the plan of a release.
     n_keys : int
-        Number of groups for which the bounds hold together.
+        Number of categories for which the bounds hold together.
     """
 
     n_samples: Any
     threshold: int | None
     count_error: int
     mean_error: float | None = field(metadata=noted("of a sum, in widths of the bounds"))
-    n_needed: int = field(metadata=noted("records of a group"))
+    n_needed: int = field(metadata=noted("records of a category"))
     beta: float
     n_keys: int
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A warning if no learned group can be released, or noise may exceed the number of records."""
+        """A warning if no learned category can be released, or noise may exceed the number of records."""
         if self.n_samples is None:
             return ()
         if self.threshold is None and self.n_samples <= self.count_error:
@@ -104,8 +106,8 @@ class GroupedPlan(ReleasePlan):
         if self.threshold is None or self.n_samples >= self.threshold:
             return ()
         return (
-            f"n_samples is {self.n_samples}: no group can be released, because released counts are at least"
-            f" {self.threshold}; declare groups=, or spend more epsilon or delta",
+            f"n_samples is {self.n_samples}: no category can be released, because released counts are at"
+            f" least {self.threshold}; declare categories=, or spend more epsilon or delta",
         )
 
 
@@ -116,9 +118,9 @@ class Grouped(Released):
     Attributes
     ----------
     counts : dict
-        Released. Maps each group to its noisy number of records.
+        Released. Maps each category to its noisy number of records.
     sums, means : dict or None
-        Released. Map each group to the noisy sum and mean of its clipped values; None without values.
+        Released. Map each category to the noisy sum and mean of its clipped values; None without values.
     bounds : tuple of float or None
         Public. The bounds on values.
     plan : GroupedPlan
@@ -134,18 +136,18 @@ class Grouped(Released):
     plan: GroupedPlan
 
     def mean_intervals(self, beta: float = 0.05) -> dict[Hashable, tuple[float, float]]:
-        """Return an interval for the mean of each group's clipped values; costs no privacy.
+        """Return an interval for the mean of each category's clipped values; costs no privacy.
 
         Parameters
         ----------
         beta : float, default=0.05
-            Probability, for each group, that its interval does not contain its mean, in (0, 1).
+            Probability, for each category, that its interval does not contain its mean, in (0, 1).
 
         Returns
         -------
         dict
-            Maps each group to the lower and the upper end. Only the privacy noise is covered, not the
-            sampling error. Of a group without records the interval says nothing.
+            Maps each category to the lower and the upper end. Only the privacy noise is covered, not the
+            sampling error. Of a category without records the interval says nothing.
         """
         if self.means is None or self.sums is None or self.bounds is None:
             raise ValueError("there are no means: the release had no values")
@@ -170,38 +172,38 @@ def grouped(
     values: Any = None,
     *,
     bounds: Any = None,
+    categories: Any = None,
     groups: Any = None,
-    persons: Any = None,
     epsilon: float = 1.0,
     delta: float = 0.0,
     neighbors: str = "replace_one",
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> Grouped:
-    """Release how many records each group has, and the sum and the mean of their values.
+    """Release how many records each category has, and the sum and the mean of their values.
 
     Parameters
     ----------
     keys : series, array, or list of shape (n,), or parts of a series or array
-        Private. The group of each record, as for `stable_counts`.
+        Private. The category of each record, with the types of `stable_counts`.
     values : array-like of shape (n,), optional, or parts like those of `keys`
         Private. One number a record; finite. None: only counts are released, from all of epsilon.
     bounds : pair of numbers
         Public bounds (low, high) on the values, known without looking at the data; required with values.
         Values outside are moved to the nearest bound. The noise is proportional to the width.
-    groups : sequence of keys, optional
-        Public. The groups, known without looking at the data; all of them are released, and records of no
-        group are left out. Keys of different types differ: the group "1" has no record with the key 1.
-        None: the groups are learned as in `stable_counts`, which spends delta; groups of few records are not
-        released.
-    persons : array-like of shape (n,), optional, or parts like those of `keys`
+    categories : sequence of keys, optional
+        Public. The categories, known without looking at the data; all of them are released, and records of no
+        category are left out. Keys of different types differ: the category "1" has no record with the key 1.
+        None: the categories are learned as in `stable_counts`, which spends delta; categories of few records
+        are not released.
+    groups : array-like of shape (n,), optional, or parts like those of `keys`
         Private. The person that each record belongs to, such as a customer: texts or integers. The guarantee
         then protects all records of a person together, as `groups` of other releases. One record of each
         person takes part, which is chosen by public chance, and the set of persons is public.
     epsilon : float, default=1.0
         Privacy cost; positive. With values, one half is for the counts and one half for the sums.
     delta : float, default=0.0
-        Spent on learned groups only, which need it; in [0, 1).
+        Spent on learned categories only, which need it; in [0, 1).
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, the number of
         records is private, and all noise is half as wide.
@@ -229,27 +231,25 @@ def grouped(
     Warns
     -----
     UserWarning
-        If there are so few records that no group can be released; the number of records is public.
+        If there are so few records that no category can be released; the number of records is public.
 
-    Notes
-    -----
-    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: let e be epsilon / 2,
-    or epsilon without values. A replaced record leaves one group and enters another, which moves the counts
-    by 2 in the L1 norm; learned groups are those of `stable_histogram`, with (e, delta). Values are integers
-    from -S to S. If both records are in one group, one sum moves by at most 2 S; if not, two sums by at most
-    S each. So the sums of all groups together cost e, although they are as many as there are groups. Given
-    the released groups, a record of another group counts as one with the value 0. For one added or removed
-    record: it moves one count by 1 and one sum by at most S, and nothing else depends on the number of
-    records.
+    Notes ----- **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: let e be
+    epsilon / 2, or epsilon without values. A replaced record leaves one category and enters another, which
+    moves the counts by 2 in the L1 norm; learned categories are those of `stable_histogram`, with (e, delta).
+    Values are integers from -S to S. If both records are in one category, one sum moves by at most 2 S; if
+    not, two sums by at most S each. So the sums of all categories together cost e, although they are as many
+    as there are categories. Given the released categories, a record of another category counts as one with
+    the value 0. For one added or removed record: it moves one count by 1 and one sum by at most S, and
+    nothing else depends on the number of records.
 
     **Assumes.** The entries of `guarantee.assumes`.
 
     **Accuracy.** `Grouped.mean_intervals`, and `grouped_plan`.
 
-    **Source.** Dwork, McSherry, Nissim and Smith (2006); for learned groups as for `stable_counts`.
+    **Source.** Dwork, McSherry, Nissim and Smith (2006); for learned categories as for `stable_counts`.
     """
-    return _Grouped(values is not None, bounds, groups, epsilon, delta, random_state, neighbors).run(
-        (keys, values), ledger, persons
+    return _Grouped(values is not None, bounds, categories, epsilon, delta, random_state, neighbors).run(
+        (keys, values), ledger, groups
     )
 
 
@@ -257,7 +257,7 @@ def grouped_plan(
     n_samples: int | None,
     *,
     bounds: Any = None,
-    groups: Any = None,
+    categories: Any = None,
     epsilon: float = 1.0,
     delta: float = 0.0,
     neighbors: str = "replace_one",
@@ -270,12 +270,12 @@ def grouped_plan(
     ----------
     n_samples : int or None
         Number of records, at least 1. None, for "add_remove": unknown.
-    bounds, groups, epsilon, delta, neighbors
+    bounds, categories, epsilon, delta, neighbors
         As for `grouped`. Without bounds, the plan is that of counts alone.
     beta : float, default=0.05
         Probability of failure, in (0, 1).
     n_keys : int, default=1
-        Number of groups, chosen independently of the release, for which the errors hold together.
+        Number of categories, chosen independently of the release, for which the errors hold together.
 
     Returns
     -------
@@ -286,7 +286,7 @@ def grouped_plan(
     TypeError, ValueError
         If a parameter is not as described.
     """
-    stages = _Grouped(bounds is not None, bounds, groups, epsilon, delta, neighbors=neighbors)
+    stages = _Grouped(bounds is not None, bounds, categories, epsilon, delta, neighbors=neighbors)
     return stages.plan(n_samples, beta=beta, n_keys=n_keys)
 
 
@@ -309,26 +309,26 @@ class _Keyed(Columns):
         """The values."""
         return self.columns[1]
 
-    def codes(self, groups: Sequence[Hashable]) -> NDArray[np.intp]:
-        """Return the place of each record's group, and the number of groups for a record of none."""
+    def codes(self, categories: Sequence[Hashable]) -> NDArray[np.intp]:
+        """Return the place of each record's category, and the number of categories for a record of none."""
         keys = self.keys
-        if {*map(type, keys), *map(type, groups)} == {str}:
-            place: dict[Any, int] = {key: code for code, key in enumerate(groups)}
-            found = [place.get(key, len(groups)) for key in keys]
+        if {*map(type, keys), *map(type, categories)} == {str}:
+            place: dict[Any, int] = {key: code for code, key in enumerate(categories)}
+            found = [place.get(key, len(categories)) for key in keys]
         else:  # keys of different types are not compared: "a" and b"a" have equal hashes
-            place = {spelled(key): code for code, key in enumerate(groups)}
-            found = [place.get(spelled(key), len(groups)) for key in keys]
+            place = {spelled(key): code for code, key in enumerate(categories)}
+            found = [place.get(spelled(key), len(categories)) for key in keys]
         return np.array(found, dtype=np.intp)
 
 
 @dataclass(frozen=True)
 class _Totals:
-    """The counts, or the sums of values, of groups of records; a function of the records of a part."""
+    """The counts, or the sums of values, of categories of records; a function of the records of a part."""
 
-    groups: tuple[Hashable, ...]
+    categories: tuple[Hashable, ...]
 
     def __call__(self, rows: _Keyed) -> list[NDArray[np.int64]]:
-        size, codes = len(self.groups), rows.codes(self.groups)
+        size, codes = len(self.categories), rows.codes(self.categories)
         counts = np.bincount(codes, minlength=size + 1)[:size].astype(np.int64)
         sums = np.zeros(size + 1, dtype=np.int64)
         np.add.at(sums, codes, rows.values)
@@ -346,33 +346,35 @@ class _Grouped(Release[GroupedPlan, Grouped]):
         self,
         with_values: bool,
         bounds: Any,
-        groups: Any,
+        categories: Any,
         epsilon: Any,
         delta: Any,
         random_state: Any = None,
         neighbors: str = "replace_one",
     ):
         self.bounds = _checked_bounds(bounds, with_values)
-        self.groups = None if groups is None else _checked_groups(groups)
+        self.categories = None if categories is None else _checked_categories(categories)
         given = check_number("delta", delta, low=0, below=1)
-        if self.groups is None and not given:
+        if self.categories is None and not given:
             raise ValueError(
-                "delta must be above 0, such as 1e-6, where groups are learned, got 0: or declare them,"
-                " groups=[...], if they are known without looking at the data"
+                "delta must be above 0, such as 1e-6, where categories are learned, got 0: or declare them,"
+                " categories=[...], if they are known without looking at the data"
             )
         declared = (
-            () if self.groups is None else (f"the {len(self.groups)} groups are chosen without the data",)
+            ()
+            if self.categories is None
+            else (f"the {len(self.categories)} categories are chosen without the data",)
         )
         unknown = added(neighbors)
         assumes = (N_IS_PUBLIC, _KEYS, *declared, *((_VALUES,) if with_values else ()))
         guarantee = ApproxDP(
             check_number("epsilon", epsilon, above=0),
-            given if self.groups is None else 0,
+            given if self.categories is None else 0,
             neighbors,
             assumes=without_count(assumes) if unknown else assumes,
             reproducible=random_state is not None,
         )
-        parameters = repr(self.bounds), repr(self.groups), str(guarantee.epsilon), str(guarantee.delta)
+        parameters = repr(self.bounds), repr(self.categories), str(guarantee.epsilon), str(guarantee.delta)
         context = (*parameters, *([neighbors] if unknown else []))
         super().__init__("grouped", guarantee, context, random_state)
         self.moved = moved_counts(neighbors)
@@ -404,7 +406,7 @@ class _Grouped(Release[GroupedPlan, Grouped]):
     def read(self, values: Any) -> _Keyed:
         pair = values if isinstance(values, tuple) else (values, None)
         keys, numbers = map(_in_memory, pair)
-        read = read_group_keys(keys)
+        read = read_column_of_keys(keys)
         if numbers is None:
             return _Keyed.of(read, np.zeros(len(read), dtype=np.int64))
         codes = _whole(numbers, self.bounds, self.bits)
@@ -423,7 +425,7 @@ class _Grouped(Release[GroupedPlan, Grouped]):
         off = count_error + (sum_error or 0)
         needed = max(1, -int(-off / ALPHA // (1 if sum_error is None else 2)))
         threshold = None
-        if self.groups is None:
+        if self.categories is None:
             privacy = ApproxDP(for_counts, self.guarantee.delta, self.guarantee.neighbors)
             threshold = stable_histogram_threshold(privacy)
             needed = max(needed, threshold - 1 + laplace_quantile(stable_histogram_ratio(privacy), each))
@@ -444,16 +446,16 @@ class _Grouped(Release[GroupedPlan, Grouped]):
     def release(self, summary: _Keyed | PartedRecords, plan: GroupedPlan, dice: Dice) -> Grouped:
         for_counts, for_sums = self.shares
         n = self.most_records if self.guarantee.neighbors == ADDED else plan.n_samples
-        if self.groups is None:
+        if self.categories is None:
             keys = _counted(summary)
             privacy = ApproxDP(for_counts, self.guarantee.delta, self.guarantee.neighbors)
             counts = stable_histogram(keys, privacy=privacy, dice=dice, most_records=self.most_records)
             counts = dict(sorted(counts.items(), key=lambda item: -item[1]))
-            groups = tuple(counts)
-            totals = _summed(summary, groups)
+            categories = tuple(counts)
+            totals = _summed(summary, categories)
         else:
-            groups = self.groups
-            totals = _summed(summary, groups)
+            categories = self.categories
+            totals = _summed(summary, categories)
             noisy = laplace_counts(
                 totals[0],
                 privacy=ApproxDP(for_counts),
@@ -462,7 +464,7 @@ class _Grouped(Release[GroupedPlan, Grouped]):
                 low=0,
                 high=n,
             )
-            counts = dict(zip(groups, noisy.tolist(), strict=True))
+            counts = dict(zip(categories, noisy.tolist(), strict=True))
         if for_sums is None or self.bounds is None:
             return Grouped(counts, None, None, None, plan)
         most = n << self.bits
@@ -490,8 +492,8 @@ def _with_values(
     return Grouped(counts, sums, means, bounds, plan)
 
 
-def _summed(summary: _Keyed | PartedRecords, groups: tuple[Hashable, ...]) -> list[NDArray[np.int64]]:
-    totals = _Totals(groups)
+def _summed(summary: _Keyed | PartedRecords, categories: tuple[Hashable, ...]) -> list[NDArray[np.int64]]:
+    totals = _Totals(categories)
     return summary.sums(totals) if isinstance(summary, PartedRecords) else totals(summary)
 
 
@@ -566,19 +568,21 @@ def _checked_bounds(bounds: Any, with_values: bool) -> tuple[float, float] | Non
     return float(low), float(high)
 
 
-def _checked_groups(groups: Any) -> tuple[Hashable, ...]:
-    if isinstance(groups, (str, bytes)) or not np.iterable(groups):
-        raise TypeError(f"groups must be a sequence of keys, got {brief(groups)}")
+def _checked_categories(categories: Any) -> tuple[Hashable, ...]:
+    if isinstance(categories, (str, bytes)) or not np.iterable(categories):
+        raise TypeError(f"categories must be a sequence of keys, got {brief(categories)}")
     try:
-        read = tuple(read_group_keys(list(groups)))
+        read = tuple(read_column_of_keys(list(categories)))
     except (DomainError, ValueError):
         read = ()
     if not read:
         raise ValueError(
-            "groups must be at least one key, each missing, text, bytes, a whole number or a tuple of these"
+            "categories must be at least one key, each missing, text, bytes, a whole number or a tuple of"
+            " these"
         )
     if len({*map(spelled, read_keys(read))}) < len(read):
         raise ValueError(
-            "groups must be distinct, got some key twice; the persons that records belong to go to persons="
+            "categories must be distinct, got some key twice; the persons that records belong to go to"
+            " groups="
         )
     return read

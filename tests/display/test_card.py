@@ -140,7 +140,7 @@ FITS = {
         random_state=seed,
     ).fit(X, y),
     "Grouped": lambda X, _, seed: grouped(
-        list(map(str, X[:, 0])), X[:, 1], bounds=(-9, 9), groups=["a", "b"], random_state=seed
+        list(map(str, X[:, 0])), X[:, 1], bounds=(-9, 9), categories=["a", "b"], random_state=seed
     ),
     "PrivateTunedThresholdClassifier": lambda X, y, seed: PrivateTunedThresholdClassifier(
         StatisticalQueryLogisticRegression(classes=[0, 1]), random_state=seed

@@ -86,7 +86,7 @@ def asked(n, **how):
 
 def released(n, name, **how):
     keys, values = Y[:n].astype(str), X[:n, 0]
-    declared = {"bounds": (0, 8), "groups": ["0", "1", "2"], **how}
+    declared = {"bounds": (0, 8), "categories": ["0", "1", "2"], **how}
     found = {
         "stable_counts": lambda: stable_counts(keys, delta=0.2, neighbors="add_remove", **how),
         "grouped": lambda: grouped(keys, values, neighbors="add_remove", **declared),

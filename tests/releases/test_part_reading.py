@@ -71,14 +71,13 @@ def test_a_release_of_parts_is_that_of_the_values_in_memory(named, cuts):
 def test_a_release_of_groups_of_parts_is_that_of_the_table(named, cuts):
     name, parameters = named
     make, table = getattr(releases, name), series_of(name, VALUES)
-    groups = "persons" if name == "grouped" else "groups"
     ids = pd.Series(np.random.default_rng(0).permutation(np.arange(len(VALUES)) % 1500))
-    whole = make(table, random_state=5, **parameters, **{groups: ids})
+    whole = make(table, random_state=5, **parameters, groups=ids)
     parts = parts_of(table, cuts)
     given = parts_of(ids, cuts)
     if name == "learned_schema":
         parts, given = parts_of(table.assign(person=ids), cuts), "person"
-    parted = make(parts, random_state=5, **parameters, **{groups: given})
+    parted = make(parts, random_state=5, **parameters, groups=given)
     assert repr(released(parted)) == repr(released(whole))
     assert parted.plan.n_samples == len(set(ids))
     assert parted.guarantee.assumes == (*whole.guarantee.assumes, PARTS_OF_GROUPS)

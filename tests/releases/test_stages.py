@@ -29,16 +29,11 @@ RELEASES = {
     "interior_point, recursive": ("interior_point", {"delta": 1e-6, "method": "recursive"}),
     "stable_counts": ("stable_counts", {"delta": 1e-6}),
     "grouped": ("grouped", {"delta": 1e-6}),
-    "grouped, declared": ("grouped", {"groups": [1, 2]}),
+    "grouped, declared": ("grouped", {"categories": [1, 2]}),
     "learned_schema": ("learned_schema", {"columns": ["integers"]}),
     "cdf": ("cdf", {"domain": AGES}),
     "cdf, blocks": ("cdf", {"domain": AGES, "method": "blocks"}),
 }
-
-
-def ids_of(name):
-    """Return the name of the parameter for the persons; the groups of `grouped` are public keys."""
-    return "persons" if name == "grouped" else "groups"
 
 
 def table_of(name, values):
@@ -82,7 +77,7 @@ def test_all_releases_are_in_the_list_and_each_has_a_plan_of_the_same_parameters
         function, planned = (getattr(releases, each) for each in (name, f"{name}_plan"))
         _, *asked = inspect.signature(function).parameters.values()
         n_samples, *told = inspect.signature(planned).parameters.values()
-        private = {"values", "ledger", "random_state", ids_of(name)}
+        private = {"values", "ledger", "random_state", "groups"}
         public = [each for each in asked if each.name not in private]
         assert n_samples.name == "n_samples"
         assert told[: len(public)] == public, name
@@ -144,7 +139,7 @@ def test_a_release_of_groups_with_one_value_each_is_that_of_the_values(named, re
     ids = np.arange(N)
     found, grouped = (
         release(VALUES, random_state=0),
-        release(VALUES, random_state=0, **{ids_of(named[0]): ids}),
+        release(VALUES, random_state=0, groups=ids),
     )
     assert replace(grouped.plan, guarantee=found.guarantee) == found.plan
     assert str(replace(grouped, plan=found.plan)) == str(found)
@@ -157,35 +152,35 @@ def test_a_release_of_groups_with_one_value_each_is_that_of_the_values(named, re
 
 def test_a_release_of_groups_depends_on_one_value_of_each(named, release):
     """All values of a group are equal, so that the chosen ones are known."""
-    values, ids, more = VALUES * 2, [*range(N)] * 2, ids_of(named[0])
+    values, ids = VALUES * 2, [*range(N)] * 2
     rng = np.random.default_rng(0)
     order = rng.permutation(2 * N)
     ledger = PrivacyLedger(1, 1e-5, protects="groups")
     found = release(
         [values[each] for each in order],
         random_state=0,
-        **{more: [f"{ids[each]:04}" for each in order]},
+        groups=[f"{ids[each]:04}" for each in order],
     )
     whole = release(VALUES, random_state=0)
     assert str(replace(found, plan=whole.plan)) == str(whole)
     assert found.plan.n_samples == N
-    release(values, ledger=ledger, **{more: ids})
+    release(values, ledger=ledger, groups=ids)
     [record] = ledger.history()
     assert record.guarantee.protects == "groups"
 
 
 def test_wrong_groups_are_refused_before_the_charge(named, release):
-    ledger, more = PrivacyLedger(5, 1e-5, protects="groups"), ids_of(named[0])
+    ledger = PrivacyLedger(5, 1e-5, protects="groups")
     for wrong, match in (
         (np.arange(N - 1), f"equal numbers of rows, got {N} and {N - 1}"),
         ([None, *range(N - 1)], "one is missing"),
         ("person", "the name of a column is for tables in parts"),
     ):
         with pytest.raises((TypeError, ValueError), match=match):
-            release(VALUES, ledger=ledger, **{more: wrong})
+            release(VALUES, ledger=ledger, groups=wrong)
     if named[0] != "learned_schema":
         with pytest.raises(TypeError, match="groups must be parts like those of the values"):
-            release(lambda: [np.array(VALUES)], ledger=ledger, **{more: np.arange(N)})
+            release(lambda: [np.array(VALUES)], ledger=ledger, groups=np.arange(N))
     assert ledger.history() == []
 
 

@@ -274,7 +274,7 @@ def _keyed(rows: Rows) -> tuple[list[Any], Any]:
 
 
 class _Coarse(_Grouped):
-    """The release of groups with values on the coarsest grid."""
+    """The release by category with values on the coarsest grid."""
 
     bits = 0
 

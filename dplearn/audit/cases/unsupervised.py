@@ -103,7 +103,7 @@ def grouped_case(
     with_values: bool,
     required: Required = NOTHING_REQUIRED,
 ) -> AuditCase:
-    """Return a case of the whole release of counts, sums and means of groups.
+    """Return a case of the whole release of counts, sums and means by category.
 
     Parameters
     ----------
@@ -146,14 +146,14 @@ def grouped_case(
 class _Coarse:
     """Stages of a release whose values are on a grid of one step."""
 
-    groups: Any
+    categories: Any
     epsilon: Any
     delta: Any = 0
     values: bool = True
 
     def __call__(self) -> _Grouped:
         stages = _Grouped(
-            self.values, (-1, 1) if self.values else None, self.groups, self.epsilon, self.delta
+            self.values, (-1, 1) if self.values else None, self.categories, self.epsilon, self.delta
         )
         stages.bits = 0
         return stages
