@@ -6,7 +6,9 @@ A page holds `<!-- computed: NAME -->`, the table of that name, and `<!-- end --
 comments is replaced.
 """
 
+import importlib
 import math
+import pkgutil
 import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -16,6 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from dplearn import theory
+from dplearn.audit import cases
+from dplearn.audit.case import AuditCase
 from dplearn.privacy import ApproxDP, BoundedRange, Composition
 from dplearn.privacy.shares import equal_shares
 from dplearn.privacy.theorems import least_epsilon
@@ -55,6 +59,20 @@ RECORDS: list[tuple[str, Callable[[int], int]]] = [
     ("lines: the pure `LineClassifier`", lambda bits: theory.pure_line_sample_size(PRIMES[bits], **ASKED)),
     ("lines: `LineClassifier`, delta 1e-6", lambda _: theory.line_sample_size(delta=1e-6, **ASKED)),
 ]
+
+
+AUDITED = ["case", "runs", "differs", "records", "claimed", "exact", "pairs", "distributions"]
+AUDIT_EXAMPLES = (
+    "exponential_mechanism",
+    "laplace_counts",
+    "stable_histogram",
+    "exponential_classifier",
+    "naive_bayes",
+    "additive",
+    "ensemble_gnmax",
+    "synthetic_table_with_target",
+    "search_by_permute_and_flip",
+)
 
 
 def records() -> str:
@@ -154,9 +172,9 @@ def lines(p: int) -> list[list[int]]:
     return [[int((a * x + b - y) % p == 0) for x, y in pairs] for a, b in pairs]
 
 
-def table(head: list[str], body: list[list[str]]) -> str:
-    """Return a table in Markdown, all columns but the first flush right."""
-    rule = ["---", *["--:"] * (len(head) - 1)]
+def table(head: list[str], body: list[list[str]], texts: int = 1) -> str:
+    """Return a table in Markdown, all columns flush right but the first ones, which hold text."""
+    rule = ["---"] * texts + ["--:"] * (len(head) - texts)
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *body))
 
 
@@ -194,8 +212,57 @@ def labels() -> str:
     return table(["no private learner with fewer records", *heads], body)
 
 
+def audit_examples() -> str:
+    """Return the rows of a few audit cases: mechanisms, and whole fits of the learners that guides name."""
+    return table(AUDITED, [_audited(cases.CASES[name]) for name in AUDIT_EXAMPLES], texts=4)
+
+
+def audit_cases() -> str:
+    """Return the audit cases of each module of the registry, below its subject."""
+    parts = []
+    for found in pkgutil.iter_modules(cases.__path__, f"{cases.__name__}."):
+        name = found.name.rpartition(".")[2]
+        if name != "__main__":  # it freezes cases, and has none
+            module = importlib.import_module(found.name)
+            subject = (module.__doc__ or "").partition("\n")[0].removeprefix("Audit cases of ")
+            title = name.replace("_", " ").capitalize()
+            body = [_audited(case) for case in module.CASES]
+            parts.append(f"## {title}\n\n{subject[0].upper()}{subject[1:]}\n\n{table(AUDITED, body, texts=4)}\n")
+    return "\n".join(parts).rstrip()
+
+
+def _audited(case: AuditCase) -> list[str]:
+    """Return the row of an audit case."""
+    frozen, claim = case.frozen(), case.claim
+    runs = ", ".join(f"`{name}`" for name in case.verifies) or f"part of {', '.join(f'`{n}`' for n in case.part_of)}"
+    changed = {"examples": "record", "labels": "label", "groups": "group"}[claim.protects]
+    if claim.neighbors == "add_remove":
+        changed = f"added {changed}"
+    claimed = f"{float(claim.epsilon):.5g}" + (f", {float(claim.delta):.2g}" if claim.delta else "")
+    return [
+        f"`{case.name}`",
+        runs,
+        changed,
+        f"{case.n} of {len(case.universe)}",
+        claimed,
+        f"{float(frozen['epsilon']):.4f}",
+        f"{frozen['n_pairs']:,}",
+        f"{frozen['n_distributions']:,}",
+    ]
+
+
 TABLES: dict[str, Callable[[], str]] = {
-    each.__name__: each for each in (bounds, dimensions, labels, many_labels, records, small_classes)
+    each.__name__: each
+    for each in (
+        audit_cases,
+        audit_examples,
+        bounds,
+        dimensions,
+        labels,
+        many_labels,
+        records,
+        small_classes,
+    )
 }
 
 

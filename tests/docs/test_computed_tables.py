@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from dplearn.audit.cases import CASES as registry
+
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "theory" / "pure_privacy.md"
 BOUNDS = DOCS / "theory" / "lower_bounds.md"
 REDUCTIONS = DOCS / "theory" / "reductions.md"
+CASES = DOCS / "audit_cases.md"
+GUARANTEE = DOCS / "guarantee.md"
 
 
 @pytest.fixture
@@ -31,16 +35,26 @@ def shown(name, page):
         ("labels", BOUNDS),
         pytest.param("bounds", PAGE, marks=pytest.mark.nightly),
         ("dimensions", PAGE),
+        ("audit_cases", CASES),
+        ("audit_examples", GUARANTEE),
         pytest.param("small_classes", PAGE, marks=pytest.mark.nightly),
         pytest.param("many_labels", REDUCTIONS, marks=pytest.mark.nightly),
     ],
 )
 def test_the_page_has_the_table_that_is_computed(computed, name, page):
+    # else: python docs/computed_tables.py
     assert shown(name, page) == computed.TABLES[name]()
 
 
+def test_every_audit_case_has_a_row_and_none_exceeds_its_claim():
+    rows = [line.split(" | ") for line in shown("audit_cases", CASES).splitlines() if line.startswith("| `")]
+    assert [row[0][3:-1] for row in rows] == list(registry)
+    claims = [float(row[4].partition(",")[0]) for row in rows]
+    assert all(float(row[5]) <= claim for row, claim in zip(rows, claims, strict=True))
+
+
 def test_every_table_is_on_a_page(computed):
-    assert list(computed.pages()) == [BOUNDS, PAGE, REDUCTIONS]
+    assert list(computed.pages()) == [CASES, GUARANTEE, BOUNDS, PAGE, REDUCTIONS]
     written = [
         found[1] for page in computed.pages() for found in re.findall(computed.COMPUTED, page.read_text())
     ]

@@ -98,7 +98,7 @@ CASES = (
         2,
         ApproxDP(2),
         3,
-        verifies=("LocalOracle",),
+        verifies=("CentralOracle",),
         required=Required(6, 0.999999),
     ),
     oracle_case(
