@@ -230,6 +230,24 @@ def forgetful(X: Any, Y: Any) -> Any:  # noqa: ARG001
     return 2 * (Y.sum(axis=0) + SystemDice().discrete_laplace(decay_ratio(Fraction(1)), size=k)) > n
 
 
+def thresholds_each(X: Any, Y: Any) -> Any:
+    """Return the labels of a threshold for each output, each chosen at the whole price of 1."""
+    n, k = Y.shape
+    below = np.vstack([np.zeros(k, dtype=int), Y.cumsum(axis=0)])  # ones among the first t
+    errors = (np.arange(n + 1)[:, None] - below) + (below[-1] - below)
+    ratio, dice = decay_ratio(Fraction(1, 2)), SystemDice()
+    chosen = [dice.power_weighted(ratio, column.tolist(), [1] * (n + 1)) for column in errors.T]
+    return np.array(chosen) >= X
+
+
+#: The sizes of the guide's table, by code.
+FORGOTTEN = {
+    "uniform": ((50, 10_000), (200, 100_000)),
+    "fair": ((50, 500), (100, 1000), (400, 4000)),
+    "thresholds": ((60, 6000), (100, 20_000)),
+}
+
+
 def from_process(python: str, program: str, *arguments: str) -> Callable[[Any, Any], Any]:
     """Return a `fit_predict` that runs a program in another environment."""
 
@@ -254,9 +272,11 @@ def traces(options: argparse.Namespace) -> Iterator[Trace]:
         f"ours, exponential mechanism, {WHOLE}", CONTROL.claim, [CONTROL.trace() for _ in range(fits)]
     )
     one = ApproxDP(1)
-    for n, k in ((50, 10_000), (200, 100_000)):
-        found = [trace_outputs(forgetful, n, k, claim=one) for _ in range(fits)]
-        yield Trace('noise that forgets k, code "uniform"', one, found)
+    for code, sizes in FORGOTTEN.items():
+        forgets = thresholds_each if code == "thresholds" else forgetful
+        for n, k in sizes:
+            found = [trace_outputs(forgets, n, k, code=code, claim=one) for _ in range(fits)]
+            yield Trace(f'noise that forgets k, code "{code}"', one, found)
     added = ApproxDP(1, DELTA, neighbors="add_remove")
     peers: list[tuple[str, ApproxDP, int, int, Any]] = []
     if options.diffprivlib_python:

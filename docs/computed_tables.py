@@ -20,7 +20,7 @@ import numpy as np
 from dplearn import theory
 from dplearn.audit import cases
 from dplearn.audit.case import AuditCase
-from dplearn.privacy import ApproxDP, BoundedRange, Composition
+from dplearn.privacy import ApproxDP, Approximate, BoundedRange, Composition, Event, Gaussian, PureDP
 from dplearn.privacy.shares import equal_shares
 from dplearn.privacy.theorems import least_epsilon
 
@@ -61,6 +61,14 @@ RECORDS: list[tuple[str, Callable[[int], int]]] = [
 ]
 
 
+THEOREMS = {
+    "basic": "basic",
+    "advanced": "advanced",
+    "optimal_homogeneous": "optimal",
+    "zero_concentrated": "concentrated",
+    "renyi": "Renyi",
+    "gaussian": "Gaussian",
+}
 AUDITED = ["case", "runs", "differs", "records", "claimed", "exact", "pairs", "distributions"]
 AUDIT_EXAMPLES = (
     "exponential_mechanism",
@@ -212,6 +220,26 @@ def labels() -> str:
     return table(["no private learner with fewer records", *heads], body)
 
 
+def theorems() -> str:
+    """Return the epsilon of several compositions by each theorem, the least in bold."""
+    compositions: dict[str, dict[Event, int]] = {
+        "10 x `PureDP(0.1)`": {PureDP(0.1): 10},
+        "1000 x `PureDP(0.01)`": {PureDP(0.01): 1000},
+        "1000 x `BoundedRange(0.01)`": {BoundedRange(0.01): 1000},
+        "500 x `PureDP(0.01)`, 30 x `PureDP(0.1)`": {PureDP(0.01): 500, PureDP(0.1): 30},
+        "100 x `Approximate(0.1, 1e-9)`": {Approximate(0.1, 1e-9): 100},
+        "20 x `Gaussian(400)`": {Gaussian(400): 20},
+    }
+    body = []
+    for name, events in compositions.items():
+        found = {by: float(epsilon) for by, epsilon in Composition(events).bounds(delta=1e-6).items()}
+        least = min(found, key=lambda by: found[by])
+        cells = {by: f"{epsilon:.4f}" for by, epsilon in found.items() if math.isfinite(epsilon)}
+        cells[least] = f"**{cells[least]}**"
+        body.append([name, *(cells.get(by, "none") for by in THEOREMS)])
+    return table(["releases", *THEOREMS.values()], body)
+
+
 def audit_examples() -> str:
     """Return the rows of a few audit cases: mechanisms, and whole fits of the learners that guides name."""
     return table(AUDITED, [_audited(cases.CASES[name]) for name in AUDIT_EXAMPLES], texts=4)
@@ -227,14 +255,19 @@ def audit_cases() -> str:
             subject = (module.__doc__ or "").partition("\n")[0].removeprefix("Audit cases of ")
             title = name.replace("_", " ").capitalize()
             body = [_audited(case) for case in module.CASES]
-            parts.append(f"## {title}\n\n{subject[0].upper()}{subject[1:]}\n\n{table(AUDITED, body, texts=4)}\n")
+            parts.append(
+                f"## {title}\n\n{subject[0].upper()}{subject[1:]}\n\n{table(AUDITED, body, texts=4)}\n"
+            )
     return "\n".join(parts).rstrip()
 
 
 def _audited(case: AuditCase) -> list[str]:
     """Return the row of an audit case."""
     frozen, claim = case.frozen(), case.claim
-    runs = ", ".join(f"`{name}`" for name in case.verifies) or f"part of {', '.join(f'`{n}`' for n in case.part_of)}"
+    runs = (
+        ", ".join(f"`{name}`" for name in case.verifies)
+        or f"part of {', '.join(f'`{n}`' for n in case.part_of)}"
+    )
     changed = {"examples": "record", "labels": "label", "groups": "group"}[claim.protects]
     if claim.neighbors == "add_remove":
         changed = f"added {changed}"
@@ -262,6 +295,7 @@ TABLES: dict[str, Callable[[], str]] = {
         many_labels,
         records,
         small_classes,
+        theorems,
     )
 }
 

@@ -14,6 +14,7 @@ BOUNDS = DOCS / "theory" / "lower_bounds.md"
 REDUCTIONS = DOCS / "theory" / "reductions.md"
 CASES = DOCS / "audit_cases.md"
 GUARANTEE = DOCS / "guarantee.md"
+COMPOSITION = DOCS / "composition.md"
 
 
 @pytest.fixture
@@ -37,6 +38,7 @@ def shown(name, page):
         ("dimensions", PAGE),
         ("audit_cases", CASES),
         ("audit_examples", GUARANTEE),
+        ("theorems", COMPOSITION),
         pytest.param("small_classes", PAGE, marks=pytest.mark.nightly),
         pytest.param("many_labels", REDUCTIONS, marks=pytest.mark.nightly),
     ],
@@ -54,7 +56,7 @@ def test_every_audit_case_has_a_row_and_none_exceeds_its_claim():
 
 
 def test_every_table_is_on_a_page(computed):
-    assert list(computed.pages()) == [CASES, GUARANTEE, BOUNDS, PAGE, REDUCTIONS]
+    assert list(computed.pages()) == [CASES, COMPOSITION, GUARANTEE, BOUNDS, PAGE, REDUCTIONS]
     written = [
         found[1] for page in computed.pages() for found in re.findall(computed.COMPUTED, page.read_text())
     ]
