@@ -16,14 +16,13 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from side_by_side import peer
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, log_loss, recall_score, roc_auc_score
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-
-from side_by_side import peer
 
 from dplearn import AdditiveClassifier, ExponentialMechanismClassifier, StatisticalQueryLogisticRegression
 from dplearn.domains import Grid, Product

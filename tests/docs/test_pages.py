@@ -22,6 +22,10 @@ from dplearn import StatisticalQueryLogisticRegression, StatisticalQueryNaiveBay
 from dplearn.audit.cases import CASES
 from dplearn.domains import DomainError, Grid
 from dplearn.learners.additive_losses import LogisticLoss
+from dplearn.privacy import ApproxDP, Approximate
+from dplearn.privacy.calibration import gaussian_sigma2
+from dplearn.privacy.conversion import concentrated_epsilon
+from dplearn.privacy.derived import SampledWithReplacement
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "changelog.d" not in page.parts)
@@ -315,6 +319,19 @@ def test_the_mechanism_and_the_learner_that_contributing_shows_are_right():
     report, case = scope["case"].run(), scope["case"]
     assert report.n_distributions >= case.required.n_distributions
     assert report.tightness(case.claim) >= case.required.tightness
+
+
+def test_the_figures_in_the_text_on_composition_are_what_calculators_return():
+    text = (DOCS / "composition.md").read_text(encoding="utf-8")
+    sample = SampledWithReplacement(Approximate(1, 1e-6), 100, 1000)
+    cost, failure = float(sample.pure), float(sample.failure)
+    assert f"cost ({cost:.4f}, {failure:.3g})".replace("(0.", "(.").replace("e-07", "e-7") in text
+    delta = Fraction(1, 10**6)
+    exact = float(gaussian_sigma2(ApproxDP(1, delta)))
+    assert f"needs a variance of {exact:.3f} by its own exact distribution" in text
+    at, below = (concentrated_epsilon(1 / (2 * Fraction(s)), delta) for s in ("20.529", "20.528"))
+    assert at <= 1 < below
+    assert "and 20.529 by its rho" in text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
