@@ -2,15 +2,6 @@
 
 `privacy_card` collects public values; card.html and card.txt, beside this file, are the layouts that they
 fill.
-
->>> from dplearn import ExponentialMechanismClassifier
->>> X, y = [[value] for value in range(100)], [0] * 50 + [1] * 50
->>> card = privacy_card(ExponentialMechanismClassifier(epsilon=1.0, classes=[0, 1]).fit(X, y))
->>> print(card)  # doctest: +ELLIPSIS
-Privacy card: ExponentialMechanismClassifier
-...
->>> card.html.startswith("<!DOCTYPE html>"), "factor of exp(1) = 2.72" in card.html
-(True, True)
 """
 
 import datetime
@@ -160,6 +151,17 @@ def privacy_card(
     **Privacy.** The card costs nothing: it reads public settings, the guarantee and the ledger, which are
     fixed before a fit looks at data, and no released value, except with `shapes`: these the fit has
     released.
+
+    Examples
+    --------
+    >>> from dplearn import ExponentialMechanismClassifier
+    >>> from dplearn.display import privacy_card
+    >>> X, y = [[value] for value in range(100)], [0] * 50 + [1] * 50
+    >>> card = privacy_card(ExponentialMechanismClassifier(epsilon=1.0, classes=[0, 1]).fit(X, y))
+    >>> str(card).splitlines()[0]
+    'Privacy card: ExponentialMechanismClassifier'
+    >>> card.html.startswith("<!DOCTYPE html>"), "factor of exp(1) = 2.72" in card.html
+    (True, True)
     """
     paragraphs = _checked_notes(notes)
     if title is not None and not isinstance(title, str):

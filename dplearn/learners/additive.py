@@ -1,15 +1,4 @@
-"""Private additive models: one smooth effect of each column, and interactions, for labels and for numbers.
-
->>> from sklearn.datasets import load_breast_cancer
->>> X, y = load_breast_cancer(return_X_y=True)
->>> X = X[:, :5]
->>> learner = AdditiveClassifier(epsilon=1.0, classes=[0, 1], random_state=0).fit(X, y)
->>> learner.score(X, y) > 0.8
-True
->>> shape = learner.shapes_[0]
->>> shape.name, shape.effects.shape, learner.guarantee_.epsilon
-('x0', (203,), Fraction(1, 1))
-"""
+"""Private additive models: one smooth effect of each column, and interactions, for labels and for numbers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -392,6 +381,21 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     statistical-query algorithm has a local simulation. Generalised additive models are by Hastie and
     Tibshirani (1986), and linear functions of kernels to landmarks by Williams and Seeger (2001); the private
     algorithm is ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from dplearn import AdditiveClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = X[:, :5]
+    >>> learner = AdditiveClassifier(epsilon=1.0, classes=[0, 1], random_state=0).fit(X, y)
+    >>> learner.score(X, y) > 0.8
+    True
+    >>> shape = learner.shapes_[0]
+    >>> shape.name, shape.effects.shape, learner.guarantee_.epsilon
+    ('x0', (203,), Fraction(1, 1))
     """
 
     reads_parts = True
@@ -726,6 +730,22 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     statistical-query algorithm has a local simulation. Generalised additive models are by Hastie and
     Tibshirani (1986), linear functions of kernels to landmarks by Williams and Seeger (2001), and clipped
     residuals by Huber (1964); the private algorithm is ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn import AdditiveRegressor
+    >>> generator = np.random.default_rng(0)
+    >>> ages = generator.integers(18, 90, (5000, 1))
+    >>> wages = 1000 + 50 * ages[:, 0] + generator.normal(0, 100, 5000)
+    >>> learner = AdditiveRegressor(epsilon=1.0, target_range=(0, 6000), random_state=0).fit(ages, wages)
+    >>> learner.score(ages, wages) > 0.9
+    True
+    >>> low, high = learner.predict_interval([[40]])[0]
+    >>> bool(low < 3000 < high)
+    True
     """
 
     reads_parts = True

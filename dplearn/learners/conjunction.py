@@ -1,25 +1,9 @@
 """Private conjunctions by statistical queries on the positive records, asked in a single round.
 
->>> import numpy as np
->>> X = np.random.default_rng(0).integers(0, 2, (20_000, 6))
->>> y = np.where(X[:, 1] & ~X[:, 4] & 1, "ill", "well")
->>> learner = ConjunctionClassifier(positive="ill", classes=["ill", "well"], random_state=0).fit(X, y)
->>> learner.concept_
-'ill' if x1 > 0 and x4 <= 0, else 'well'
->>> learner.guarantee_.epsilon
-Fraction(1, 1)
-
 The sample complexity of conjunctions, with all queries in one round:
 
 For each column, a histogram query returns the share of positive records with each value. A value whose share
 is at most a threshold is excluded by the conjunction.
-
->>> conjunction_query_sample_size([2] * 10, epsilon=1, alpha=0.1, beta=0.05)
-46984
->>> conjunction_query_sample_size([2] * 10, epsilon=1, alpha=0.1, beta=0.05, noise="local")
-11737310
->>> round(conjunction_error([2] * 10, n=100_000, epsilon=1, alpha=0.1, beta=0.05), 3)
-0.076
 """
 
 import math
@@ -164,6 +148,23 @@ class ConjunctionClassifier(RuleClassifier):
 
     **Source.** Kearns (1998) for the algorithm by statistical queries; Kasiviswanathan, Lee, Nissim,
     Raskhodnikova and Smith (2011), Section 5, for the local model. There literals are bits.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn import ConjunctionClassifier
+    >>> from dplearn.domains import Bits
+    >>> X = np.random.default_rng(0).integers(0, 2, (20_000, 6))
+    >>> y = np.where(X[:, 1] & ~X[:, 4] & 1, "ill", "well")
+    >>> learner = ConjunctionClassifier(
+    ...     domain=Bits(), positive="ill", classes=["ill", "well"], random_state=0
+    ... ).fit(X, y)
+    >>> learner.concept_
+    'ill' if x1 > 0 and x4 <= 0, else 'well'
+    >>> learner.guarantee_.epsilon
+    Fraction(1, 1)
     """
 
     reads_parts = True
@@ -538,6 +539,12 @@ def conjunction_error(
     of which count.
 
     **Source.** Kearns (1998) learns conjunctions by statistical queries; the constants are ours.
+
+    Examples
+    --------
+    >>> from dplearn.theory import conjunction_error
+    >>> round(conjunction_error([2] * 10, n=100_000, epsilon=1, alpha=0.1, beta=0.05), 3)
+    0.076
     """
     alpha, beta = _checked(alpha, beta)
     worst = 0.0
@@ -576,6 +583,14 @@ def conjunction_query_sample_size(
     ------
     TypeError, ValueError
         If a parameter has a wrong type or is out of range.
+
+    Examples
+    --------
+    >>> from dplearn.theory import conjunction_query_sample_size
+    >>> conjunction_query_sample_size([2] * 10, epsilon=1, alpha=0.1, beta=0.05)
+    46984
+    >>> conjunction_query_sample_size([2] * 10, epsilon=1, alpha=0.1, beta=0.05, noise="local")
+    11737310
     """
     wanted, failure = _checked(alpha, beta)
     spent = check_number("epsilon", epsilon, above=0), check_number("delta", delta, low=0, below=1)

@@ -1,13 +1,4 @@
-"""Knowledge transfer: a student trained on public rows with the private answers of an ensemble.
-
->>> from sklearn.datasets import make_classification
->>> X, y = make_classification(3000, random_state=0)
->>> model = KnowledgeTransferClassifier(epsilon=3.0, classes=[0, 1], random_state=0).fit(
-...     X[:2000], y[:2000], X_public=PublicData(X[2000:2500])
-... )
->>> model.score(X[2500:], y[2500:]) > 0.8
-True
-"""
+"""Knowledge transfer: a student trained on public rows with the private answers of an ensemble."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -201,6 +192,19 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 5; Papernot and others (2017, 2018). There, if
     only labels are protected, half of the records serve as the public rows. Here all records train teachers
     and all are candidates for queries, since each label is used by one teacher only.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import make_classification
+    >>> from dplearn import KnowledgeTransferClassifier, PublicData
+    >>> X, y = make_classification(3000, random_state=0)
+    >>> model = KnowledgeTransferClassifier(epsilon=3.0, classes=[0, 1], random_state=0).fit(
+    ...     X[:2000], y[:2000], X_public=PublicData(X[2000:2500])
+    ... )
+    >>> model.score(X[2500:], y[2500:]) > 0.8
+    True
     """
 
     _reach: int | None = None  # of noisy counts of a synthetic table beyond 0..n; audits use a smaller one

@@ -1,14 +1,4 @@
-"""Private learning of lines modulo a prime, whose sample complexity separates approximate from pure privacy.
-
->>> p = 2**521 - 1
->>> rows = [[7**i % p, (3 * 7**i + 5) % p] if i % 2 else [i, 9 * i] for i in range(2000)]
->>> labels = ["off", "on"] * 1000
->>> learner = LineClassifier(p, delta=1e-6, classes=["off", "on"], random_state=0).fit(rows, labels)
->>> learner.concept_
-'on' if x1 = 3 x0 + 5 modulo 2**521 - 1, else 'off'
->>> learner.predict([[10, 35], [10, 36]]).tolist()
-['on', 'off']
-"""
+"""Private learning of lines modulo a prime, whose sample complexity separates approximate from pure privacy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -139,6 +129,20 @@ class LineClassifier(RuleClassifier):
     **Source.** Feldman and Xiao (2014), Theorem 12 and Appendix B. There the leading hypothesis of disjoint
     samples is released; here the line is released on all records at once, and the point is a second release,
     which takes a fraction of the records (`dplearn.theory.published_line_sample_size`).
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from dplearn import LineClassifier
+    >>> p = 2**521 - 1
+    >>> rows = [[7**i % p, (3 * 7**i + 5) % p] if i % 2 else [i, 9 * i] for i in range(2000)]
+    >>> labels = ["off", "on"] * 1000
+    >>> learner = LineClassifier(p, delta=1e-6, classes=["off", "on"], random_state=0).fit(rows, labels)
+    >>> learner.concept_
+    'on' if x1 = 3 x0 + 5 modulo 2**521 - 1, else 'off'
+    >>> learner.predict([[10, 35], [10, 36]]).tolist()
+    ['on', 'off']
     """
 
     def __init__(

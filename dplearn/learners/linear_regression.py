@@ -1,18 +1,4 @@
-"""Private linear regression from noisy second moments of bounded rows, or from local randomisers.
-
->>> from sklearn.datasets import load_diabetes
->>> X, y = load_diabetes(return_X_y=True)
->>> from dplearn.domains import Grid
->>> columns = Grid(-0.2, 0.2, size=1024)  # all columns of this table are scaled alike
->>> learner = LinearRegressor(epsilon=5.0, domain=columns, target_range=(0, 400), random_state=0).fit(X, y)
->>> learner.score(X, y) > 0.3
-True
->>> learner.guarantee_.epsilon, learner.noise_
-(Fraction(5, 1), 'gaussian')
->>> low, high = learner.predict_interval(X[:1])[0]
->>> bool(0 <= low < learner.predict(X[:1])[0] < high <= 400)
-True
-"""
+"""Private linear regression from noisy second moments of bounded rows, or from local randomisers."""
 
 import math
 from dataclasses import replace
@@ -152,6 +138,24 @@ class LinearRegressor(PrivateRegressor):
 
     **Source.** Wang (2018), AdaSSP: noisy second moments, and a ridge from the known noise. The shortening of
     rows with their targets, and the posterior mean by empirical Bayes in place of that ridge, are ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> from dplearn import LinearRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> from dplearn.domains import Grid
+    >>> columns = Grid(-0.2, 0.2, size=1024)  # all columns of this table are scaled alike
+    >>> learner = LinearRegressor(epsilon=5.0, domain=columns, target_range=(0, 400), random_state=0).fit(X, y)
+    >>> learner.score(X, y) > 0.3
+    True
+    >>> learner.guarantee_.epsilon, learner.noise_
+    (Fraction(5, 1), 'gaussian')
+    >>> low, high = learner.predict_interval(X[:1])[0]
+    >>> bool(0 <= low < learner.predict(X[:1])[0] < high <= 400)
+    True
     """
 
     _finest = FINEST  # bits of the grid of the rows; audits use fewer

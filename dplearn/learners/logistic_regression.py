@@ -1,13 +1,4 @@
-"""Private logistic regression by noisy sums over all records, or by local randomisers.
-
->>> from sklearn.datasets import load_iris
->>> X, y = load_iris(return_X_y=True)
->>> learner = StatisticalQueryLogisticRegression(epsilon=3.0, classes=[0, 1, 2], random_state=0).fit(X, y)
->>> learner.score(X, y) > 0.7
-True
->>> learner.guarantee_.epsilon, learner.noise_, learner.n_steps_
-(Fraction(3, 1), 'gaussian', 24)
-"""
+"""Private logistic regression by noisy sums over all records, or by local randomisers."""
 
 import math
 from collections.abc import Sequence
@@ -199,6 +190,19 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5: every
     statistical-query algorithm has a local simulation. The scaling of rows to one length in a released
     metric, the gradient whose label part is queried once, and the calibration by histograms are ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from dplearn import StatisticalQueryLogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = StatisticalQueryLogisticRegression(epsilon=3.0, classes=[0, 1, 2], random_state=0).fit(X, y)
+    >>> learner.score(X, y) > 0.7
+    True
+    >>> learner.guarantee_.epsilon, learner.noise_, learner.n_steps_
+    (Fraction(3, 1), 'gaussian', 24)
     """
 
     _finest = FINEST  # bits of the grid of the rows; audits use fewer

@@ -1,17 +1,4 @@
-"""One private classifier for each of several labels of a record, within one privacy budget.
-
->>> import numpy as np
->>> from dplearn.domains import IntegerRange
->>> from dplearn.learners.generic import ExponentialMechanismClassifier
->>> X = np.arange(4000)[:, None] % 100
->>> Y = X > np.array([20, 40, 60, 80])
->>> learner = ExponentialMechanismClassifier("thresholds", domain=IntegerRange(0, 99))
->>> model = PrivateMultiOutputClassifier(learner, epsilon=1.0, classes=[False, True], random_state=0)
->>> model.fit(X, Y).predict(X).shape, bool(model.score(X, Y) > 0.8), model.estimators_[0].guarantee_.epsilon
-((4000, 4), True, Fraction(1, 4))
->>> model.guarantee_.epsilon, model.guarantee_.delta
-(Fraction(1, 1), Fraction(0, 1))
-"""
+"""One private classifier for each of several labels of a record, within one privacy budget."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -127,6 +114,23 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
     with probability at most beta, some of k outputs fails with probability at most k beta.
 
     **Source.** Bun, Nissim and Stemmer (2016), Observation 3.2. There composition is basic or advanced.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn import PrivateMultiOutputClassifier
+    >>> from dplearn.domains import IntegerRange
+    >>> from dplearn.learners.generic import ExponentialMechanismClassifier
+    >>> X = np.arange(4000)[:, None] % 100
+    >>> Y = X > np.array([20, 40, 60, 80])
+    >>> learner = ExponentialMechanismClassifier("thresholds", domain=IntegerRange(0, 99))
+    >>> model = PrivateMultiOutputClassifier(learner, epsilon=1.0, classes=[False, True], random_state=0)
+    >>> model.fit(X, Y).predict(X).shape, bool(model.score(X, Y) > 0.8), model.estimators_[0].guarantee_.epsilon
+    ((4000, 4), True, Fraction(1, 4))
+    >>> model.guarantee_.epsilon, model.guarantee_.delta
+    (Fraction(1, 1), Fraction(0, 1))
     """
 
     estimators_: list[Any]

@@ -1,16 +1,4 @@
-"""Private naive Bayes by histograms of class and bin, queried in a single round.
-
->>> from sklearn.datasets import load_iris
->>> from dplearn.domains import Grid
->>> X, y = load_iris(return_X_y=True)
->>> learner = StatisticalQueryNaiveBayes(
-...     epsilon=3.0, domain=Grid(0, 10), classes=[0, 1, 2], random_state=0
-... ).fit(X, y)
->>> learner.score(X, y) > 0.8
-True
->>> learner.guarantee_.epsilon, learner.noise_, learner.n_bins_
-(Fraction(3, 1), 'laplace', 4)
-"""
+"""Private naive Bayes by histograms of class and bin, queried in a single round."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -205,6 +193,22 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     **Source.** Blum, Dwork, McSherry and Nissim (2005) for naive Bayes by noisy sums; Kasiviswanathan, Lee,
     Nissim, Raskhodnikova and Smith (2011), Section 5, for the local model. The pseudo-counts proportional to
     the noise, and the class shares pooled over all columns, are ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from dplearn import StatisticalQueryNaiveBayes
+    >>> from dplearn.domains import Grid
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = StatisticalQueryNaiveBayes(
+    ...     epsilon=3.0, domain=Grid(0, 10), classes=[0, 1, 2], random_state=0
+    ... ).fit(X, y)
+    >>> learner.score(X, y) > 0.8
+    True
+    >>> learner.guarantee_.epsilon, learner.noise_, learner.n_bins_
+    (Fraction(3, 1), 'laplace', 4)
     """
 
     reads_parts = True

@@ -1,15 +1,4 @@
-"""Private learning of parities by linear algebra over GF(2).
-
->>> import numpy as np
->>> generator = np.random.default_rng(0)
->>> X = generator.integers(0, 2, (4000, 40))
->>> y = np.where(X[:, [3, 14, 27]].sum(axis=1) % 2, "odd", "even")
->>> learner = ParityClassifier(epsilon=1.0, classes=["even", "odd"], binarize=None, random_state=0).fit(X, y)
->>> learner.concept_
-'odd' if x3 + x14 + x27 is odd, else 'even'
->>> learner.guarantee_.epsilon, learner.guarantee_.delta, learner.method_
-(Fraction(1, 1), Fraction(0, 1), 'elimination')
-"""
+"""Private learning of parities by linear algebra over GF(2)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -140,6 +129,21 @@ class ParityClassifier(SeveralOutputsClassifier):
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 4 for "elimination",
     Section 3 for "agnostic"; Bun, Nissim and Stemmer (2016), Theorem 3.12, for "stable".
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn import ParityClassifier
+    >>> generator = np.random.default_rng(0)
+    >>> X = generator.integers(0, 2, (4000, 40))
+    >>> y = np.where(X[:, [3, 14, 27]].sum(axis=1) % 2, "odd", "even")
+    >>> learner = ParityClassifier(epsilon=1.0, classes=["even", "odd"], binarize=None, random_state=0).fit(X, y)
+    >>> learner.concept_
+    'odd' if x3 + x14 + x27 is odd, else 'even'
+    >>> learner.guarantee_.epsilon, learner.guarantee_.delta, learner.method_
+    (Fraction(1, 1), Fraction(0, 1), 'elimination')
     """
 
     parity_: NDArray[np.uint8]

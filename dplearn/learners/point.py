@@ -1,20 +1,6 @@
 """Private point functions, which assign the second label to one key of a set of any size.
 
->>> rows = [["ward 7"]] * 80 + [[f"ward {i}"] for i in range(100, 220)]
->>> labels = ["outbreak"] * 80 + ["none"] * 120
->>> learner = PointClassifier(delta=1e-6, classes=["none", "outbreak"], random_state=0).fit(rows, labels)
->>> learner.concept_
-'outbreak' if x0 == 'ward 7', else 'none'
->>> learner.predict([["ward 7"], ["ward 8"]]).tolist()
-['outbreak', 'none']
-
 Several labels of a record cost no more than one:
-
->>> rows = [["ward 7"]] * 60 + [["ward 9"]] * 60 + [["ward 8"]] * 120
->>> both = [["fever", "-"]] * 60 + [["-", "cough"]] * 60 + [["-", "-"]] * 120
->>> several = PointClassifier(delta=1e-6, classes=[["-", "fever"], ["-", "cough"]], random_state=0)
->>> several.fit(rows, both).point_
-['ward 7', 'ward 9']
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -194,6 +180,25 @@ class PointClassifier(SeveralOutputsClassifier):
     function. Feldman and Xiao (2014) for the view of public hashes as one-way protocols, which `n_keys` and
     `prefixes` extend. Bun, Nissim and Stemmer (2016), Theorem 3.13, for several outputs; they release keys
     and labels by two mechanisms with half the budget each, here both are released by one.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data. Several labels of a record cost no
+    more privacy than one.
+
+    >>> from dplearn import PointClassifier
+    >>> rows = [["ward 7"]] * 80 + [[f"ward {i}"] for i in range(100, 220)]
+    >>> labels = ["outbreak"] * 80 + ["none"] * 120
+    >>> learner = PointClassifier(delta=1e-6, classes=["none", "outbreak"], random_state=0).fit(rows, labels)
+    >>> learner.concept_
+    'outbreak' if x0 == 'ward 7', else 'none'
+    >>> learner.predict([["ward 7"], ["ward 8"]]).tolist()
+    ['outbreak', 'none']
+    >>> rows = [["ward 7"]] * 60 + [["ward 9"]] * 60 + [["ward 8"]] * 120
+    >>> two = [["fever", "-"]] * 60 + [["-", "cough"]] * 60 + [["-", "-"]] * 120  # two labels of each record
+    >>> learner = PointClassifier(delta=1e-6, classes=[["-", "fever"], ["-", "cough"]], random_state=0)
+    >>> learner.fit(rows, two).point_
+    ['ward 7', 'ward 9']
     """
 
     point_: Any

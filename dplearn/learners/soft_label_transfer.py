@@ -1,13 +1,4 @@
-"""Knowledge transfer of probabilities: a student trained on public rows with privately released scores.
-
->>> from sklearn.datasets import make_classification
->>> X, y = make_classification(3000, random_state=0)
->>> model = SoftLabelTransferClassifier(epsilon=3.0, classes=[0, 1], random_state=0).fit(
-...     X[:2000], y[:2000], X_public=PublicData(X[2000:2500])
-... )
->>> model.score(X[2500:], y[2500:]) > 0.8
-True
-"""
+"""Knowledge transfer of probabilities: a student trained on public rows with privately released scores."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -120,6 +111,19 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     `SoftLabelAggregateClassifier`.
 
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 5 to 8, combined.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import make_classification
+    >>> from dplearn import PublicData, SoftLabelTransferClassifier
+    >>> X, y = make_classification(3000, random_state=0)
+    >>> model = SoftLabelTransferClassifier(epsilon=3.0, classes=[0, 1], random_state=0).fit(
+    ...     X[:2000], y[:2000], X_public=PublicData(X[2000:2500])
+    ... )
+    >>> model.score(X[2500:], y[2500:]) > 0.8
+    True
     """
 
     _aggregations, _ballots = SOFT_AGGREGATIONS, SoftBallot

@@ -1,15 +1,4 @@
-"""Soft labels: private aggregation of the predicted probabilities of teachers on disjoint shards.
-
->>> from sklearn.datasets import make_classification
->>> X, y = make_classification(2100, random_state=0)
->>> model = SoftLabelAggregateClassifier(
-...     epsilon=5.0, classes=[0, 1], max_queries=100, random_state=1
-... ).fit(X[:2000], y[:2000])
->>> model.predict_proba(X[2000:2003]).round(1).tolist()
-[[0.3, 0.7], [0.0, 1.0], [0.3, 0.7]]
->>> model.remaining_queries_
-97
-"""
+"""Soft labels: private aggregation of the predicted probabilities of teachers on disjoint shards."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -173,6 +162,21 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 6 to 8. There the threshold is too low for
     the noise, and the distance has sensitivity 2 (see docs/errata.md); here both are as for
     `SubsampleAggregateClassifier`, with two unstable tests for an abstention. The noisy means are ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import make_classification
+    >>> from dplearn import SoftLabelAggregateClassifier
+    >>> X, y = make_classification(2100, random_state=0)
+    >>> model = SoftLabelAggregateClassifier(
+    ...     epsilon=5.0, classes=[0, 1], max_queries=100, random_state=1
+    ... ).fit(X[:2000], y[:2000])
+    >>> model.predict_proba(X[2000:2003]).round(1).tolist()
+    [[0.3, 0.7], [0.0, 1.0], [0.3, 0.7]]
+    >>> model.remaining_queries_
+    97
     """
 
     _aggregations, _ballots = SOFT_AGGREGATIONS, SoftBallot

@@ -1,16 +1,4 @@
-"""Subsample-and-aggregate: private answers from any classifier trained on disjoint shards.
-
->>> from sklearn.datasets import make_classification
->>> from sklearn.tree import DecisionTreeClassifier
->>> X, y = make_classification(5100, random_state=0)
->>> model = SubsampleAggregateClassifier(
-...     DecisionTreeClassifier(max_depth=3), epsilon=3.0, classes=[0, 1], random_state=0
-... ).fit(X[:5000], y[:5000])
->>> model.predict(X[5000:5005]).tolist()
-[0, 1, 1, 1, 0]
->>> model.remaining_queries_
-151
-"""
+"""Subsample-and-aggregate: private answers from any classifier trained on disjoint shards."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -117,6 +105,22 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
 
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 3 and 4; Papernot and others (2017, 2018) for
     noisy maxima.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from dplearn import SubsampleAggregateClassifier
+    >>> X, y = make_classification(5100, random_state=0)
+    >>> model = SubsampleAggregateClassifier(
+    ...     DecisionTreeClassifier(max_depth=3), epsilon=3.0, classes=[0, 1], random_state=0
+    ... ).fit(X[:5000], y[:5000])
+    >>> model.predict(X[5000:5005]).tolist()
+    [0, 1, 1, 1, 0]
+    >>> model.remaining_queries_
+    151
     """
 
     def __init__(

@@ -1,16 +1,4 @@
-"""Private scores of a fitted estimator on private records, with confidence intervals that include the noise.
-
->>> import numpy as np
->>> from sklearn.dummy import DummyClassifier
->>> X, y = np.zeros((1000, 1)), np.arange(1000) % 4 == 0
->>> model = DummyClassifier(strategy="constant", constant=False).fit(X[:4], y[:4])
->>> score = private_score(model, X, y, epsilon=1.0, random_state=0)
->>> score.value, score.interval[0] < 0.75 < score.interval[1]
-(0.75, True)
->>> score = private_score(model, X, y, scoring="balanced_accuracy", random_state=0)
->>> score.confusion_matrix.tolist(), score.value, round(score.also("recall").value, 2)
-([[750, -1], [248, -7]], 0.5, 0.0)
-"""
+"""Private scores of a fitted estimator on private records, with confidence intervals that include the noise."""
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -212,6 +200,22 @@ def private_score(
 
     **Source.** Dwork, McSherry, Nissim and Smith (2006) for the noise; Clopper and Pearson (1934), and
     Hoeffding (1963), for the sampling error of the records.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from dplearn.model_selection import private_score
+    >>> X, y = np.zeros((1000, 1)), np.arange(1000) % 4 == 0
+    >>> model = DummyClassifier(strategy="constant", constant=False).fit(X[:4], y[:4])
+    >>> score = private_score(model, X, y, epsilon=1.0, random_state=0)
+    >>> score.value, score.interval[0] < 0.75 < score.interval[1]
+    (0.75, True)
+    >>> score = private_score(model, X, y, scoring="balanced_accuracy", random_state=0)
+    >>> score.confusion_matrix.tolist(), score.value, round(score.also("recall").value, 2)
+    ([[750, -1], [248, -7]], 0.5, 0.0)
     """
     scorer = PrivateScorer.of(scoring)
     cost = ApproxDP(

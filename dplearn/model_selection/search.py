@@ -1,15 +1,4 @@
-"""Differentially private parameter search over candidate learners and pipelines, with a single budget.
-
->>> import numpy as np
->>> from dplearn.domains import IntegerRange
->>> from dplearn.learners.generic import ExponentialMechanismClassifier
->>> X = np.arange(4000)[:, None] % 100
->>> y = X[:, 0] > 40
->>> model = ExponentialMechanismClassifier(domain=IntegerRange(0, 99))
->>> search = PrivateSearchCV(model, {"concept_class": ["stumps", "thresholds"]}, random_state=0).fit(X, y)
->>> list(search.best_params_), search.guarantee_.epsilon, bool(search.score(X, y) > 0.9)
-(['concept_class'], Fraction(1, 1), True)
-"""
+"""Differentially private parameter search over candidate learners and pipelines, with a single budget."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -175,6 +164,21 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
 
     **Source.** McKenna and Sheldon (2020) for permute-and-flip; Liu and Talwar (2019) and Papernot and
     Steinke (2022) for random stopping, with other distributions of the number of runs: see `RandomStopping`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.domains import IntegerRange
+    >>> from dplearn.learners.generic import ExponentialMechanismClassifier
+    >>> from dplearn.model_selection import PrivateSearchCV
+    >>> X = np.arange(4000)[:, None] % 100
+    >>> y = X[:, 0] > 40
+    >>> model = ExponentialMechanismClassifier(domain=IntegerRange(0, 99))
+    >>> search = PrivateSearchCV(model, {"concept_class": ["stumps", "thresholds"]}, random_state=0).fit(X, y)
+    >>> list(search.best_params_), search.guarantee_.epsilon, bool(search.score(X, y) > 0.9)
+    (['concept_class'], Fraction(1, 1), True)
     """
 
     best_estimator_: Any

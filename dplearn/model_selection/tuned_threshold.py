@@ -1,13 +1,4 @@
-"""A private classifier of two labels whose decision threshold is tuned on held-out records.
-
->>> from sklearn.datasets import make_classification
->>> from dplearn import StatisticalQueryLogisticRegression
->>> X, y = make_classification(20_000, 6, n_informative=4, weights=[0.98], class_sep=1.5, random_state=0)
->>> model = StatisticalQueryLogisticRegression(classes=[0, 1])
->>> tuned = PrivateTunedThresholdClassifier(model, epsilon=2.0, random_state=0).fit(X, y)
->>> 0.005 < tuned.best_threshold_ < 0.1, tuned.guarantee_.epsilon
-(True, Fraction(2, 1))
-"""
+"""A private classifier of two labels whose decision threshold is tuned on held-out records."""
 
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -210,6 +201,19 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
 
     **Source.** Dwork, McSherry, Nissim and Smith (2006) for the noise and for disjoint records (there:
     histograms); scikit-learn's TunedThresholdClassifierCV for the parameters.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import make_classification
+    >>> from dplearn import StatisticalQueryLogisticRegression
+    >>> from dplearn.model_selection import PrivateTunedThresholdClassifier
+    >>> X, y = make_classification(20_000, 6, n_informative=4, weights=[0.98], class_sep=1.5, random_state=0)
+    >>> model = StatisticalQueryLogisticRegression(classes=[0, 1])
+    >>> tuned = PrivateTunedThresholdClassifier(model, epsilon=2.0, random_state=0).fit(X, y)
+    >>> 0.005 < tuned.best_threshold_ < 0.1, tuned.guarantee_.epsilon
+    (True, Fraction(2, 1))
     """
 
     def __init__(

@@ -1,10 +1,4 @@
-"""Discretise each column into bins between private quantiles.
-
->>> X = np.arange(4000.0)[:, None]
->>> binned = PrivateKBinsDiscretizer(n_bins=4, encode="ordinal", random_state=0).fit(X)
->>> binned.transform([[-1e9], [1500.0], [2500.0], [1e9]]).ravel().tolist()
-[0.0, 1.0, 2.0, 3.0]
-"""
+"""Discretise each column into bins between private quantiles."""
 
 from fractions import Fraction
 from typing import Any
@@ -74,6 +68,17 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
     `plan(n_samples, n_features=...)`.
 
     **Source.** As for `dplearn.releases.quantiles`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.preprocessing import PrivateKBinsDiscretizer
+    >>> X = np.arange(4000.0)[:, None]
+    >>> binned = PrivateKBinsDiscretizer(n_bins=4, encode="ordinal", random_state=0).fit(X)
+    >>> binned.transform([[-1e9], [1500.0], [2500.0], [1e9]]).ravel().tolist()
+    [0.0, 1.0, 2.0, 3.0]
     """
 
     def __init__(

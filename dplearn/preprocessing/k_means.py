@@ -1,12 +1,4 @@
-"""Private k-means: a few rounds of noisy counts and sums of the records nearest to each centre.
-
->>> from dplearn.domains import Grid
->>> rng = np.random.default_rng(0)
->>> X = rng.normal(size=(6000, 2)) + np.repeat([[-6, 0], [6, 0], [0, 6]], 2000, axis=0)
->>> clusters = PrivateKMeans(3, domain=Grid(-12, 12, outside="clip"), random_state=0).fit(X)
->>> sorted(np.abs(clusters.cluster_centers_.round()).tolist())
-[[0.0, 6.0], [6.0, 0.0], [6.0, 0.0]]
-"""
+"""Private k-means: a few rounds of noisy counts and sums of the records nearest to each centre."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -102,6 +94,19 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
 
     **Source.** Blum, Dwork, McSherry and Nissim (2005); Su, Cao, Li, Bertino and Jin (2016) for few rounds.
     The initial centres, the radius from released variances, and the weight of counts are ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.domains import Grid
+    >>> from dplearn.preprocessing import PrivateKMeans
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(6000, 2)) + np.repeat([[-6, 0], [6, 0], [0, 6]], 2000, axis=0)
+    >>> clusters = PrivateKMeans(3, domain=Grid(-12, 12, outside="clip"), random_state=0).fit(X)
+    >>> sorted(np.abs(clusters.cluster_centers_.round()).tolist())
+    [[0.0, 6.0], [6.0, 0.0], [6.0, 0.0]]
     """
 
     _rounds = _ROUNDS  # audits use fewer

@@ -1,10 +1,4 @@
-"""Clip each column to two private quantiles, and scale it to a public range.
-
->>> X = np.arange(4000.0)[:, None]
->>> clipper = PrivateMinMaxClipper(quantile_range=(10, 90), random_state=0).fit(X)
->>> np.round(clipper.transform([[-7.0], [2000.0], [1e9]]), 1).tolist()
-[[0.0], [0.5], [1.0]]
-"""
+"""Clip each column to two private quantiles, and scale it to a public range."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -86,6 +80,17 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
     search follow from `first_reaching`. See the result of `plan(n_samples, n_features=...)`.
 
     **Source.** As for `dplearn.releases.quantiles`; Durfee (2023) for the search.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.preprocessing import PrivateMinMaxClipper
+    >>> X = np.arange(4000.0)[:, None]
+    >>> clipper = PrivateMinMaxClipper(quantile_range=(10, 90), random_state=0).fit(X)
+    >>> np.round(clipper.transform([[-7.0], [2000.0], [1e9]]), 1).tolist()
+    [[0.0], [0.5], [1.0]]
     """
 
     def __init__(

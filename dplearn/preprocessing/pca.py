@@ -1,12 +1,4 @@
-"""Private principal components, from noisy second moments of rows of bounded norm.
-
->>> from dplearn.domains import Grid
->>> rng = np.random.default_rng(0)
->>> X = rng.normal(size=(5000, 2)) @ [[3.0, 3.0, 0.0], [0.1, -0.1, 1.0]]
->>> pca = PrivatePCA(2, domain=Grid(-10, 10, outside="clip"), random_state=0).fit(X)
->>> np.abs(pca.components_[0]).round(1).tolist(), pca.explained_variance_ratio_[0].round(2) > 0.9
-([0.7, 0.7, 0.0], np.True_)
-"""
+"""Private principal components, from noisy second moments of rows of bounded norm."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -108,6 +100,19 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
     **Source.** Dwork, Talwar, Thakurta and Zhang (2014), with exact discrete noise. The weights, and the
     means released together, are ours. The eigenvalues without noise: Baik, Ben Arous and Peche (2005);
     Peche (2006).
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.domains import Grid
+    >>> from dplearn.preprocessing import PrivatePCA
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(5000, 2)) @ [[3.0, 3.0, 0.0], [0.1, -0.1, 1.0]]
+    >>> pca = PrivatePCA(2, domain=Grid(-10, 10, outside="clip"), random_state=0).fit(X)
+    >>> np.abs(pca.components_[0]).round(1).tolist(), pca.explained_variance_ratio_[0].round(2) > 0.9
+    ([0.7, 0.7, 0.0], np.True_)
     """
 
     def __init__(

@@ -1,10 +1,4 @@
-"""Transform each column to a uniform or a normal distribution by its private quantiles.
-
->>> X = np.arange(10_000.0)[:, None] ** 2
->>> spread = PrivateQuantileTransformer(n_quantiles=7, random_state=0).fit(X)
->>> np.round(spread.transform([[3000.0**2], [7000.0**2]]), 1).tolist()
-[[0.3], [0.7]]
-"""
+"""Transform each column to a uniform or a normal distribution by its private quantiles."""
 
 from fractions import Fraction
 from typing import Any
@@ -71,6 +65,17 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
     `plan(n_samples, n_features=...)`.
 
     **Source.** As for `dplearn.releases.quantiles`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.preprocessing import PrivateQuantileTransformer
+    >>> X = np.arange(10_000.0)[:, None] ** 2
+    >>> spread = PrivateQuantileTransformer(n_quantiles=7, random_state=0).fit(X)
+    >>> np.round(spread.transform([[3000.0**2], [7000.0**2]]), 1).tolist()
+    [[0.3], [0.7]]
     """
 
     def __init__(

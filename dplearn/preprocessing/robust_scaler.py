@@ -1,10 +1,4 @@
-"""Centre each column at its private median, and scale it by the distance between two private quantiles.
-
->>> X = np.arange(4000.0)[:, None]
->>> scaler = PrivateRobustScaler(random_state=0).fit(X)
->>> np.round(scaler.transform([[0.0], [4000.0]]), 1).tolist()
-[[-1.0], [1.0]]
-"""
+"""Centre each column at its private median, and scale it by the distance between two private quantiles."""
 
 from fractions import Fraction
 from typing import Any
@@ -68,6 +62,17 @@ class PrivateRobustScaler(QuantilesOfColumns):
     `plan(n_samples, n_features=...)`.
 
     **Source.** As for `dplearn.releases.quantiles`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.preprocessing import PrivateRobustScaler
+    >>> X = np.arange(4000.0)[:, None]
+    >>> scaler = PrivateRobustScaler(random_state=0).fit(X)
+    >>> np.round(scaler.transform([[0.0], [4000.0]]), 1).tolist()
+    [[-1.0], [1.0]]
     """
 
     def __init__(

@@ -1,12 +1,4 @@
-"""Centre each column at its private mean, and scale it by its private standard deviation.
-
->>> from dplearn.domains import Grid
->>> X = np.random.default_rng(0).normal([50, 3], [10, 1], (4000, 2))
->>> columns = [Grid(0, 100, outside="clip"), Grid(-2, 8, outside="clip")]
->>> scaler = PrivateStandardScaler(domain=columns, random_state=0).fit(X)
->>> scaler.mean_.round().tolist(), scaler.scale_.round().tolist()
-([50.0, 3.0], [10.0, 1.0])
-"""
+"""Centre each column at its private mean, and scale it by its private standard deviation."""
 
 import math
 from dataclasses import dataclass, replace
@@ -101,6 +93,19 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
     greater than `tolerance`. The grid rounds numbers by at most 1/8192 of the width, if columns are few.
 
     **Source.** Noisy sums: Blum, Dwork, McSherry and Nissim (2005). The weights of squares are ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.domains import Grid
+    >>> from dplearn.preprocessing import PrivateStandardScaler
+    >>> X = np.random.default_rng(0).normal([50, 3], [10, 1], (4000, 2))
+    >>> columns = [Grid(0, 100, outside="clip"), Grid(-2, 8, outside="clip")]
+    >>> scaler = PrivateStandardScaler(domain=columns, random_state=0).fit(X)
+    >>> scaler.mean_.round().tolist(), scaler.scale_.round().tolist()
+    ([50.0, 3.0], [10.0, 1.0])
     """
 
     def __init__(

@@ -1,19 +1,4 @@
-"""Privacy guarantees as frozen, exact values: approximate and zero-concentrated differential privacy.
-
->>> guarantee = ApproxDP(0.1, assumes=("the set of labels",))
->>> guarantee
-ApproxDP(epsilon=0.1, delta=0, neighbors='replace_one', protects='examples', assumes=('the set of labels',))
->>> guarantee.implies(ApproxDP(1, assumes=("the set of labels", "every value is finite")))
-True
->>> guarantee.for_group(10).epsilon
-Fraction(1, 1)
->>> guarantee.to_zcdp().rho
-Fraction(1, 200)
->>> epsilon_of(guarantee)
-Fraction(1, 10)
->>> float(ZeroConcentratedDP(0.005).to_approx(delta=1e-6).epsilon)
-0.429941468837
-"""
+"""Privacy guarantees as frozen, exact values: approximate and zero-concentrated differential privacy."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -62,6 +47,17 @@ class ApproxDP(Guarantee):
     ------
     TypeError, ValueError
         If a parameter is not as described.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> guarantee = ApproxDP(0.1, assumes=("the set of labels",))
+    >>> guarantee
+    ApproxDP(epsilon=0.1, delta=0, neighbors='replace_one', protects='examples', assumes=('the set of labels',))
+    >>> guarantee.implies(ApproxDP(1, assumes=("the set of labels", "every value is finite")))
+    True
+    >>> guarantee.for_group(10).epsilon, guarantee.to_zcdp().rho
+    (Fraction(1, 1), Fraction(1, 200))
     """
 
     epsilon: Fraction
@@ -165,6 +161,12 @@ class ZeroConcentratedDP(Guarantee):
     ------
     TypeError, ValueError
         If a parameter is not as described.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ZeroConcentratedDP
+    >>> float(ZeroConcentratedDP(0.005).to_approx(delta=1e-6).epsilon)
+    0.429941468837
     """
 
     rho: Fraction

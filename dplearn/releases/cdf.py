@@ -1,16 +1,4 @@
-"""Private release of a cumulative distribution function.
-
->>> import numpy as np
->>> incomes = np.random.default_rng(0).lognormal(10, 0.5, 100_000)
->>> found = cdf(incomes, epsilon=1, random_state=0)  # bounds are not needed
->>> found.ppf([0.1, 0.5, 0.9]).round(-2).tolist()
-[11700.0, 22000.0, 41900.0]
->>> print(f"{found.cdf(30_000):.2f}")
-0.73
->>> plan = cdf_plan(100_000, epsilon=1)
->>> round(plan.error, 3), plan.n_needed
-(0.05, 100716)
-"""
+"""Private release of a cumulative distribution function."""
 
 from fractions import Fraction
 from typing import Any
@@ -106,6 +94,19 @@ def cdf(
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 4; "blocks" is a corrected version of their
     Theorem 4.6. Dwork, Naor, Pitassi and Rothblum (2010) for "tree".
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.releases import cdf
+    >>> incomes = np.random.default_rng(0).lognormal(10, 0.5, 100_000)
+    >>> found = cdf(incomes, epsilon=1, random_state=0)  # bounds are not needed
+    >>> found.ppf([0.1, 0.5, 0.9]).round(-2).tolist()
+    [11700.0, 22000.0, 41900.0]
+    >>> print(f"{found.cdf(30_000):.2f}")
+    0.73
     """
     return _CDF(epsilon, delta, method, domain, random_state).run(values, ledger, groups)
 
@@ -142,6 +143,13 @@ def cdf_plan(
     TypeError, ValueError
         If a parameter is not as described, or there are too few records for "blocks"; the message gives the
         number needed.
+
+    Examples
+    --------
+    >>> from dplearn.releases import cdf_plan
+    >>> plan = cdf_plan(100_000, epsilon=1)
+    >>> round(plan.error, 3), plan.n_needed
+    (0.05, 100716)
     """
     return _CDF(epsilon, delta, method, domain).plan(n_samples, alpha=alpha, beta=beta)
 

@@ -1,14 +1,4 @@
-"""Private counts, sums and means by category, for declared or learned categories.
-
->>> towns = ["north"] * 4000 + ["south"] * 2000 + ["east"]
->>> wages = [1500] * 4000 + [2500] * 2000 + [9000]
->>> found = grouped(towns, wages, bounds=(0, 5000), categories=["north", "south"], epsilon=1, random_state=0)
->>> {town: round(mean, -1) for town, mean in found.means.items()}
-{'north': 1500.0, 'south': 2500.0}
->>> learned = grouped(towns, wages, bounds=(0, 5000), epsilon=1, delta=1e-6, random_state=0)
->>> sorted(learned.counts)  # "east" has too few records
-['north', 'south']
-"""
+"""Private counts, sums and means by category, for declared or learned categories."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
@@ -247,6 +237,22 @@ def grouped(
     **Accuracy.** `Grouped.mean_intervals`, and `grouped_plan`.
 
     **Source.** Dwork, McSherry, Nissim and Smith (2006); for learned categories as for `stable_counts`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from dplearn.releases import grouped
+    >>> towns = ["north"] * 4000 + ["south"] * 2000 + ["east"]
+    >>> wages = [1500] * 4000 + [2500] * 2000 + [9000]
+    >>> found = grouped(
+    ...     towns, wages, bounds=(0, 5000), categories=["north", "south"], epsilon=1, random_state=0
+    ... )
+    >>> {town: round(mean, -1) for town, mean in found.means.items()}
+    {'north': 1500.0, 'south': 2500.0}
+    >>> learned = grouped(towns, wages, bounds=(0, 5000), epsilon=1, delta=1e-6, random_state=0)
+    >>> sorted(learned.counts)  # "east" has too few records
+    ['north', 'south']
     """
     return _Grouped(values is not None, bounds, categories, epsilon, delta, random_state, neighbors).run(
         (keys, values), ledger, groups
@@ -285,6 +291,13 @@ def grouped_plan(
     ------
     TypeError, ValueError
         If a parameter is not as described.
+
+    Examples
+    --------
+    >>> from dplearn.releases import grouped_plan
+    >>> plan = grouped_plan(6000, bounds=(0, 5000), categories=["north", "south"], epsilon=1)
+    >>> plan.count_error, round(plan.mean_error, 1), plan.n_needed
+    (15, 7.4, 298)
     """
     stages = _Grouped(bounds is not None, bounds, categories, epsilon, delta, neighbors=neighbors)
     return stages.plan(n_samples, beta=beta, n_keys=n_keys)

@@ -1,12 +1,4 @@
-"""Private release of an interior point: a number between the least and the greatest of private numbers.
-
->>> values = [20.5] * 100 + [31.0] * 150
->>> point = interior_point(values, epsilon=1, random_state=0)
->>> 20.5 <= point.value <= 31.0, point.plan.method, point.plan.n_needed
-(True, 'exponential', 187)
->>> interior_point_plan(250, epsilon=1).n_needed
-187
-"""
+"""Private release of an interior point: a number between the least and the greatest of private numbers."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -165,6 +157,16 @@ def interior_point(
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 3; see `interior_point_code` and
     `recursive_interior_point`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from dplearn.releases import interior_point
+    >>> values = [20.5] * 100 + [31.0] * 150
+    >>> point = interior_point(values, epsilon=1, random_state=0)
+    >>> 20.5 <= point.value <= 31.0, point.plan.method
+    (True, 'exponential')
     """
     return _InteriorPoint(domain, method, epsilon, delta, beta, constants, random_state).run(
         values, ledger, groups
@@ -198,6 +200,12 @@ def interior_point_plan(
     ------
     TypeError, ValueError
         If a parameter is not as described.
+
+    Examples
+    --------
+    >>> from dplearn.releases import interior_point_plan
+    >>> interior_point_plan(250, epsilon=1).n_needed
+    187
     """
     return _InteriorPoint(domain, method, epsilon, delta, beta, constants).plan(n_samples)
 

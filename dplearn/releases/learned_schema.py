@@ -3,15 +3,6 @@
 Only the kinds of the columns are public: numbers, integers, booleans or categories. Every cell has a code in
 the learned domains: numbers beyond a range are clipped, unlisted categories share a code, and missing cells
 have a code.
-
->>> import numpy as np
->>> years = np.random.default_rng(0).integers(1990, 2021, 20_000)
->>> found = learned_schema(years[:, None], epsilon=1, random_state=0)
->>> found.schema.domains[0]
-IntegerRange(low=1988, high=2022, outside='accept', missing=True)
->>> plan = learned_schema_plan(20_000, ["integers"], epsilon=1)
->>> plan.tail, plan.error, plan.n_needed
-(0.005, 93, 372)
 """
 
 import math
@@ -282,6 +273,17 @@ def learned_schema(
 
     **Source.** Smith (2011) for quantiles; Korolova, Kenthapadi, Mishra and Ntoulas (2009) for the lists. The
     schema of both, whose cells are all accepted, is ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.releases import learned_schema
+    >>> years = np.random.default_rng(0).integers(1990, 2021, 20_000)
+    >>> found = learned_schema(years[:, None], epsilon=1, random_state=0)
+    >>> found.schema.domains[0]
+    IntegerRange(low=1988, high=2022, outside='accept', missing=True)
     """
     return SchemaStages.of(columns, epsilon, delta, random_state).run(X, ledger, groups)
 
@@ -310,6 +312,13 @@ def learned_schema_plan(
     ------
     TypeError, ValueError
         If a parameter is not as described.
+
+    Examples
+    --------
+    >>> from dplearn.releases import learned_schema_plan
+    >>> plan = learned_schema_plan(20_000, ["integers"], epsilon=1)
+    >>> plan.tail, plan.error, plan.n_needed
+    (0.005, 93, 372)
     """
     stages = SchemaStages.of(columns, epsilon, delta)
     if columns is None:

@@ -1,20 +1,4 @@
-"""Private release of quantiles, without bounds on the values, and plans with error bounds.
-
->>> plan = quantiles_plan(10_000, [0.25, 0.5, 0.75], epsilon=1)
->>> plan.errors, plan.n_inside, plan.n_needed
-((351, 234, 351), 1353, 6920)
->>> wages = [1200.0 + i for i in range(5000)]
->>> found = quantiles(wages, [0.25, 0.5, 0.75], epsilon=1, random_state=0)
->>> np.round(found.values / 50).tolist(), found.plan.error
-([49.0, 74.0, 99.0], 346)
->>> round(median(wages, epsilon=1, random_state=0).value, -2)
-3700.0
->>> print(median_plan(100))
-1 quantile of 100 records, epsilon 1.
-With probability 0.95 its error is at most 95 ranks.
-An error of at most 0.05 of the records needs 1900 records.
-100 records are fewer than 191: the released value may lie outside the data, anywhere in the domain.
-"""
+"""Private release of quantiles, without bounds on the values, and plans with error bounds."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
@@ -268,6 +252,16 @@ def quantiles(
     **Source.** Smith (2011) for one quantile; Kaplan, Schnapp and Stemmer (2022) for several, corrected for
     ties and for replaced records; for many that are far apart after Imola and others (2025), with a proof of
     our own.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from dplearn.releases import quantiles
+    >>> wages = [1200.0 + i for i in range(5000)]
+    >>> found = quantiles(wages, [0.25, 0.5, 0.75], epsilon=1, random_state=0)
+    >>> [round(value / 50) for value in found.values], found.plan.error
+    ([49, 74, 99], 346)
     """
     return _Quantiles("quantiles", q, epsilon, domain, random_state).run(values, ledger, groups)
 
@@ -306,6 +300,13 @@ def quantiles_plan(
     See Also
     --------
     dplearn.theory.quantile_errors : The bound and its proof.
+
+    Examples
+    --------
+    >>> from dplearn.releases import quantiles_plan
+    >>> plan = quantiles_plan(10_000, [0.25, 0.5, 0.75], epsilon=1)
+    >>> plan.errors, plan.n_inside, plan.n_needed
+    ((351, 234, 351), 1353, 6920)
     """
     return _Quantiles("quantiles", q, epsilon, domain).plan(n_samples, alpha=alpha, beta=beta)
 
@@ -330,6 +331,15 @@ def median(
     -------
     Quantiles
         The result for the single quantile 0.5.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from dplearn.releases import median
+    >>> wages = [1200.0 + i for i in range(5000)]
+    >>> round(median(wages, epsilon=1, random_state=0).value, -2)
+    3700.0
     """
     return _Quantiles("median", 0.5, epsilon, domain, random_state).run(values, ledger, groups)
 
@@ -352,6 +362,15 @@ def median_plan(
     Returns
     -------
     QuantilesPlan
+
+    Examples
+    --------
+    >>> from dplearn.releases import median_plan
+    >>> print(median_plan(100))
+    1 quantile of 100 records, epsilon 1.
+    With probability 0.95 its error is at most 95 ranks.
+    An error of at most 0.05 of the records needs 1900 records.
+    100 records are fewer than 191: the released value may lie outside the data, anywhere in the domain.
     """
     return _Quantiles("median", 0.5, epsilon, domain).plan(n_samples, alpha=alpha, beta=beta)
 

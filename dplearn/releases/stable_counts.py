@@ -1,22 +1,4 @@
-"""Private release of the frequent keys of a column and their noisy counts, without a list of possible keys.
-
->>> codes = ["J45"] * 400 + ["E11"] * 250 + [None] * 90 + ["E84"] * 2
->>> found = stable_counts(codes, epsilon=1.0, delta=1e-6, random_state=0)
->>> found.most_common()
-[('J45', 397), ('E11', 249), (None, 91)]
->>> found.plan.threshold, found.error(beta=0.05)
-(28, 6)
->>> print(stable_counts_plan(742, delta=1e-6))
-StableCountsPlan
-  guarantee  epsilon 1, delta 1e-06
-  advantage  0.462118  (of an attacker on one record, at most: see `risk`)
-  n_samples  742
-  threshold  28
-  error      6  (of a count)
-  n_needed   33  (records of a key, for its release)
-  beta       0.05
-  n_keys     1
-"""
+"""Private release of the frequent keys of a column and their noisy counts, without a list of possible keys."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -208,6 +190,18 @@ def stable_counts(
     released unless its noise is below -t.
 
     **Source.** As for `dplearn.mechanisms.stable_histogram`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from dplearn.releases import stable_counts
+    >>> codes = ["J45"] * 400 + ["E11"] * 250 + [None] * 90 + ["E84"] * 2
+    >>> found = stable_counts(codes, epsilon=1.0, delta=1e-6, random_state=0)
+    >>> found.most_common()
+    [('J45', 397), ('E11', 249), (None, 91)]
+    >>> found.plan.threshold, found.error(beta=0.05)
+    (28, 6)
     """
     return _StableCounts(epsilon, delta, random_state, neighbors).run(keys, ledger, groups)
 
@@ -242,6 +236,20 @@ def stable_counts_plan(
     ------
     TypeError, ValueError
         If a parameter is not as described.
+
+    Examples
+    --------
+    >>> from dplearn.releases import stable_counts_plan
+    >>> print(stable_counts_plan(742, delta=1e-6))
+    StableCountsPlan
+      guarantee  epsilon 1, delta 1e-06
+      advantage  0.462118  (of an attacker on one record, at most: see `risk`)
+      n_samples  742
+      threshold  28
+      error      6  (of a count)
+      n_needed   33  (records of a key, for its release)
+      beta       0.05
+      n_keys     1
     """
     return _StableCounts(epsilon, delta, neighbors=neighbors).plan(n_samples, beta=beta, n_keys=n_keys)
 

@@ -1,25 +1,6 @@
 """Synthetic records from a private table: noisy tables of a network of columns, and samples from these.
 
 No error is promised for queries that are not measured: the network is a model of the table.
-
->>> import numpy as np
->>> import pandas as pd
->>> from dplearn.domains import Categories, IntegerRange, Schema
->>> rng = np.random.default_rng(0)
->>> age = rng.integers(18, 90, 5000)
->>> frame = pd.DataFrame({"age": age, "works": np.where(age < 65, "yes", "no")})
->>> schema = Schema({"age": IntegerRange(18, 90), "works": Categories(["no", "yes"])})
->>> table = SyntheticTable(epsilon=1.0, delta=1e-6, domain=schema, random_state=0).fit(frame)
->>> table.sample(3, random_state=0)
-   age works
-0   51   yes
-1   90    no
-2   26   yes
->>> rows = table.sample(10_000, random_state=0)
->>> bool(rows[rows.works == "no"].age.quantile(0.1) > 60), table.network_
-(True, {'age': (), 'works': ('age',)})
->>> table.plan(5000).expected_tv["age"] < 0.02
-True
 """
 
 import json
@@ -139,6 +120,30 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     **Source.** Zhang, Cormode, Procopiuc, Srivastava and Xiao (2017) for Bayesian networks; McKenna, Mullins,
     Sheldon and Miklau (2022) for candidates that are charged for their noise; Bun, Nissim and Stemmer (2016),
     Section 3.1, for many learners on one sanitised table.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from dplearn.domains import Categories, IntegerRange, Schema
+    >>> from dplearn.releases import SyntheticTable
+    >>> rng = np.random.default_rng(0)
+    >>> age = rng.integers(18, 90, 5000)
+    >>> frame = pd.DataFrame({"age": age, "works": np.where(age < 65, "yes", "no")})
+    >>> schema = Schema({"age": IntegerRange(18, 90), "works": Categories(["no", "yes"])})
+    >>> table = SyntheticTable(epsilon=1.0, delta=1e-6, domain=schema, random_state=0).fit(frame)
+    >>> table.sample(3, random_state=0)
+       age works
+    0   51   yes
+    1   90    no
+    2   26   yes
+    >>> rows = table.sample(10_000, random_state=0)
+    >>> bool(rows[rows.works == "no"].age.quantile(0.1) > 60), table.network_
+    (True, {'age': (), 'works': ('age',)})
+    >>> table.plan(5000).expected_tv["age"] < 0.02
+    True
     """
 
     _read_private_rows = frozenset({"fit"})
