@@ -156,8 +156,10 @@ def privacy_card(
     --------
     >>> from dplearn import ExponentialMechanismClassifier
     >>> from dplearn.display import privacy_card
-    >>> X, y = [[value] for value in range(100)], [0] * 50 + [1] * 50
-    >>> card = privacy_card(ExponentialMechanismClassifier(epsilon=1.0, classes=[0, 1]).fit(X, y))
+    >>> from dplearn.domains import IntegerRange
+    >>> X, y = [[value % 100] for value in range(2000)], [value % 100 > 49 for value in range(2000)]
+    >>> learner = ExponentialMechanismClassifier(domain=IntegerRange(0, 99), classes=[False, True])
+    >>> card = privacy_card(learner.fit(X, y))
     >>> str(card).splitlines()[0]
     'Privacy card: ExponentialMechanismClassifier'
     >>> card.html.startswith("<!DOCTYPE html>"), "factor of exp(1) = 2.72" in card.html

@@ -164,10 +164,11 @@ def registry_entry(
     --------
     >>> from dplearn import ExponentialMechanismClassifier
     >>> from dplearn.display import registry_entry
-    >>> X, y = [[value] for value in range(100)], [0] * 50 + [1] * 50
-    >>> model = ExponentialMechanismClassifier(epsilon=1.0, classes=[0, 1]).fit(X, y)
+    >>> from dplearn.domains import IntegerRange
+    >>> X, y = [[value % 100] for value in range(2000)], [value % 100 > 49 for value in range(2000)]
+    >>> learner = ExponentialMechanismClassifier(domain=IntegerRange(0, 99), classes=[False, True])
     >>> entry = registry_entry(
-    ...     model, name="Readmissions", data_curators=["A hospital"], intended_use="Research",
+    ...     learner.fit(X, y), name="Readmissions", data_curators=["A hospital"], intended_use="Research",
     ...     description="A rule that predicts readmissions.", data_product_region="Utopia",
     ...     publication_date="2026-11-26", registry_authors=["A. Person"],
     ... )

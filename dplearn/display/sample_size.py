@@ -44,7 +44,8 @@ class SampleSizeDisplay:
     Examples
     --------
     >>> from dplearn.display import SampleSizeDisplay
-    >>> display = SampleSizeDisplay.of("generic_sample_size", [0.01, 1], class_size=1000, alpha=0.1, beta=0.05)
+    >>> fixed = {"class_size": 1000, "alpha": 0.1, "beta": 0.05}
+    >>> display = SampleSizeDisplay.of("generic_sample_size", [0.01, 1], **fixed)
     >>> display.values.tolist(), (display.sizes[0] > display.sizes[1]).item()
     ([0.01, 1.0], True)
     """

@@ -1,4 +1,6 @@
-"""A synthetic table: which columns depend on which, and the share of records in each cell, with error bars."""
+"""A synthetic table: which columns depend on which, and the share of records in each cell, with error
+bars.
+"""
 
 import math
 from typing import Any, Self

@@ -72,7 +72,8 @@ class Learn:
     --------
     >>> from dplearn import StatisticalQueryNaiveBayes
     >>> from dplearn.domains import Learn
-    >>> learner = StatisticalQueryNaiveBayes(domain=Learn({"age": "integers", "town": "categories"}, share=0.2))
+    >>> kinds = {"age": "integers", "town": "categories"}
+    >>> learner = StatisticalQueryNaiveBayes(domain=Learn(kinds, share=0.2))
     """
 
     columns: Any = None

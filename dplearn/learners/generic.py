@@ -859,6 +859,12 @@ def generic_failure_bound(class_size: int, n_samples: int, *, epsilon: Any, alph
         Number of concepts and of examples.
     epsilon, alpha : float
         As for `generic_sample_size`.
+
+    Examples
+    --------
+    >>> from dplearn.theory import generic_failure_bound
+    >>> round(float(generic_failure_bound(2, 65, epsilon=0.5, alpha=0.5)), 3)
+    0.241
     """
     class_size = check_count("class_size", class_size, low=1)
     n_samples = check_count("n_samples", n_samples, low=0)

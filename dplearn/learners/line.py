@@ -1,4 +1,6 @@
-"""Private learning of lines modulo a prime, whose sample complexity separates approximate from pure privacy."""
+"""Private learning of lines modulo a prime, whose sample complexity separates approximate from pure
+privacy.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -148,7 +148,8 @@ class LinearRegressor(PrivateRegressor):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> from dplearn.domains import Grid
     >>> columns = Grid(-0.2, 0.2, size=1024)  # all columns of this table are scaled alike
-    >>> learner = LinearRegressor(epsilon=5.0, domain=columns, target_range=(0, 400), random_state=0).fit(X, y)
+    >>> learner = LinearRegressor(epsilon=5.0, domain=columns, target_range=(0, 400), random_state=0)
+    >>> learner = learner.fit(X, y)
     >>> learner.score(X, y) > 0.3
     True
     >>> learner.guarantee_.epsilon, learner.noise_

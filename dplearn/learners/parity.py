@@ -139,7 +139,7 @@ class ParityClassifier(SeveralOutputsClassifier):
     >>> generator = np.random.default_rng(0)
     >>> X = generator.integers(0, 2, (4000, 40))
     >>> y = np.where(X[:, [3, 14, 27]].sum(axis=1) % 2, "odd", "even")
-    >>> learner = ParityClassifier(epsilon=1.0, classes=["even", "odd"], binarize=None, random_state=0).fit(X, y)
+    >>> learner = ParityClassifier(classes=["even", "odd"], binarize=None, random_state=0).fit(X, y)
     >>> learner.concept_
     'odd' if x3 + x14 + x27 is odd, else 'even'
     >>> learner.guarantee_.epsilon, learner.guarantee_.delta, learner.method_

@@ -183,8 +183,8 @@ class PointClassifier(SeveralOutputsClassifier):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data. Several labels of a record cost no
-    more privacy than one.
+    `random_state` makes this example repeatable; leave it out on private data. Several
+    labels of a record cost no more privacy than one.
 
     >>> from dplearn import PointClassifier
     >>> rows = [["ward 7"]] * 80 + [[f"ward {i}"] for i in range(100, 220)]

@@ -346,7 +346,8 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     >>> X = pd.DataFrame({"age": rng.integers(18, 90, 5000), "town": rng.choice(["north", "south"], 5000)})
     >>> y = np.where(X.age < 65, "works", "retired")
     >>> schema = Schema({"age": IntegerRange(18, 90), "town": Categories(["north", "south"])})
-    >>> learner = SyntheticDataClassifier(domain=schema, classes=["retired", "works"], random_state=0).fit(X, y)
+    >>> learner = SyntheticDataClassifier(domain=schema, classes=["retired", "works"], random_state=0)
+    >>> learner = learner.fit(X, y)
     >>> learner.score(X, y) > 0.95, learner.guarantee_.epsilon
     (True, Fraction(1, 1))
     >>> rows = learner.synthetic_.sample(1000, random_state=0)  # for any other learner, at no further cost

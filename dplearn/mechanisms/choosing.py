@@ -135,6 +135,13 @@ def choosing_threshold(growth: int, privacy: ApproxDP) -> int:
 
     **Source.** As for `choosing_mechanism`; the threshold there is
     (8 / epsilon) ln(4 growth / (beta epsilon delta)).
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import choosing_threshold
+    >>> choosing_threshold(1, ApproxDP(1, 1e-6))
+    58
     """
     growth = check_count("growth", growth, low=1)
     return _least_threshold(growth, epsilon_of(privacy), delta_of(privacy))

@@ -132,6 +132,14 @@ def frequent_keys_threshold(n_columns: int, *, privacy: ZeroConcentratedDP, delt
     **Accuracy.** The least threshold that this bound proves, at most 1 + sqrt(2 sigma2 ln(2 d / delta)) + 1.
 
     **Source.** Canonne, Kamath and Steinke (2020), Section 4, for the normalising constant.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dplearn.privacy import ZeroConcentratedDP
+    >>> from dplearn.theory import frequent_keys_threshold
+    >>> frequent_keys_threshold(2, privacy=ZeroConcentratedDP(0.01), delta=Fraction(1, 10**6))
+    72
     """
     failure = check_number("delta", delta, above=0, below=1)
     return 1 + _tail_start(n_columns / rho_of(privacy), failure / n_columns)

@@ -1,4 +1,6 @@
-"""Noisy counts: discrete Laplace noise for pure DP, discrete Gaussian noise for concentrated or Gaussian DP."""
+"""Noisy counts: discrete Laplace noise for pure DP, discrete Gaussian noise for concentrated or Gaussian
+DP.
+"""
 
 from typing import Any
 

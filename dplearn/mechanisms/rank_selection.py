@@ -1,4 +1,6 @@
-"""Private selection of one quantile from a domain of any size, which examines only data near the target rank."""
+"""Private selection of one quantile from a domain of any size, which examines only data near the target
+rank.
+"""
 
 from bisect import bisect_left
 from fractions import Fraction

@@ -182,6 +182,13 @@ def release_probabilities(privacy: ApproxDP) -> tuple[Fraction, ...]:
     probability at any distance, up to rounding.
 
     **Source.** As for `release_if_stable`.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import release_probabilities
+    >>> [round(float(p), 4) for p in release_probabilities(ApproxDP(1, 0.01))]
+    [0.01, 0.0372, 0.1111, 0.3119, 0.7506, 0.9119, 0.9713, 0.9931, 1.0]
     """
     table, one = release_probability_table(privacy)
     return tuple(Fraction(p, one) for p in table)

@@ -1,4 +1,6 @@
-"""Online release of stable query answers: a sparse vector on distances to instability, with few abstentions."""
+"""Online release of stable query answers: a sparse vector on distances to instability, with few
+abstentions.
+"""
 
 from typing import Any
 

@@ -133,6 +133,13 @@ def stable_histogram_threshold(privacy: ApproxDP) -> int:
     **Accuracy.** The least such integer, from the exact distribution of the noise.
 
     **Source.** As for `stable_histogram`.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import stable_histogram_threshold
+    >>> stable_histogram_threshold(ApproxDP(1, 1e-6))
+    28
     """
     return 1 + laplace_quantile(stable_histogram_ratio(privacy), delta_of(privacy))
 

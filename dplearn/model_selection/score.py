@@ -1,4 +1,6 @@
-"""Private scores of a fitted estimator on private records, with confidence intervals that include the noise."""
+"""Private scores of a fitted estimator on private records, with confidence intervals that include the
+noise.
+"""
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction

@@ -1,4 +1,6 @@
-"""Calibration of noise: the least noise for which a theorem, or the exact distribution, proves a guarantee."""
+"""Calibration of noise: the least noise for which a theorem, or the exact distribution, proves a
+guarantee.
+"""
 
 import math
 from collections.abc import Callable

@@ -52,8 +52,8 @@ class ApproxDP(Guarantee):
     --------
     >>> from dplearn.privacy import ApproxDP
     >>> guarantee = ApproxDP(0.1, assumes=("the set of labels",))
-    >>> guarantee
-    ApproxDP(epsilon=0.1, delta=0, neighbors='replace_one', protects='examples', assumes=('the set of labels',))
+    >>> guarantee.epsilon, guarantee.neighbors, guarantee.protects
+    (Fraction(1, 10), 'replace_one', 'examples')
     >>> guarantee.implies(ApproxDP(1, assumes=("the set of labels", "every value is finite")))
     True
     >>> guarantee.for_group(10).epsilon, guarantee.to_zcdp().rho

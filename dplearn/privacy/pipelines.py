@@ -97,7 +97,8 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     >>> from dplearn.preprocessing import PrivateMinMaxClipper
     >>> from dplearn.privacy import pipeline_guarantee
     >>> X, y = np.arange(4000.0)[:, None], np.arange(4000) > 1000
-    >>> chain = make_pipeline(PrivateMinMaxClipper(epsilon=0.5), StatisticalQueryLogisticRegression(epsilon=1.0))
+    >>> learner = StatisticalQueryLogisticRegression(epsilon=1.0)
+    >>> chain = make_pipeline(PrivateMinMaxClipper(epsilon=0.5), learner)
     >>> pipeline_guarantee(chain.fit(X, y)).epsilon
     Fraction(3, 2)
     """

@@ -45,7 +45,8 @@ class PopulationOracle(Oracle):
     >>> oracle = PopulationOracle(np.array([0, 1]), weights=[0.25, 0.75])
     >>> oracle.ask(heads)[0].mean
     0.75
-    >>> PopulationOracle(np.array([0, 1]), tolerance=0.1, adversary=lambda exact: exact + 9).ask(heads)[0].mean
+    >>> oracle = PopulationOracle(np.array([0, 1]), tolerance=0.1, adversary=lambda exact: exact + 9)
+    >>> oracle.ask(heads)[0].mean
     0.6
     """
 

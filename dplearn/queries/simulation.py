@@ -119,7 +119,8 @@ def simulate_locally(
     >>> heads = MeanQuery(lambda coins: coins, low=0, high=1)
     >>> coins = np.arange(2000) % 4 // 3
     >>> run = simulate_locally(
-    ...     lambda oracle: oracle.ask(heads)[0].mean, coins, n_queries=1, tolerance=0.1, width=1, random_state=0
+    ...     lambda oracle: oracle.ask(heads)[0].mean,
+    ...     coins, n_queries=1, tolerance=0.1, width=1, random_state=0,
     ... )
     >>> round(run.result, 1), run.n_needed, run.adaptive
     (0.2, 864, False)

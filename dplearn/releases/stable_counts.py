@@ -1,4 +1,6 @@
-"""Private release of the frequent keys of a column and their noisy counts, without a list of possible keys."""
+"""Private release of the frequent keys of a column and their noisy counts, without a list of possible
+keys.
+"""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field

@@ -4,14 +4,6 @@ The published numbers are those of Bassily, Thakkar and Thakurta (2018), Section
 constants. k teachers learn from disjoint shards of n' examples, and score each of m queries in [0, 1]. The
 released score is the midpoint of the fullest bin of a histogram, or that of the fullest bin of a second
 histogram, whose bins are shifted by half a bin. For the proofs see `docs/theory/soft_label_stability.md`.
-
->>> published_soft_label_precision(1e-4, 5000).width, soft_label_precision(1e-4, 5000).width
-(0.16, 0.04)
->>> privacy = ApproxDP(1, 1e-6)
->>> published_soft_label_setting(privacy, 10, n_queries=1000).n_teachers
-58162
->>> soft_label_teachers(privacy, 10, n_queries=1000)
-2819
 """
 
 import math
@@ -116,6 +108,13 @@ def published_soft_label_setting(
     -----
     Theorem 5.6 omits an assumption: a query for which both histograms are unstable counts twice towards T.
     The proof of Theorem 5.14 needs k >= 72 ln(2m/beta), which `n_teachers` satisfies unless epsilon is large.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import published_soft_label_setting
+    >>> published_soft_label_setting(ApproxDP(1, 1e-6), 10, n_queries=1000).n_teachers
+    58162
     """
     scale = _published_scale(privacy, max_abstentions)
     m, delta = check_count("n_queries", n_queries, low=1), float(delta_of(privacy))
@@ -146,6 +145,13 @@ def published_strong_quality_teachers(
     int
         The maximum of 3 (sqrt(5) lambda ln(2/beta') + w) and 72 ln(2/beta'), rounded up. The proof needs the
         latter, which the lemma omits.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import published_strong_quality_teachers
+    >>> published_strong_quality_teachers(ApproxDP(1, 1e-6), 10, n_queries=1000)
+    8777
     """
     failure = float(check_number("beta", beta, above=0, below=1))
     setting = published_soft_label_setting(privacy, max_abstentions, n_queries=n_queries)
@@ -175,6 +181,12 @@ def published_soft_label_precision(stability: Any, n_records: int, *, quality: A
     -----
     This accuracy is half the width, which holds if the mean prediction is in the fullest bin of the first
     histogram. If it is in an adjacent bin, only 12 a sqrt(2n') + nu/2 holds. See `docs/errata.md`.
+
+    Examples
+    --------
+    >>> from dplearn.theory import published_soft_label_precision
+    >>> published_soft_label_precision(1e-4, 5000).width
+    0.16
     """
     a, n, nu = _shard(stability, n_records, quality)
     unit = a * math.sqrt(2 * n)
@@ -204,6 +216,12 @@ def score_radius(stability: Any, n_records: int, *, probability: Any = 0.75) -> 
     shards, given the teacher's draws. All teachers have the same mean prediction if it does not depend on the
     draws, or if they use the same draws; in the latter case `stability` must hold for these draws, as
     `SGDStability.any_order` does.
+
+    Examples
+    --------
+    >>> from dplearn.theory import score_radius
+    >>> round(float(score_radius(1e-4, 5000)), 4)
+    0.01
     """
     a, n, _ = _shard(stability, n_records, 0)
     p = float(check_number("probability", probability, above=0, below=1))
@@ -229,6 +247,12 @@ def any_order_radius(any_order: Any, n_records: int, *, probability: Any = 0.75)
     For a given order a score is a function of n' independent examples, each of which changes it by at most
     c_j, with c_1^2 + ... + c_n'^2 <= n' b^2, so McDiarmid's inequality applies. As p tends to 1 this radius
     grows with the root of a logarithm, that of `score_radius` with 1/sqrt(1 - p).
+
+    Examples
+    --------
+    >>> from dplearn.theory import any_order_radius
+    >>> round(float(any_order_radius(0.001, 5000)), 4)
+    0.0721
     """
     b, n = float(check_number("any_order", any_order, above=0)), check_count("n_records", n_records, low=1)
     p = float(check_number("probability", probability, above=0, below=1))
@@ -267,6 +291,12 @@ def soft_label_precision(
     in one bin, or it contains one boundary of bins and then is in one shifted bin. If more than two thirds of
     all scores are in the interval, the answer to a query is the midpoint of a bin that the interval
     intersects. If the mean prediction is below nu, the interval is in the first bin.
+
+    Examples
+    --------
+    >>> from dplearn.theory import soft_label_precision
+    >>> soft_label_precision(1e-4, 5000).width
+    0.04
     """
     _, _, nu = _shard(stability, n_records, quality)
     radius = score_radius(stability, n_records, probability=probability)
@@ -301,6 +331,13 @@ def soft_label_teachers_agreeing(
     -------
     int
         `teachers_needed` with the noise of 2 T unstable tests.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import soft_label_teachers_agreeing
+    >>> soft_label_teachers_agreeing(ApproxDP(1, 1e-6), 10, n_queries=1000)
+    1649
     """
     unstable = 2 * check_count("max_abstentions", max_abstentions, low=1)
     return teachers_needed(privacy, unstable, n_queries=n_queries, beta=beta, agreement=agreement)
@@ -331,6 +368,13 @@ def soft_label_teachers(
         The least k for which our bounds show that, with probability 1 - beta, all queries are answered, each
         within the accuracy of `soft_label_precision` of the mean prediction. Half of beta is for the scores,
         of which more than two thirds must be near the mean, and half for the noise of 2 T unstable tests.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import soft_label_teachers
+    >>> soft_label_teachers(ApproxDP(1, 1e-6), 10, n_queries=1000)
+    2819
     """
     unstable = 2 * check_count("max_abstentions", max_abstentions, low=1)
     half = check_number("beta", beta, above=0, below=1) / 2
