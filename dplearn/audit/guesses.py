@@ -83,8 +83,15 @@ def epsilon_from_guesses(
 
     Parameters
     ----------
-    n_right, n_guesses, n_coins, delta
-        As for `guesses_p_value`.
+    n_right : int
+        Number of right guesses, from 0 to n_guesses.
+    n_guesses : int
+        Number of guesses r, from 0 to n_coins. It must be fixed before the release, unless delta is 0; which
+        coins are guessed may depend on the release.
+    n_coins : int, optional
+        Number of secret coins m, up to 10**7; the number of guesses unless given.
+    delta : number, default=0
+        At least 0 and below 1.
     error : number
         The greatest probability that the bound is above the true epsilon; above 0 and at most 1/2.
 

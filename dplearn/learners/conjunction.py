@@ -74,8 +74,9 @@ class ConjunctionClassifier(RuleClassifier):
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
-        Probability with which the guarantee may fail. A positive delta reduces the noise for many columns in
-        the central model; where it would not, no delta is spent.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
+        positive delta reduces the noise for many columns in the central model; where it would not, no delta
+        is spent.
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to counts over all records. "local": each record reports by randomised
         response the value of one column, or that it is not positive.
@@ -576,8 +577,16 @@ def conjunction_query_sample_size(
 
     Parameters
     ----------
-    sizes, epsilon, alpha, beta, delta, noise
-        As for `conjunction_error`.
+    sizes : sequence of int
+        The number of values of each column.
+    epsilon : number
+        The budget of the fit.
+    alpha, beta : float
+        Target error, which determines the thresholds, and allowed probability of failure; both in (0, 1).
+    delta : number, default=0
+        The budget of the fit.
+    noise : {"laplace", "gaussian", "local"}, default="laplace"
+        The noise; see `share_noise`.
 
     Raises
     ------

@@ -107,9 +107,10 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     n_teachers : int or "auto", default="auto"
         Number of shards. "auto": a function of the number of records and of the budget.
     epsilon : float, default=1.0
-        Privacy budget of a fit; positive. A float stands for its shortest decimal.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; positive except for "lnmax".
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. Only
+        "lnmax" works without, and spends none.
     aggregation : {"gnmax", "sparse_vector", "confident_gnmax", "lnmax"}, default="gnmax"
         As for `SubsampleAggregateClassifier`. With noisy maxima, the weight of an answer in the student's fit
         depends on its lead.

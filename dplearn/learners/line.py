@@ -62,10 +62,10 @@ class LineClassifier(RuleClassifier):
         A prime of at most 8192 bits. A record has two columns of integers from 0 to p - 1; in lists, object
         arrays and data frames they may have any size. Text is refused, and so are floats if p > 2**53.
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
-        Probability with which the guarantee may fail; "stability" requires a positive delta, "pure" spends
-        none.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples.
+        "stability" requires a positive delta, "pure" spends none.
     method : {"auto", "stability", "pure"}, default="auto"
         "stability": releases the leading line if it is stable under a change of few records, else the leading
         point if that is stable, else abstains. "pure": the exponential mechanism over all p**2 lines, scored

@@ -53,9 +53,9 @@ class LinearRegressor(PrivateRegressor):
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; choose it far below 1 / n_samples. A positive delta
-        allows Gaussian noise, which is smaller for many columns. 0: Laplace noise, and pure differential
-        privacy. With "local" no delta is spent.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
+        positive delta allows Gaussian noise, which is smaller for many columns. 0: Laplace noise, and pure
+        differential privacy. With "local" no delta is spent.
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to sums over all records. "local": each record reports one randomised bit on
         one number, so that no trusted curator is needed; this requires very many records.

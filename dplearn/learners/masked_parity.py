@@ -69,7 +69,7 @@ class MaskedParityClassifier(RuleClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     trust_model : {"central", "local"}, default="central"
         "central": a trusted curator adds noise to sums over all records. "local": each record answers one
         query by a randomised report, so that no trusted curator is needed.

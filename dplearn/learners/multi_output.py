@@ -60,18 +60,19 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         no ledger and a trusted curator (`trust_model="central"`).
     epsilon : float, default=1.0
         Privacy budget of one fit, for all outputs together; positive. A float stands for its shortest
-        decimal.
+        decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail, for all outputs together. A positive delta increases
-        the shares of many outputs, also of classifiers that spend none themselves; where it would not, no
-        delta is spent. 0: pure differential privacy, and each classifier has an equal part of epsilon.
+        Probability with which the guarantee may fail, for all outputs together, in [0, 1); choose it far
+        below 1 / n_samples. A positive delta increases the shares of many outputs, also of classifiers that
+        spend none themselves; where it would not, no delta is spent. 0: pure differential privacy, and each
+        classifier has an equal part of epsilon.
     classes : sequence, or sequence of sequences, optional
         All labels that can occur: one set for all outputs, or one for each. None: those that `estimator`
         declares, or else the labels that occur in `y`; the guarantee then assumes that the sets of labels
         are public.
     ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, once for all outputs; fits of clones, searches and worker
-        processes are included.
+        The ledger that each fit is charged to, once for all outputs, fits of clones, searches and worker
+        processes included.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
         guarantee states this.

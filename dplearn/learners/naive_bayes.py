@@ -97,9 +97,9 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; choose it far below 1 / n_samples. A positive delta
-        reduces the noise for many columns in the central model; where it would not, no delta is spent. 0:
-        pure differential privacy.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
+        positive delta reduces the noise for many columns in the central model; where it would not, no delta
+        is spent. 0: pure differential privacy.
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to counts over all records. "local": each record reports the value of one
         column and its label by randomised response, so that no trusted curator is needed.

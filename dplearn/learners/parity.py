@@ -55,10 +55,10 @@ class ParityClassifier(SeveralOutputsClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
-        Probability with which the guarantee may fail; `method="stable"` requires a positive delta. The other
-        methods spend none.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples.
+        `method="stable"` requires a positive delta; the other methods spend none.
     method : {"auto", "agnostic", "elimination", "stable"}, default="auto"
         "agnostic": the exponential mechanism over all parities, scored by training errors; for any labels and
         up to 26 columns. "elimination": Gaussian elimination; for any number of columns, and labels without

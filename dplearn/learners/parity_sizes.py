@@ -135,8 +135,12 @@ def nonprivate_parity_sample_size(n_unknowns: int, *, alpha: Any, beta: Any) -> 
 
     Parameters
     ----------
-    n_unknowns, alpha, beta
-        As for `parity_sample_size`.
+    n_unknowns : int
+        d: number of columns, and one more for an intercept; at least 1.
+    alpha : float
+        Target error, in (0, 1).
+    beta : float
+        Allowed probability of failure, which is a greater error or an abstention; in (0, 1).
 
     Returns
     -------
@@ -161,10 +165,14 @@ def agnostic_failure(n_unknowns: int, n_samples: int, *, epsilon: Any, alpha: An
 
     Parameters
     ----------
-    n_unknowns, epsilon, alpha
-        As for `parity_sample_size`.
+    n_unknowns : int
+        d: number of columns, and one more for an intercept; at least 1.
     n_samples : int
         n, at least 0.
+    epsilon : float
+        Positive.
+    alpha : float
+        Target error, in (0, 1).
 
     Returns
     -------
@@ -195,10 +203,14 @@ def elimination_failure(
 
     Parameters
     ----------
-    n_unknowns, epsilon, alpha
-        As for `parity_sample_size`.
+    n_unknowns : int
+        d: number of columns, and one more for an intercept; at least 1.
     n_parts, part_size, test_size : int
         k, n' and s, as in `EliminationSizes`; at least 1, 0 and 0.
+    epsilon : float
+        Positive.
+    alpha : float
+        Target error, in (0, 1).
 
     Returns
     -------
@@ -250,8 +262,14 @@ def elimination_sizes(n_unknowns: int, *, epsilon: Any, alpha: Any, beta: Any) -
 
     Parameters
     ----------
-    n_unknowns, epsilon, alpha, beta
-        As for `parity_sample_size`.
+    n_unknowns : int
+        d: number of columns, and one more for an intercept; at least 1.
+    epsilon : float
+        Positive.
+    alpha : float
+        Target error, in (0, 1).
+    beta : float
+        Allowed probability of failure, which is a greater error or an abstention; in (0, 1).
 
     Returns
     -------
@@ -278,8 +296,14 @@ def elimination_split(
     ----------
     n_samples : int
         n, at least 1.
-    n_unknowns, epsilon, alpha, beta
-        As for `parity_sample_size`.
+    n_unknowns : int
+        d: number of columns, and one more for an intercept; at least 1.
+    epsilon : float
+        Positive.
+    alpha : float
+        Target error, in (0, 1).
+    beta : float
+        Allowed probability of failure, which is a greater error or an abstention; in (0, 1).
 
     Returns
     -------

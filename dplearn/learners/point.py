@@ -90,10 +90,10 @@ class PointClassifier(SeveralOutputsClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
-        Probability with which the guarantee may fail; "stability" requires a positive delta, "hashing" spends
-        none.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples.
+        "stability" requires a positive delta, "hashing" spends none.
     method : {"auto", "stability", "hashing"}, default="auto"
         "stability" releases the leading key if it is stable under a change of few records, and else abstains;
         with several outputs, it releases the keys of a stable histogram of keys with their labels.

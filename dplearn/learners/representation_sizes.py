@@ -104,10 +104,19 @@ def representation_sample_size(
     ----------
     class_size : int
         Number of concepts in the list.
-    epsilon, alpha, kappa, miss, agnostic
-        As for `representation_failure`.
+    epsilon : number
+        Positive.
+    alpha : number
+        The error, in (0, 1). With `agnostic`, the excess error over the best concept.
     beta : number
         Probability of failure, in (0, 1), and above `miss`.
+    kappa : number, default=0
+        The error of a good concept of the list, at least 0 and below alpha. With `agnostic`, the share of
+        records on which it differs from the best concept.
+    miss : number, default=0
+        The probability that the list lacks such a concept, in [0, 1).
+    agnostic : bool, default=False
+        False: `kappa` bounds the error of a good concept. True: the errors of all concepts may be greater.
 
     Returns
     -------
@@ -140,8 +149,14 @@ def dichotomy_sample_size(
         Number of columns, of numbers with arbitrarily many values.
     n_labels : int, default=2
         Number of labels.
-    epsilon, alpha, beta, agnostic
-        As for `representation_sample_size`; the good concept is any stump.
+    epsilon : number
+        Positive.
+    alpha : number
+        Target error, in (0, 1). With `agnostic`, the excess error over the best stump.
+    beta : number
+        Allowed probability of failure, in (0, 1).
+    agnostic : bool, default=False
+        False: some stump makes no error. True: the errors of all stumps may be greater than 0.
 
     Notes
     -----
@@ -220,8 +235,14 @@ def public_cut_sample_size(
         Number of columns, and of public rows.
     n_labels : int, default=2
         Number of labels.
-    epsilon, alpha, beta, agnostic
-        As for `representation_sample_size`; the good concept is any stump.
+    epsilon : number
+        Positive.
+    alpha : number
+        Target error, in (0, 1). With `agnostic`, the excess error over the best stump.
+    beta : number
+        Allowed probability of failure, in (0, 1).
+    agnostic : bool, default=False
+        False: some stump makes no error. True: the errors of all stumps may be greater than 0.
 
     Raises
     ------

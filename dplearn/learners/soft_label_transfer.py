@@ -45,9 +45,9 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     n_teachers : int or "auto", default="auto"
         Number of shards. "auto": a function of the number of records and of the budget.
     epsilon : float, default=1.0
-        Privacy budget of a fit; positive. A float stands for its shortest decimal.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; positive.
+        Probability with which the guarantee may fail, in (0, 1); choose it far below 1 / n_samples.
     aggregation : {"mean", "sparse_vector"}, default="mean"
         As for `SoftLabelAggregateClassifier`.
     bin_width : float or "auto", default="auto"

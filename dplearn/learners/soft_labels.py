@@ -79,9 +79,10 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     n_teachers : int or "auto", default="auto"
         Number of shards. "auto": a function of the numbers of records, labels and queries and of the budget.
     epsilon : float, default=1.0
-        Privacy budget of all answers together; positive. A float stands for its shortest decimal.
+        Privacy budget of one fit, for all answers together; positive. A float stands for its shortest
+        decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; positive.
+        Probability with which the guarantee may fail, in (0, 1); choose it far below 1 / n_samples.
     aggregation : {"mean", "sparse_vector"}, default="mean"
         "mean" answers every query with the noisy mean of all scores. "sparse_vector" answers with the
         midpoint of the fullest bin of scores if it is stable under a change of few scores, and else abstains.

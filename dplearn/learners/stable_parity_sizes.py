@@ -96,7 +96,7 @@ def stable_parity_failure(
     n_parts, part_size : int
         m shards, at least 1, of n' records each.
     epsilon, delta : float
-        As for `release_probabilities`.
+        Privacy budget: epsilon positive, delta in (0, 1).
     fit_intercept : bool, default=False
         Whether complements of parities are learned also.
 
@@ -134,10 +134,14 @@ def stable_parity_sizes(
 
     Parameters
     ----------
-    n_features, epsilon, delta, fit_intercept
-        As for `stable_parity_failure`.
+    n_features : int
+        d: the number of columns, all fair coins; at least 1.
+    epsilon, delta : float
+        Privacy budget: epsilon positive, delta in (0, 1).
     beta : float
         Allowed probability of failure, in (0, 1).
+    fit_intercept : bool, default=False
+        Whether complements of parities are learned also.
 
     Returns
     -------
@@ -174,8 +178,14 @@ def stable_parity_split(
     ----------
     n_samples : int
         n, at least 1.
-    n_features, epsilon, delta, beta, fit_intercept
-        As for `stable_parity_sizes`.
+    n_features : int
+        d: the number of columns, all fair coins; at least 1.
+    epsilon, delta : float
+        Privacy budget: epsilon positive, delta in (0, 1).
+    beta : float
+        Allowed probability of failure, in (0, 1).
+    fit_intercept : bool, default=False
+        Whether complements of parities are learned also.
 
     Returns
     -------

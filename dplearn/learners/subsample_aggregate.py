@@ -31,9 +31,11 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     n_teachers : int or "auto", default="auto"
         Number of shards. "auto": a function of the numbers of records, labels and queries and of the budget.
     epsilon : float, default=1.0
-        Privacy budget of all answers together; positive. A float stands for its shortest decimal.
+        Privacy budget of one fit, for all answers together; positive. A float stands for its shortest
+        decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; positive except for "lnmax".
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. Only
+        "lnmax" works without, and spends none.
     aggregation : {"gnmax", "sparse_vector", "confident_gnmax", "lnmax"}, default="gnmax"
         "gnmax" and "lnmax" answer every query with the maximum of noisy vote counts, with Gaussian or Laplace
         noise. "confident_gnmax" first compares the greatest count with a noisy threshold, and abstains below

@@ -268,8 +268,8 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; choose it far below 1 / n_samples. 0: Laplace noise,
-        and pure differential privacy, with less accurate tables.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
+        Laplace noise, and pure differential privacy, with less accurate tables.
     domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
         The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
         first, `schema_`, from a tenth of its budget; see `dplearn.releases.learned_schema`. None: finite
@@ -501,10 +501,25 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     estimator : regressor, optional
         The regressor, cloned; not a private one. Its rows are as for `SyntheticDataClassifier`. None:
         gradient boosting, `HistGradientBoostingRegressor`, with codes of categories.
-    epsilon, delta, domain, degree, max_cells, n_rows
-        As for `SyntheticDataClassifier`.
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
+        Laplace noise, and pure differential privacy, with less accurate tables.
+    domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
+        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
+        first, `schema_`, from a tenth of its budget; see `dplearn.releases.learned_schema`. None: finite
+        numbers, in bins between powers of two.
+    degree : int, default=2
+        The most columns that a column depends on, the label included. With 1, all depend on the label alone.
+        A greater one than 2 is lowered as for `SyntheticTable`.
     n_bins : int, default=8
         The most bins of a column of integers or of a grid, and of the target; from 2 to 16,384.
+    max_cells : int, default=20_000
+        The most cells of a measured table.
+    n_rows : int or "auto", default="auto"
+        Number of synthetic records for training. "auto": the number of records, at least 1,000 and at most
+        200,000. A label with fewer than 5 of these gets more, up to 5.
     target_range : pair of numbers
         Public bounds (low, high) on the target, known without looking at the data; required.
     clip_target : bool, default=False

@@ -91,10 +91,16 @@ def interior_point_examples(
     ----------
     n_samples : int
         Number of records.
-    n_cuts, n_columns, epsilon, beta
-        As for `threshold_excess_errors`.
+    n_cuts : int
+        The greatest number of cuts of a column, which is one more than the number of values in its domain.
+    n_columns : int, default=1
+        Number of columns to select from.
+    epsilon : float
+        Positive.
     alpha : float
         Target error, in (0, 1).
+    beta : float
+        Allowed probability of more errors, in (0, 1).
 
     Returns
     -------
@@ -144,8 +150,14 @@ def threshold_sample_size(
 
     Parameters
     ----------
-    method, n_cuts, n_columns, epsilon
-        As for `threshold_excess_errors`.
+    method : {"exponential", "interior_point"}
+        The method of `ThresholdClassifier`.
+    n_cuts : int
+        The greatest number of cuts of a column, which is one more than the number of values in its domain.
+    n_columns : int, default=1
+        Number of columns to select from.
+    epsilon : float
+        Positive.
     alpha : float
         Excess error over the best threshold on the distribution, in (0, 1).
     beta : float

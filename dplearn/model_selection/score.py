@@ -160,20 +160,22 @@ def private_score(
         The metric, by scikit-learn's name, or with public parameters; None is "accuracy". See
         `PrivateScorer`.
     groups : array-like of shape (n_samples,), optional
-        Private. The group of each row, such as a person. One row of each takes part, and the guarantee
-        protects all rows of a group together; the set of groups is public. Not for parts.
+        Private. The group of each row, such as the person that it belongs to: texts or integers. The
+        guarantee then protects all rows of a group together. One row of each group takes part, which is
+        chosen by public chance, and the set of groups is public. Not for parts.
     epsilon : float, default=1.0
-        Privacy cost of the release.
+        Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0
-        If positive, a table of many cells may have Gaussian noise, where that is less. The guarantee has it
-        only then.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
+        positive delta allows Gaussian noise in a table of many cells, where it is smaller; it is spent only
+        then.
     beta : float, default=0.05
-        Probability of failure of each interval.
+        Allowed probability of failure of each interval, in (0, 1).
     ledger : PrivacyLedger, optional
-        The account that is charged, before any draw.
-    random_state : None, int or numpy random generator, optional
+        The ledger that the release is charged to, before any draw.
+    random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee records this.
+        the guarantee states this.
 
     Returns
     -------

@@ -63,7 +63,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
     param_grid : dict or list of dicts
         Maps names of parameters to values, as for scikit-learn's GridSearchCV.
     epsilon : float, default=1.0
-        Privacy cost of the whole search, the last fit included.
+        Privacy budget of the whole search, the last fit included; positive. A float stands for its shortest
+        decimal: 0.1 is 1/10.
     delta : float or "auto", default="auto"
         Delta of the whole search, if `estimator` has a `delta`; otherwise delta is 0. "auto": the greatest
         `delta` of any candidate.
@@ -106,10 +107,10 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         Names of pipeline steps that, as the caller knows, learn nothing from data; see
         `dplearn.privacy.pipeline_guarantee`.
     ledger : PrivacyLedger, optional
-        The account that is charged, once for the whole search, before any draw.
+        The ledger that each fit is charged to, once for the whole search, before any draw.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the search reproducible, for tests only;
-        the guarantee records this. The `random_state` of `estimator` is not used.
+        the guarantee states this. The `random_state` of `estimator` is not used.
 
     Attributes
     ----------
@@ -233,7 +234,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
             all candidates are fitted with Gaussian noise. If that is not known, the plan assumes that they
             are not; `fit` may then find that each fit of a candidate can have a larger budget.
         beta : float, default=0.05
-            A bound on the probability that the noise changes a score by `score_error` or more.
+            A bound on the probability that the noise changes a score by `score_error` or more, in (0, 1).
 
         Returns
         -------
@@ -333,9 +334,9 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         y : array-like of shape (n_samples,)
             Private. Labels or targets.
         groups : array-like of shape (n_samples,), optional
-            Private. The group of each row, such as the person that it belongs to: texts or integers. One row
-            of each takes part. The guarantee then protects all rows of a group together, and the set of
-            groups is public.
+            Private. The group of each row, such as the person that it belongs to: texts or integers. The
+            guarantee then protects all rows of a group together. One row of each group takes part, which is
+            chosen by public chance, and the set of groups is public.
         **fit_parameters : None
             Not supported: a `sample_weight` other than None is refused.
 

@@ -147,17 +147,18 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         Public. The label that is predicted from the threshold on. None: the second of `classes_`, which for
         "f1" must be 1 or True, of the labels 0 and 1, -1 and 1, or booleans; for others it must be given.
     epsilon : float, default=1.0
-        Privacy cost of the whole fit, the threshold included.
+        Privacy budget of the whole fit, the threshold included; positive. A float stands for its shortest
+        decimal: 0.1 is 1/10.
     delta : float or "auto", default="auto"
         Delta of the whole fit, if `estimator` has a `delta`; otherwise delta is 0. "auto": that of
         `estimator`.
     stateless : collection of str, default=()
         As for `PrivateSearchCV`.
     ledger : PrivacyLedger, optional
-        The account that is charged, once for the whole fit, before any draw.
+        The ledger that each fit is charged to, once for the whole fit, before any draw.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee records this. The `random_state` of `estimator` is not used.
+        guarantee states this. The `random_state` of `estimator` is not used.
 
     Attributes
     ----------

@@ -41,13 +41,19 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
         The number of components; a float in (0, 1): the least number that explains this share of the released
         variance; None: all.
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive, at least 1e-9.
+        Privacy budget of one fit; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        As for `PrivateStandardScaler`.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
+        positive delta allows Gaussian noise, which is smaller for several columns. It is not spent where
+        Laplace noise is smaller.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        As for `PrivateStandardScaler`; the noise is proportional to the square of the box's diagonal.
+        The possible values: one domain for all columns, or one for each. The noise is proportional to the
+        square of the diagonal of the columns' ranges: declare bounds where they are known, for example
+        `Grid(0, 500, outside="clip")`. "float64", or `Floats()`: a fifth of epsilon releases two quantiles of
+        the column first, and numbers far beyond them are clipped. Columns of a data frame that a Schema does
+        not name are dropped.
     ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
         guarantee states this.

@@ -28,12 +28,13 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
     output_distribution : {"uniform", "normal"}, default="uniform"
         The distribution of the transformed columns.
     epsilon : float, default=1.0
-        Privacy budget of one fit, divided evenly over columns; positive, at least 1e-9.
+        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
+        shortest decimal: 0.1 is 1/10.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
         The possible values: one domain for all columns, or one for each. "float64": all finite floats.
         Columns of a data frame that a Schema does not name are dropped.
     ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
         guarantee states this.

@@ -154,8 +154,19 @@ class ZeroConcentratedDP(Guarantee):
     ----------
     rho : int, float, str, Decimal or Fraction
         Nonnegative. A float stands for its shortest decimal.
-    neighbors, protects, assumes, reproducible
-        As for `ApproxDP`.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        Neighbouring data sets differ by one replaced record (their number n is public), or by one record
+        added or removed.
+    protects : {"groups", "examples", "labels"}, default="examples"
+        Whether a record consists of all rows of one group, such as those of one person; or is a whole
+        example; or is its label, while its features are public. Labels are replaced, and not added or
+        removed: "labels" goes with "replace_one" only.
+    assumes : iterable of str, default=()
+        Statements that the guarantee takes as true and public. The caller can check each of them without
+        access to the data.
+    reproducible : bool, default=False
+        True if the noise can be drawn again from a seed. The guarantee then holds only against an observer
+        without the seed, and the release should not be published.
 
     Raises
     ------

@@ -62,8 +62,12 @@ def published_subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:
 
     Parameters
     ----------
-    guarantee, m, n
-        As for `subsampled`; epsilon at most 1, and n at least 2 m.
+    guarantee : ApproxDP
+        The release's guarantee for one replaced row of the m, features and label; epsilon at most 1.
+    m : int
+        Number of rows drawn, at least 1: each uniformly from the n records, independently, with replacement.
+    n : int
+        Number of records, at least 2 m; public.
 
     Notes
     -----

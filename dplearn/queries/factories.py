@@ -136,10 +136,10 @@ def central(
     count_share : number, default=1/10
         As for `CentralOracle`; not used with "replace_one".
     ledger : PrivacyLedger, optional
-        Charged with the whole cost when the oracle is made.
-    random_state : None, int or numpy random generator, optional
-        None: the operating system's entropy. Any other value makes the answers reproducible, which the
-        guarantee states.
+        The ledger that all answers are charged to, when the oracle is made.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the answers reproducible, for tests only;
+        the guarantee states this.
 
     Returns
     -------
@@ -199,10 +199,10 @@ def local(
     randomizer : {"bit", "laplace"}, default="bit"
         As for `LocalOracle`.
     ledger : PrivacyLedger, optional
-        Charged with the whole cost when the oracle is made.
-    random_state : None, int or numpy random generator, optional
-        None: the operating system's entropy. Any other value makes the answers reproducible, which the
-        guarantee states.
+        The ledger that all answers are charged to, when the oracle is made.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the answers reproducible, for tests only;
+        the guarantee states this.
 
     Returns
     -------

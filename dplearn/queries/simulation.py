@@ -82,9 +82,10 @@ def simulate_locally(
     width : number, default=2
         The greatest width of the range of a query's values, (high - low) * unit: 2 for -1..1.
     ledger : PrivacyLedger, optional
-        Charged before the first query.
-    random_state : None, int or numpy random generator, optional
-        As for `dplearn.queries.local`.
+        The ledger that all answers are charged to, before the first query.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the answers reproducible, for tests only;
+        the guarantee states this.
 
     Returns
     -------

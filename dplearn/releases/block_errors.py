@@ -236,8 +236,10 @@ def block_guarantee(size: int, privacy: ApproxDP) -> ApproxDP:
 
     Parameters
     ----------
-    size, privacy
-        As for `block_plan`.
+    size : int
+        Number of codes in the domain.
+    privacy : ApproxDP
+        Budget; epsilon positive. Delta is spent only if the recursive method needs fewer records for a point.
 
     Returns
     -------

@@ -41,25 +41,27 @@ def cdf(
     ----------
     values : array-like of shape (n,), or parts of one
         Private. Numbers of the domain. Parts: a Dask series, or a function that returns series or arrays.
-    epsilon, delta : number, default=1.0 and 0.0
-        Budget; epsilon at least 1e-9. Delta is spent only if it reduces the error: on Gaussian noise
-        ("tree"), or on points in domains of many hundred bits ("blocks"). Otherwise the guarantee has delta
-        0.
+    epsilon : float, default=1.0
+        Privacy budget of the release; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=0.0
+        Probability with which the guarantee may fail, in [0, 1). A positive delta is spent only if it reduces
+        the error: on Gaussian noise ("tree"), or on points in domains of many hundred bits ("blocks").
+        Otherwise the guarantee has delta 0.
     method : {"tree", "blocks"}, default="tree"
         "tree": noisy counts of nested intervals, finer where there are many records. "blocks": an interior
         point of each of many blocks of the sorted records; the lengths of the blocks are noisy. "blocks"
         needs some thousands of records, and its error hardly grows with the size of the domain.
     domain : "float64" or NumberDomain, default="float64"
         Public. The possible values; "float64": all finite floats. Smaller domains need less noise.
-    groups : array-like of shape (n,), optional, or parts like those of `values`
+    groups : array-like of shape (n,), or parts like those of `values`, optional
         Private. The group of each value, such as the person that it belongs to: texts or integers. The
         guarantee then protects all values of a group together. One value of each group takes part, which is
         chosen by public chance, and the set of groups is public.
     ledger : PrivacyLedger, optional
-        The account that is charged, before any draw.
-    random_state : None, int or numpy random generator, optional
+        The ledger that the release is charged to, before any draw.
+    random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee records this.
+        the guarantee states this.
 
     Returns
     -------
@@ -127,12 +129,22 @@ def cdf_plan(
     ----------
     n_samples : int
         Number of records, at least 1.
-    epsilon, delta, method, domain
-        As for `cdf`.
+    epsilon : float, default=1.0
+        Privacy budget of the release; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=0.0
+        Probability with which the guarantee may fail, in [0, 1). A positive delta is spent only if it reduces
+        the error: on Gaussian noise ("tree"), or on points in domains of many hundred bits ("blocks").
+        Otherwise the guarantee has delta 0.
+    method : {"tree", "blocks"}, default="tree"
+        "tree": noisy counts of nested intervals, finer where there are many records. "blocks": an interior
+        point of each of many blocks of the sorted records; the lengths of the blocks are noisy. "blocks"
+        needs some thousands of records, and its error hardly grows with the size of the domain.
+    domain : "float64" or NumberDomain, default="float64"
+        Public. The possible values; "float64": all finite floats. Smaller domains need less noise.
     alpha : float, default=0.05
         Target error for `n_needed`, as a fraction of the records, in (0, 1).
     beta : float, default=0.05
-        Probability of failure, in (0, 1).
+        Allowed probability of failure, in (0, 1).
 
     Returns
     -------

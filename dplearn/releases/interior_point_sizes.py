@@ -110,8 +110,16 @@ def interior_point_method(
 
     Parameters
     ----------
-    domain_size, epsilon, delta, beta, constants
-        As for `interior_point_sample_size`.
+    domain_size : int
+        Number of codes in the domain; an integer of any size.
+    epsilon : number
+        Positive, at least 1e-9.
+    delta : number, default=0
+        Used by "recursive", where it must be positive.
+    beta : number, default=0.05
+        Probability of failure, in (0, 1).
+    constants : {"tight", "paper"}, default="tight"
+        "tight": the constants proved here. "paper": the published constants.
 
     Examples
     --------

@@ -166,10 +166,16 @@ def quantile_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, alpha: An
 
     Parameters
     ----------
-    q, size, epsilon, beta
-        As for `quantile_errors`.
+    q : sequence of float of length k
+        Strictly increasing, from 0 to 1.
+    size : int
+        Number of values in the domain; an integer of any size.
+    epsilon : float
+        Privacy budget of all quantiles together.
     alpha : float
         Target error, as a fraction of the records, in (0, 1).
+    beta : float, default=0.05
+        Probability of failure, in (0, 1).
 
     Returns
     -------
@@ -197,8 +203,14 @@ def quantile_range_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, bet
 
     Parameters
     ----------
-    q, size, epsilon, beta
-        As for `quantile_errors`.
+    q : sequence of float of length k
+        Strictly increasing, from 0 to 1.
+    size : int
+        Number of values in the domain; an integer of any size.
+    epsilon : float
+        Privacy budget of all quantiles together.
+    beta : float, default=0.05
+        Probability of failure, in (0, 1).
 
     Returns
     -------

@@ -206,18 +206,19 @@ def quantiles(
     q : float or sequence of float of length k
         Public. Fractions from 0 to 1, strictly increasing; 0.25 is the lower quartile.
     epsilon : float, default=1.0
-        Privacy cost of all quantiles together; at least 1e-9.
+        Privacy budget of all quantiles together; at least 1e-9. A float stands for its shortest decimal: 0.1
+        is 1/10.
     domain : "float64" or NumberDomain, default="float64"
         Public. The possible values; "float64": all finite floats, for which no bounds are needed.
-    groups : array-like of shape (n,), optional, or parts like those of `values`
+    groups : array-like of shape (n,), or parts like those of `values`, optional
         Private. The group of each value, such as the person that it belongs to: texts or integers. The
         guarantee then protects all values of a group together. One value of each group takes part, which is
         chosen by public chance, and the set of groups is public.
     ledger : PrivacyLedger, optional
-        The account that is charged, before any draw.
-    random_state : None, int or numpy random generator, optional
+        The ledger that the release is charged to, before any draw.
+    random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee records this.
+        the guarantee states this.
 
     Returns
     -------
@@ -281,12 +282,17 @@ def quantiles_plan(
     ----------
     n_samples : int
         Number of records, at least 1.
-    q, epsilon, domain
-        As for `quantiles`.
+    q : float or sequence of float of length k
+        Public. Fractions from 0 to 1, strictly increasing; 0.25 is the lower quartile.
+    epsilon : float, default=1.0
+        Privacy budget of all quantiles together; at least 1e-9. A float stands for its shortest decimal: 0.1
+        is 1/10.
+    domain : "float64" or NumberDomain, default="float64"
+        Public. The possible values; "float64": all finite floats, for which no bounds are needed.
     alpha : float, default=0.05
         Target error for `n_needed`, as a fraction of the records, in (0, 1).
     beta : float, default=0.05
-        Probability of failure, in (0, 1).
+        Allowed probability of failure, in (0, 1).
 
     Returns
     -------
@@ -324,8 +330,21 @@ def median(
 
     Parameters
     ----------
-    values, epsilon, domain, groups, ledger, random_state
-        As for `quantiles`.
+    values : array-like of shape (n,), or parts of one
+        Private. Numbers of the domain. Parts: a Dask series, or a function that returns series or arrays.
+    epsilon : float, default=1.0
+        Privacy budget of the release; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
+    domain : "float64" or NumberDomain, default="float64"
+        Public. The possible values; "float64": all finite floats, for which no bounds are needed.
+    groups : array-like of shape (n,), or parts like those of `values`, optional
+        Private. The group of each value, such as the person that it belongs to: texts or integers. The
+        guarantee then protects all values of a group together. One value of each group takes part, which is
+        chosen by public chance, and the set of groups is public.
+    ledger : PrivacyLedger, optional
+        The ledger that the release is charged to, before any draw.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
+        the guarantee states this.
 
     Returns
     -------
@@ -356,8 +375,16 @@ def median_plan(
 
     Parameters
     ----------
-    n_samples, epsilon, domain, alpha, beta
-        As for `quantiles_plan`.
+    n_samples : int
+        Number of records, at least 1.
+    epsilon : float, default=1.0
+        Privacy budget of the release; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
+    domain : "float64" or NumberDomain, default="float64"
+        Public. The possible values; "float64": all finite floats, for which no bounds are needed.
+    alpha : float, default=0.05
+        Target error for `n_needed`, as a fraction of the records, in (0, 1).
+    beta : float, default=0.05
+        Allowed probability of failure, in (0, 1).
 
     Returns
     -------

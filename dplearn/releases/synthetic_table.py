@@ -55,10 +55,10 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy cost of one fit, from 1e-9 to 1e9. A float stands for its shortest decimal: 0.1 is 1/10.
+        Privacy budget of one fit, from 1e-9 to 1e9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail, below 1; choose it far below 1 / n_samples. 0: Laplace
-        noise, and pure differential privacy, with less accurate tables.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
+        Laplace noise, and pure differential privacy, with less accurate tables.
     domain : "learn", Learn, Schema, Product or LearnedSchema, default="learn"
         Public. "learn": a fit releases a schema first, from a tenth of its budget, and accepts every cell, as
         `learned_schema` does. `Learn(...)` has another share, and declares kinds of columns. Or the possible
@@ -80,7 +80,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     max_cells : int, default=20_000
         The most cells of a measured table, at least 4.
     ledger : PrivacyLedger, optional
-        The account that each fit is charged to, before any draw.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
         guarantee states this.
@@ -204,7 +204,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         frame : data frame or array of shape (n, d), or parts of it
             Private. Cells within the declared domain; of any kind if it is learned. Parts: as for the
             learners of tables in parts, without y.
-        groups : array-like of shape (n,), or str, optional
+        groups : array-like of shape (n,) or str, optional
             Private. The group of each row, such as the person that it belongs to: texts or integers. The
             guarantee then protects all rows of a group together. One row of each group takes part, which is
             chosen by public chance, and the set of groups is public. Of a table in parts: the name of the

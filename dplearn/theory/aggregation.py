@@ -326,8 +326,15 @@ def teachers_needed(
 
     Parameters
     ----------
-    privacy, max_abstentions, n_queries, beta
-        As for `stable_answers_noise`. Fewer than `max_abstentions` further queries may lack agreement.
+    privacy : ApproxDP
+        The cost of all answers together: epsilon at least 1e-12, delta positive.
+    max_abstentions : int
+        T: the number of abstentions after which the sparse vector stops; from 1 to 10**9. Fewer than T
+        queries besides `n_queries` may lack agreement.
+    n_queries : int, default=1000
+        The number of stable queries for which the noise is chosen. Privacy does not depend on it.
+    beta : number, default=0.05
+        The noise is chosen such that all of them are answered with probability 1 - beta.
     agreement : number, default=5/6
         The fraction u of teachers that give the same answer to each of the `n_queries`, above 1/2 and at
         most 1.
@@ -374,10 +381,14 @@ def teachers_table(
 
     Parameters
     ----------
-    privacy, n_queries, beta
-        As for `stable_answers_noise`.
+    privacy : ApproxDP
+        The cost of all answers together: epsilon at least 1e-12, delta positive.
     max_abstentions : iterable of int, default=(1, 10, 50, 100)
         Values of T: the numbers of queries, among `n_queries`, with arbitrary votes.
+    n_queries : int, default=1000
+        The number of stable queries for which the noise is chosen. Privacy does not depend on it.
+    beta : number, default=0.05
+        The noise is chosen such that all of them are answered with probability 1 - beta.
     agreement : number, default=2/3
         As for `teachers_needed`. The published number always assumes 2/3.
 

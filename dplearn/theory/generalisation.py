@@ -78,8 +78,12 @@ def generalisation_sample_size(vc_dimension: int, *, alpha: Any, empirical_alpha
 
     Parameters
     ----------
-    vc_dimension, alpha, empirical_alpha
-        As for `generalisation_failure`.
+    vc_dimension : int
+        VC dimension of the hypotheses, at least 0.
+    alpha : number
+        True error, in (0, 1).
+    empirical_alpha : number, default=0
+        Empirical error, as a share of the records, at least 0 and below alpha.
     beta : number
         Probability of failure, in (0, 1).
 

@@ -135,8 +135,12 @@ def published_strong_quality_teachers(
 
     Parameters
     ----------
-    privacy, max_abstentions, n_queries
-        As for `published_soft_label_setting`, which returns lambda and w.
+    privacy : ApproxDP
+        The guarantee, with epsilon and delta positive.
+    max_abstentions : int
+        T, at least 1: the number of queries whose first histogram may be unstable.
+    n_queries : int
+        m, at least 1.
     beta : number, default=0.05
         beta', the probability of failure for this query, in (0, 1).
 
@@ -198,8 +202,11 @@ def score_radius(stability: Any, n_records: int, *, probability: Any = 0.75) -> 
 
     Parameters
     ----------
-    stability, n_records
-        As for `published_soft_label_precision`.
+    stability : number
+        a, above 0: the root mean square change of a score when one example is replaced (Definition 5.7). This
+        is `SGDStability.root_mean_square`, not its `mean`.
+    n_records : int
+        n', the number of examples of one teacher, at least 1.
     probability : number, default=0.75
         p, above 0 and below 1: the probability, over a teacher's shard and random draws, that its score is
         within the radius. At 3/4 the radius is a sqrt(2n'), a fourth of that of Lemma 5.8.
@@ -235,8 +242,11 @@ def any_order_radius(any_order: Any, n_records: int, *, probability: Any = 0.75)
     ----------
     any_order : number
         b, above 0: `SGDStability.any_order` of a score, which holds for each order of the examples.
-    n_records, probability
-        As for `score_radius`.
+    n_records : int
+        n', the number of examples of one teacher, at least 1.
+    probability : number, default=0.75
+        p, above 0 and below 1: the probability, over a teacher's shard and random draws, that its score is
+        within the radius. At 3/4 the radius is a sqrt(2n'), a fourth of that of Lemma 5.8.
 
     Returns
     -------
@@ -271,8 +281,13 @@ def soft_label_precision(
 
     Parameters
     ----------
-    stability, n_records, quality
-        As for `published_soft_label_precision`.
+    stability : number
+        a, above 0: the root mean square change of a score when one example is replaced (Definition 5.7). This
+        is `SGDStability.root_mean_square`, not its `mean`.
+    n_records : int
+        n', the number of examples of one teacher, at least 1.
+    quality : number, default=0
+        nu, from 0 to 1/2: on all queries but T the mean prediction is below nu or above 1 - nu.
     probability : number, default=0.75
         p: the probability that a teacher's score is within the radius. Use the same p for
         `soft_label_teachers`.
@@ -318,11 +333,15 @@ def soft_label_teachers_agreeing(
 
     Parameters
     ----------
-    privacy, n_queries, beta
-        As for `stable_answers_noise`.
+    privacy : ApproxDP
+        The cost of all answers together: epsilon at least 1e-12, delta positive.
     max_abstentions : int
         T: the noise is that of 2 T unstable tests. A query uses one if its first histogram is unstable, and
         another if its second one is. Further queries without agreement must use fewer than 2 T together.
+    n_queries : int, default=1000
+        The number of stable queries for which the noise is chosen. Privacy does not depend on it.
+    beta : number, default=0.05
+        The noise is chosen such that all of them are answered with probability 1 - beta.
     agreement : number, default=5/6
         The fraction of the scores that are in one bin of either histogram, on each of the `n_queries`, above
         1/2 and at most 1.
@@ -355,10 +374,14 @@ def soft_label_teachers(
 
     Parameters
     ----------
-    privacy, n_queries, beta
-        As for `stable_answers_noise`.
+    privacy : ApproxDP
+        The cost of all answers together: epsilon at least 1e-12, delta positive.
     max_abstentions : int
         T: up to T queries may have an unstable first histogram; the second histogram of these is stable.
+    n_queries : int, default=1000
+        The number of stable queries for which the noise is chosen. Privacy does not depend on it.
+    beta : number, default=0.05
+        The noise is chosen such that all of them are answered with probability 1 - beta.
     probability : number, default=0.75
         p of `soft_label_precision`, above 2/3 and below 1.
 

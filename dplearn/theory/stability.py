@@ -181,8 +181,13 @@ def published_weight_bound(constants: LossConstants, steps: Iterable[float], n_r
 
     Parameters
     ----------
-    constants, steps, n_records
-        As for `sgd_stability`; no step may be above `largest_step`.
+    constants : LossConstants
+        The constants of a convex loss.
+    steps : iterable of float
+        Step sizes, above 0 and at most `largest_step`, in order; each step uses one example. The sizes and
+        their number must not depend on the data.
+    n_records : int
+        n', at least 1.
 
     Returns
     -------
@@ -207,8 +212,12 @@ def published_decaying_bound(constants: LossConstants, n_records: int, *, diamet
 
     Parameters
     ----------
-    constants, n_records, diameter
-        As for `sgd_stability`; mu above 0.
+    constants : LossConstants
+        The constants of a strongly convex loss: mu above 0.
+    n_records : int
+        n', at least 1.
+    diameter : number
+        Diameter of a convex set onto which the weights are projected after each step.
 
     Returns
     -------
