@@ -199,7 +199,7 @@ class ThresholdCode(_ExactCode):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TardosCode(_Code):
-    """The published code of least order of length: 100 n^2 ln(n / error) labels.
+    """The code of Tardos, whose length is of the least order: 100 n^2 ln(n / error) labels.
 
     Attributes
     ----------
@@ -258,7 +258,7 @@ class TardosCode(_Code):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BonehShawCode(_Code):
-    """The published code that thresholds label: n - 1 types of output, each repeated equally often.
+    """The code of Boneh and Shaw: threshold labels of n - 1 types of output, each repeated equally often.
 
     Attributes
     ----------

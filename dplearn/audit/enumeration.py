@@ -27,7 +27,7 @@ Places = tuple[int, ...]  # of records in the universe
 
 @dataclass(frozen=True)
 class PrivacyReport:
-    """The result of an enumeration.
+    """The result of `enumerate_privacy`: the exact epsilon, and the pair of neighbours where it is reached.
 
     Attributes
     ----------

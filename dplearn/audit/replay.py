@@ -68,7 +68,7 @@ def _within_selected(before: tuple[Draw, Draw] | None, pair: tuple[Draw, Draw]) 
 
 @dataclass(frozen=True)
 class ReplayReport:
-    """The result of a replay.
+    """The result of `replay_privacy`.
 
     Attributes
     ----------

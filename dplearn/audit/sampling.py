@@ -92,7 +92,7 @@ class Evidence:
 
 @dataclass(frozen=True, repr=False)
 class SamplingReport:
-    """The result of a sampling audit.
+    """The result of `sample_privacy`.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ _MOST = 10**7
 
 @dataclass(frozen=True, repr=False)
 class TraceReport:
-    """The result of tracing one fit.
+    """The result of `trace_outputs`.
 
     Attributes
     ----------

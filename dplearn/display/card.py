@@ -48,7 +48,7 @@ _ENUMERATION = (
 
 @dataclass(frozen=True, repr=False)
 class PrivacyCard:
-    """A card, which contains no private value, and no released value but the effects that were asked for.
+    """The privacy card of a release: public values, and released effects only where they were asked for.
 
     Attributes
     ----------

@@ -58,7 +58,7 @@ _COMPUTED = frozenset(
 
 @dataclass(frozen=True)
 class RegistryEntry:
-    """An entry, which contains no private and no released value; made by `registry_entry`.
+    """An entry for the public registry of deployments, without released values; made by `registry_entry`.
 
     Attributes
     ----------

@@ -301,8 +301,9 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
         `trust_model="central"`, a declared `domain` or None, one output, tables in memory and no groups.
     max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
-        is repeated. A group counts as one record, whose values are the means over these rows.
+        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
+        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
+        rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -665,8 +666,9 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
         `trust_model="central"`, a declared `domain` or None, one output, tables in memory and no groups.
     max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
-        is repeated. A group counts as one record, whose values are the means over these rows.
+        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
+        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
+        rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None

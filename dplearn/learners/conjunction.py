@@ -86,7 +86,7 @@ class ConjunctionClassifier(RuleClassifier):
         and conditions on categories are sets. None: `Bits()`, whose only conditions are that a number is
         above 0 or not; for other conditions on numbers, declare bounds.
     n_bins : int, default=8
-        Number of bins of equal width of each numeric column, at least 2.
+        Number of bins of equal width of each numeric column, from 2 to 4,096.
     positive : label, optional
         The label of records that satisfy the rule. None: the second of the sorted labels, such as 1 or "yes".
     alpha : float, default=0.1
@@ -99,8 +99,9 @@ class ConjunctionClassifier(RuleClassifier):
         The two labels that can occur. None: the labels of the schema, or else the labels that occur in `y`;
         the guarantee then assumes that the set of labels is public.
     max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
-        is repeated. A group counts as one record, whose values are the means over these rows.
+        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
+        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
+        rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None

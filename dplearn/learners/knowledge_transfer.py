@@ -105,7 +105,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         The unit of protection. "examples": one whole record, and `fit` requires public rows, or `domain`.
         "labels": one label; all features are public, and the queries are rows of `X`.
     n_teachers : int or "auto", default="auto"
-        Number of shards. "auto": a function of the number of records and of the budget.
+        Number of shards, at least 1, each with one teacher. "auto": a function of the number of records and
+        of the budget.
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
@@ -115,10 +116,11 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         As for `SubsampleAggregateClassifier`. With noisy maxima, the weight of an answer in the student's fit
         depends on its lead.
     max_queries : int or "auto", default="auto"
-        Number of public rows that are queried, drawn at random from the public stream. "auto": a function of
-        the number of teachers and of the budget, since a greater number means more noise in each answer.
+        Number of public rows that are queried, at least 1, drawn at random from the public stream. "auto": a
+        function of the number of teachers and of the budget, since a greater number means more noise in each
+        answer.
     max_abstentions : int or "auto", default="auto"
-        With "sparse_vector", the number of abstentions after which it stops.
+        With "sparse_vector", the number of abstentions, at least 1, after which it stops.
     domain : Domain, sequence of Domain, Product, Schema or LearnedSchema, optional
         The possible values of each column. With it, `fit` takes no public rows: the queries are drawn from a
         synthetic table of the same records, which a share of the budget pays for. Teachers and student are

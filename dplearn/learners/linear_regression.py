@@ -76,8 +76,9 @@ class LinearRegressor(PrivateRegressor):
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; for `trust_model="central"`, tables in memory and no groups.
     max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
-        is repeated. A group counts as one record, whose values are the means over these rows.
+        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
+        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
+        rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None

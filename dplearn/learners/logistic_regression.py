@@ -88,9 +88,9 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         numeric columns or more, such as those of hashed text, a fit keeps the columns with the greatest noisy
         masses, for 3/20 of its budget, and adds the others to buckets; together there are at most 1,024.
     n_steps : int or "auto", default="auto"
-        Number of steps of accelerated gradient descent; each step is one query. "auto": 24 (6 where delta is
-        0 in the central model), or 1 if the answers to further queries would be noise-dominated. The choice
-        is a function of public numbers.
+        Number of steps of accelerated gradient descent, at least 1; each step is one query. "auto": 24 (6
+        where delta is 0 in the central model), or 1 if the answers to further queries would be
+        noise-dominated. The choice is a function of public numbers.
     class_weight : None, "balanced" or dict, default=None
         Public. The weight of each class in the loss, by label; positive, and 1 for labels that are not in the
         dict. Only the ratios matter. "balanced": inverse to the noisy numbers of records. Predicted
@@ -106,8 +106,9 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
         `trust_model="central"`, tables in memory and no groups.
     max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
-        is repeated. A group counts as one record, whose values are the means over these rows.
+        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
+        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
+        rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None

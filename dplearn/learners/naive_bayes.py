@@ -108,9 +108,9 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         from a tenth of its budget first; see `Learn`. None: all finite floats, in bins
         between powers of two; bounds, such as those of `Grid(0, 100)`, give more informative bins.
     n_bins : int or "auto", default="auto"
-        Number of bins of equal width of each numeric column, at least 2. "auto": from 2 ("central": 4) to 32,
-        the most for which the average bin holds at least five times as many records as the standard deviation
-        of the noise; 8 for neighbors="add_remove".
+        Number of bins of equal width of each numeric column, from 2 to 4,096. "auto": from 2 ("central": 4)
+        to 32, the most for which the average bin holds at least five times as many records as the standard
+        deviation of the noise; 8 for neighbors="add_remove".
     smoothing : float, default=1.0
         Number of pseudo-records added to each count, in addition to four standard deviations of the noise;
         positive.
@@ -126,8 +126,9 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         records is private; for `trust_model="central"`, tables in memory and no groups, and without
         `partial_fit`.
     max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
-        is repeated. A group counts as one record, whose values are the means over these rows.
+        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
+        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
+        rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None

@@ -55,7 +55,7 @@ class ParityClassifier(SeveralOutputsClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+        Privacy budget of one fit; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
         Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples.
         `method="stable"` requires a positive delta; the other methods spend none.
@@ -67,7 +67,7 @@ class ParityClassifier(SeveralOutputsClassifier):
         near independent fair coins. "auto": the first of these, in this order, for which there are enough
         records, or else the first that is applicable.
     alpha : float, default=0.1
-        Target error, in (0, 1).
+        Target error, from 1e-9 and below 1.
     beta : float, default=0.05
         Allowed probability of failure, in (0, 1).
     fit_intercept : bool, default=False

@@ -90,7 +90,8 @@ class PointClassifier(SeveralOutputsClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+        Privacy budget of one fit; at least 1e-9, for "hashing" 3e-5. A float stands for its shortest decimal:
+        0.1 is 1/10.
     delta : float, default=0.0
         Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples.
         "stability" requires a positive delta, "hashing" spends none.
@@ -109,9 +110,10 @@ class PointClassifier(SeveralOutputsClassifier):
         "hashing" only. A fit with up to 20 takes about a second at most; one with 50 takes up to some 20
         seconds, and minutes for unfavourable data.
     alpha : float, default=0.1
-        Target error, in (0, 1).
+        Target error, from 1e-9 and below 1.
     beta : float, default=0.05
-        Allowed probability of failure, in (0, 1). With "hashing", both determine the number of buckets.
+        Allowed probability of failure, from 1e-9 and below 1. With "hashing", both determine the number of
+        buckets.
     n_buckets : int or "auto", default="auto"
         Number of buckets of "hashing": a power of two, at most 2**24. "auto": a function of alpha, beta,
         epsilon, `n_keys` and the number of columns.

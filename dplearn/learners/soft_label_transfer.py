@@ -43,7 +43,8 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
         The unit of protection. "examples": one whole record, and `fit` requires public rows. "labels": one
         label; all features are public, and the queries are rows of `X`.
     n_teachers : int or "auto", default="auto"
-        Number of shards. "auto": a function of the number of records and of the budget.
+        Number of shards, at least 1, each with one teacher. "auto": a function of the number of records and
+        of the budget.
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
@@ -51,12 +52,13 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     aggregation : {"mean", "sparse_vector"}, default="mean"
         As for `SoftLabelAggregateClassifier`.
     bin_width : float or "auto", default="auto"
-        As for `SoftLabelAggregateClassifier`; used with "sparse_vector".
+        Width of the bins of "sparse_vector", from 1/2048 to 1/2; reduced to the next reciprocal of an
+        integer. "auto": a function of the size of a shard.
     max_queries : int or "auto", default="auto"
-        Number of public rows that are queried, drawn at random from the public stream. "auto": a function of
-        the number of teachers and of the budget.
+        Number of public rows that are queried, at least 1, drawn at random from the public stream. "auto": a
+        function of the number of teachers and of the budget.
     max_abstentions : int or "auto", default="auto"
-        With "sparse_vector", the number of abstentions, in scores, after which it stops.
+        With "sparse_vector", the number of abstentions in scores, at least 1, after which it stops.
     classes : sequence, optional
         All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
         of labels is public.

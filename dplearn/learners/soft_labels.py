@@ -77,7 +77,8 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         regression by stochastic gradient descent, after imputation, scaling, and one-hot encoding of a data
         frame's non-numeric columns.
     n_teachers : int or "auto", default="auto"
-        Number of shards. "auto": a function of the numbers of records, labels and queries and of the budget.
+        Number of shards, at least 1, each with one teacher. "auto": a function of the numbers of records,
+        labels and queries and of the budget.
     epsilon : float, default=1.0
         Privacy budget of one fit, for all answers together; positive. A float stands for its shortest
         decimal: 0.1 is 1/10.
@@ -92,12 +93,12 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         Width of the bins of "sparse_vector", from 1/2048 to 1/2; reduced to the next reciprocal of an
         integer. "auto": a function of the size of a shard.
     max_queries : int or "auto", default="auto"
-        Number of rows that can be queried. "auto": 1,000 with "sparse_vector"; with "mean" the most, up to
-        1,000, for which with probability at least .95 all released scores differ by at most about 1/4
-        (exactly: `plan(n).error`) from the mean of the teachers' scores. A greater number means more noise in
-        each answer.
+        Number of rows that can be queried, at least 1. "auto": 1,000 with "sparse_vector"; with "mean" the
+        most, up to 1,000, for which with probability at least .95 all released scores differ by at most about
+        1/4 (exactly: `plan(n).error`) from the mean of the teachers' scores. A greater number means more
+        noise in each answer.
     max_abstentions : int or "auto", default="auto"
-        With "sparse_vector", the number of abstentions, in scores, after which it stops
+        With "sparse_vector", the number of abstentions in scores, at least 1, after which it stops
         (`plan(n).least_decided` scores must be decided so that it does not). A score that is answered only
         with shifted bins costs half as much as an abstention. "auto": the most for which five of six teachers
         suffice for an answer, or all scores if there are too few teachers for that.

@@ -253,7 +253,7 @@ def _offers(name: str) -> Callable[[Any], bool]:
 
 @learns_schema(concentrated=gaussian_noise, accounting=CONCENTRATED)
 class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
-    """Any classifier, trained on synthetic records that are released for one price.
+    """Any classifier, trained on synthetic records from a private table.
 
     A fit releases noisy tables of the label and each column, chooses further tables that matter, and trains
     the classifier on records drawn from these. Further learners may be trained on `synthetic_` at no cost.
@@ -266,7 +266,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         for hashed values the numbers of their buckets. None: gradient boosting,
         `HistGradientBoostingClassifier`, with codes of categories.
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+        Privacy budget of one fit, from 1e-9 to 1e9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
         Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
         Laplace noise, and pure differential privacy, with less accurate tables.
@@ -275,13 +275,13 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         first, `schema_`, from a tenth of its budget; see `dplearn.releases.learned_schema`. None: finite
         numbers, in bins between powers of two.
     degree : int, default=2
-        The most columns that a column depends on, the label included. With 1, all depend on the label alone.
-        A greater one than 2 is lowered as for `SyntheticTable`.
+        The most columns that a column depends on, at least 1, the label included. With 1, all depend on the
+        label alone. A greater one than 2 is lowered as for `SyntheticTable`.
     n_bins : int, default=16
         The most bins of a column of integers or of a grid, from 2 to 16,384; `Floats` have bins between
         powers of two, whatever it is.
     max_cells : int, default=20_000
-        The most cells of a measured table.
+        The most cells of a measured table, at least 4.
     n_rows : int or "auto", default="auto"
         Number of synthetic records for training. "auto": the number of records, at least 1,000 and at most
         200,000. A label with fewer than 5 of these gets more, up to 5.
@@ -491,7 +491,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
 
 @learns_schema(concentrated=gaussian_noise, accounting=CONCENTRATED)
 class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
-    """Any regressor, trained on synthetic records that are released for one price.
+    """Any regressor, trained on synthetic records from a private table.
 
     A fit releases noisy tables of the target's bin and each column, chooses further tables that matter, and
     trains the regressor on records drawn from these.
@@ -502,7 +502,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         The regressor, cloned; not a private one. Its rows are as for `SyntheticDataClassifier`. None:
         gradient boosting, `HistGradientBoostingRegressor`, with codes of categories.
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+        Privacy budget of one fit, from 1e-9 to 1e9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
         Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
         Laplace noise, and pure differential privacy, with less accurate tables.
@@ -511,15 +511,15 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         first, `schema_`, from a tenth of its budget; see `dplearn.releases.learned_schema`. None: finite
         numbers, in bins between powers of two.
     degree : int, default=2
-        The most columns that a column depends on, the label included. With 1, all depend on the label alone.
-        A greater one than 2 is lowered as for `SyntheticTable`.
+        The most columns that a column depends on, at least 1, the target included. With 1, all depend on the
+        target alone. A greater one than 2 is lowered as for `SyntheticTable`.
     n_bins : int, default=8
         The most bins of a column of integers or of a grid, and of the target; from 2 to 16,384.
     max_cells : int, default=20_000
-        The most cells of a measured table.
+        The most cells of a measured table, at least 4.
     n_rows : int or "auto", default="auto"
         Number of synthetic records for training. "auto": the number of records, at least 1,000 and at most
-        200,000. A label with fewer than 5 of these gets more, up to 5.
+        200,000.
     target_range : pair of numbers
         Public bounds (low, high) on the target, known without looking at the data; required.
     clip_target : bool, default=False

@@ -92,9 +92,10 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         With random stopping, the greatest number of runs; by default 4 for each candidate, but at most 1024
         for Gaussian candidates. With more than 1024 runs, these have no larger budgets than others.
     concentration : int, default=1
-        With random stopping, the shape of the distribution of the number of runs: greater values make few
-        runs less likely, and each run has a share of 1 / (2 + `concentration`) of epsilon, or, of Gaussian
-        candidates, a smaller budget too. With 1 all numbers of runs up to `n_iter` are equally likely.
+        With random stopping, the shape (at least 0) of the distribution of the number of runs: greater values
+        make few runs less likely, and each run has a share of 1 / (2 + `concentration`) of epsilon, or, of
+        Gaussian candidates, a smaller budget too. With 1 all numbers of runs up to `n_iter` are equally
+        likely.
     refit : bool, default=True
         Whether the selected candidate is fitted again on all records, with half of the budget. Otherwise the
         search has the whole budget, and the fit on the training records is kept if there is one split.

@@ -138,8 +138,9 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
     scoring : {"balanced_accuracy", "accuracy", "f1"}, default="balanced_accuracy"
         The score that the threshold maximises, computed from noisy counts.
     thresholds : int or array-like of float, default=20
-        Public. The thresholds that are compared, in (0, 1): these, or so many with log-odds in equal steps
-        from -7 to 7, which suits rare labels. Each further threshold adds noise to the scores of all.
+        Public. The thresholds that are compared, in (0, 1): these, or so many (from 1 to 1,000) with log-odds
+        in equal steps from -7 to 7, which suits rare labels. Each further threshold adds noise to the scores
+        of all.
     cv : None, float or splitter, default=None
         Public. The held-out records: None, a fifth of the positions, publicly drawn; a float in (0, 1),
         another share; or a splitter by positions with one split, as for `PrivateSearchCV`.

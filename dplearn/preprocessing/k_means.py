@@ -47,7 +47,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
     Parameters
     ----------
     n_clusters : int, default=8
-        The number of centres.
+        The number of centres, from 1 to 65,536.
     epsilon : float, default=1.0
         Privacy budget of one fit; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6

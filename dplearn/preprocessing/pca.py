@@ -38,8 +38,8 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
     Parameters
     ----------
     n_components : int or float, optional
-        The number of components; a float in (0, 1): the least number that explains this share of the released
-        variance; None: all.
+        The number of components, at most that of the columns; a float in (0, 1): the least number that
+        explains this share of the released variance; None: all.
     epsilon : float, default=1.0
         Privacy budget of one fit; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6

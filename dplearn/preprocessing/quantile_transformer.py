@@ -22,9 +22,9 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
     Parameters
     ----------
     n_quantiles : int, default=15
-        The number n of learned quantiles of each column: 1/(n + 1), ..., n/(n + 1). Numbers beyond the first
-        or the last quantile are mapped to that quantile's fraction. Half as many quantiles have about half
-        the error.
+        The number n of learned quantiles of each column, at least 1: 1/(n + 1), ..., n/(n + 1). Numbers
+        beyond the first or the last quantile are mapped to that quantile's fraction. Half as many quantiles
+        have about half the error.
     output_distribution : {"uniform", "normal"}, default="uniform"
         The distribution of the transformed columns.
     epsilon : float, default=1.0

@@ -18,7 +18,7 @@ _GROWTH_DIGITS = 30
 
 @dataclass(frozen=True, repr=False, init=False)
 class ApproxDP(Guarantee):
-    """Approximate differential privacy.
+    """The guarantee of (epsilon, delta)-differential privacy.
 
     For every two neighbouring data sets and every set of outcomes E,
     P[outcome in E] <= exp(epsilon) P'[outcome in E] + delta.
@@ -145,7 +145,7 @@ class ApproxDP(Guarantee):
 
 @dataclass(frozen=True, repr=False, init=False)
 class ZeroConcentratedDP(Guarantee):
-    """Zero-concentrated differential privacy.
+    """The guarantee of rho-zero-concentrated differential privacy.
 
     For every two neighbouring data sets and every order a > 1, the Renyi divergence of order a between the
     two output distributions is at most rho a.

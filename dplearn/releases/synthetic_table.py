@@ -47,7 +47,7 @@ _NOT_FITTED = "this SyntheticTable is not fitted yet; call fit(frame) first"
 
 
 class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
-    """Synthetic records, for one price: any number of rows, for any number of learners and tables.
+    """Synthetic records from noisy tables of columns: any number of rows for the privacy cost of one fit.
 
     A fit measures a noisy table of each column, chooses which columns depend on which others, and measures
     noisy tables of these. All else follows from the released tables: sampled records cost no privacy.
@@ -70,9 +70,9 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         depend on it, and tables with it are measured. None: the network has no such column. Where the columns
         have no names, or these are no texts, they are "x0", "x1", and so on.
     degree : int, default=2
-        The most columns that a column depends on, `target` included. With 1 and a target, all columns depend
-        on the target alone. It is lowered so that all rounds count at most 10,660 tables: with 41 columns or
-        more besides the target to one besides it, with 23 or more to two.
+        The most columns that a column depends on, at least 1, `target` included. With 1 and a target, all
+        columns depend on the target alone. It is lowered so that all rounds count at most 10,660 tables: with
+        41 columns or more besides the target to one besides it, with 23 or more to two.
     n_bins : int, default=16
         The most bins of a column of integers or of a grid, from 2 to 16,384; `Floats` have bins between
         powers of two, whatever it is. The bin of missing numbers is one more.
