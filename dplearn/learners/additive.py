@@ -494,7 +494,8 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         if len(counts) > 1 and params.class_weight is not None:
             raise ValueError(
                 f"class_weight must be None for several outputs, got {brief(params.class_weight)} and"
-                f" {len(counts)} outputs; PrivateMultiOutputClassifier(AdditiveClassifier(class_weight=...))"
+                f" {len(counts)} outputs; from a table in memory,"
+                " PrivateMultiOutputClassifier(AdditiveClassifier(class_weight=...))"
                 " fits a model with weights to each"
             )
         if len(counts) == 1:

@@ -58,6 +58,11 @@ __all__ = [
 ]
 
 _UNDECLARED = Bits()
+_READ_AS_BITS = (
+    "domain is None: each column is read as a bit, which is 1 where a value is above 0; declare domain=Bits()"
+    " if this is meant, or, for conditions on ranges of numbers, domain='learn' or bounds, such as"
+    " Grid(0, 100)"
+)
 _MOST = 1 << 62
 
 
@@ -82,9 +87,9 @@ class ConjunctionClassifier(RuleClassifier):
         response the value of one column, or that it is not positive.
     domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
         The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
-        from a tenth of its budget first; see `Learn`. Conditions on numbers are ranges,
-        and conditions on categories are sets. None: `Bits()`, whose only conditions are that a number is
-        above 0 or not; for other conditions on numbers, declare bounds.
+        from a tenth of its budget first; see `Learn`. Conditions on numbers are ranges, and conditions on
+        categories are sets. None: `Bits()`, whose only conditions are that a value is above 0 or not, with a
+        warning; for conditions on ranges of numbers, declare bounds or "learn".
     n_bins : int, default=8
         Number of bins of equal width of each numeric column, from 2 to 4,096.
     positive : label, optional
@@ -221,6 +226,7 @@ class ConjunctionClassifier(RuleClassifier):
             cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible),
             trust_model=self.trust_model,
             declared=declared_columns(self.domain, _UNDECLARED),
+            undeclared=self.domain is None,
             n_bins=check_count("n_bins", self.n_bins, low=2, high=MOST_BINS),
             positive=self.positive,
             alpha=float(check_number("alpha", self.alpha, above=0, below=1)),
@@ -267,6 +273,7 @@ class ConjunctionClassifier(RuleClassifier):
             domain=domain,
             positive=None if public.classes is None else _positive_code(params.positive, public.classes),
             public=public,
+            undeclared=params.undeclared,
         )
 
     def _summarize(self, table: Table, plan: "ConjunctionPlan") -> Examples:
@@ -329,16 +336,19 @@ class ConjunctionPlan(Plan):
     domain: Any = hidden()
     positive: Any = hidden()
     public: Any = hidden()
+    undeclared: bool = hidden(False)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A warning if there are fewer than `n_needed` records."""
-        if self.n_samples >= self.n_needed:
-            return ()
-        return (
-            f"n_samples is {self.n_samples}: alpha={self.alpha} and beta={self.beta} require {self.n_needed}"
-            " records in the worst case; plan(n_samples, n_features=...) reports `error` without data",
-        )
+        """Warnings if no domain is declared, and if there are fewer than `n_needed` records."""
+        texts = [_READ_AS_BITS] if self.undeclared else []
+        if self.n_samples < self.n_needed:
+            texts.append(
+                f"n_samples is {self.n_samples}: alpha={self.alpha} and beta={self.beta} require"
+                f" {self.n_needed} records in the worst case; plan(n_samples, n_features=...) reports `error`"
+                " without data"
+            )
+        return tuple(texts)
 
 
 def _positive_code(positive: Any, classes: NDArray[Any]) -> int:

@@ -315,6 +315,10 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         own = [*TABLE, labels_assumed(params.classes), _SPLIT, _ALONE, *steps]
         counting = replace(params.cost, delta=Fraction(0))
         ratio = float(decay_ratio(counting.epsilon / 2))
+        if ratio == 1:
+            raise ValueError(
+                f"epsilon must be greater: with {float(counting.epsilon):g} the noise is too wide to be drawn"
+            )
         return TunedThresholdPlan(
             with_assumptions(params.cost, public.guarantees, own),
             n_samples=public.n_samples,

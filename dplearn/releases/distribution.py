@@ -277,7 +277,7 @@ class CDFRelease(Released):
             try:
                 from matplotlib import pyplot
             except ImportError:
-                raise ImportError("plot needs matplotlib: pip install '.[plot]'") from None
+                raise ImportError("plot needs matplotlib: pip install matplotlib") from None
             ax = pyplot.subplots()[1]
         shares = np.linspace(0.001, 0.999, 512)
         x = np.unique(self.ppf(shares))
