@@ -128,7 +128,7 @@ def _exact(bound: float | Fraction) -> int | Fraction:
 
 def check_count(name: str, value: Any, *, low: int = 0, high: int | float = math.inf) -> int:
     """Return `value` as a Python integer if it is an integer within low..high."""
-    wanted = f"at least {low}" if high == math.inf else f"from {low} to {high}"
+    wanted = f"at least {low}" if high == math.inf else f"from {low} to {_as_power(high)}"
     rule = f"{name} must be {low}" if low == high else f"{name} must be an integer {wanted}"
     if type(value) is not int and (isinstance(value, bool) or not isinstance(value, Integral)):
         raise TypeError(f"{rule}, got {shown(value)}")
@@ -136,6 +136,12 @@ def check_count(name: str, value: Any, *, low: int = 0, high: int | float = math
     if not low <= count <= high:
         raise ValueError(f"{rule}, got {shown(value)}")
     return count
+
+
+def _as_power(high: int | float) -> str:
+    """Return the text of a greatest count; a long power of ten as such."""
+    text = str(high)
+    return f"10**{len(text) - 1}" if len(text) > 16 and text.strip("0") == "1" else text
 
 
 def check_count_or_auto(name: str, value: Any, *, low: int = 1) -> int | None:

@@ -7,15 +7,6 @@ k labels; the tracer accuses users by that word.
 nobody has seen, whatever the coalition does and whether or not it keeps to the codewords that it has.
 `TardosCode` and `BonehShawCode` are the published ones, with their lengths and thresholds; these assume that
 the word keeps to the labels that all members of the coalition share.
-
->>> from dplearn.chance import SeededDice
->>> dice = SeededDice(0)
->>> code = UniformCode.drawn(10, 1000, dice=dice)
->>> majority = (code.words[:8].mean(axis=0) > 0.5).astype(int)  # users 8 and 9 are innocent
->>> code.accused(majority).tolist()
-[0, 1, 2, 3, 4, 5, 6, 7]
->>> len(TardosCode.drawn(10, dice=dice).biases), BonehShawCode.drawn(10, dice=dice).words.shape
-(70000, (10, 13689))
 """
 
 import math
@@ -93,6 +84,17 @@ class UniformCode(_ExactCode):
 
     **Source.** Bun, Nissim and Stemmer (2016), Theorem 4.7, for the use of codes against agnostic learners;
     the biases are those of the fingerprinting lemma, the p-values are ours.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.audit import UniformCode
+    >>> from dplearn.chance import SeededDice
+    >>> code = UniformCode.drawn(10, 1000, dice=SeededDice(0))
+    >>> majority = (code.words[:8].mean(axis=0) > 0.5).astype(int)  # users 8 and 9 are innocent
+    >>> code.accused(majority).tolist()
+    [0, 1, 2, 3, 4, 5, 6, 7]
     """
 
     biases: NDArray[np.int64]
@@ -197,7 +199,7 @@ class ThresholdCode(_ExactCode):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TardosCode(_Code):
-    """The published code of least order of length: 100 n^2 ln(n / error) labels.
+    """The code of Tardos, whose length is of the least order: 100 n^2 ln(n / error) labels.
 
     Attributes
     ----------
@@ -213,6 +215,15 @@ class TardosCode(_Code):
     **Source.** Tardos (2008): with c = n, k = ceil(ln(n / error)), the length is 100 c^2 k; biases are
     sin(r)^2, r uniform where the bias and its complement are at least 1/(300 c); a user is accused whose
     score is above 20 c k.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.audit import TardosCode
+    >>> from dplearn.chance import SeededDice
+    >>> len(TardosCode.drawn(10, dice=SeededDice(0)).biases)
+    70000
     """
 
     biases: NDArray[np.float64]
@@ -247,7 +258,7 @@ class TardosCode(_Code):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BonehShawCode(_Code):
-    """The published code that thresholds label: n - 1 types of output, each repeated equally often.
+    """The code of Boneh and Shaw: threshold labels of n - 1 types of output, each repeated equally often.
 
     Attributes
     ----------
@@ -264,6 +275,15 @@ class BonehShawCode(_Code):
     least 2 n^2 ln(2 n / error). With W_t the number of ones of the word in outputs of type t: the first user
     is accused if W_1 > 0, the last if W_(n-1) < d, and user s between them if, with w = W_(s-1) + W_s, the
     former is below w/2 - sqrt((w/2) ln(2 n / error)).
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.audit import BonehShawCode
+    >>> from dplearn.chance import SeededDice
+    >>> BonehShawCode.drawn(10, dice=SeededDice(0)).words.shape
+    (10, 13689)
     """
 
     types: NDArray[np.int64]

@@ -1,13 +1,4 @@
-"""Exact output distributions of computations, and the exact epsilon between two of them.
-
->>> from fractions import Fraction
->>> fair = exact_distribution(lambda dice: dice.bernoulli(Fraction(1, 2)))
->>> loaded = exact_distribution(lambda dice: dice.bernoulli(Fraction(3, 4)))
->>> least_exp_epsilon(fair, loaded)
-(Fraction(2, 1), (0,))
->>> least_exp_epsilon(fair, loaded, delta=Fraction(1, 8))
-(Fraction(3, 2), (0,))
-"""
+"""Exact output distributions of computations, and the exact epsilon between two of them."""
 
 import warnings
 from collections.abc import Callable
@@ -108,6 +99,13 @@ def exact_distribution(
     RuntimeError
         If the same path gives two different outcomes: some randomness does not come from the dice. If some
         state passes from one path to the next.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dplearn.audit import exact_distribution
+    >>> exact_distribution(lambda dice: dice.bernoulli(Fraction(1, 4))).masses
+    {0: 3, 1: 1}
     """
     probabilities: dict[Any, Fraction] = {}
     paths, second = count(turn), run if again is None else again
@@ -150,6 +148,17 @@ def least_exp_epsilon(
         At least 1; None if no epsilon is enough.
     event : tuple
         The outcomes of an event that attains it; empty if exp_epsilon is 1.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dplearn.audit import exact_distribution, least_exp_epsilon
+    >>> fair = exact_distribution(lambda dice: dice.bernoulli(Fraction(1, 2)))
+    >>> loaded = exact_distribution(lambda dice: dice.bernoulli(Fraction(3, 4)))
+    >>> least_exp_epsilon(fair, loaded)
+    (Fraction(2, 1), (0,))
+    >>> least_exp_epsilon(fair, loaded, delta=Fraction(1, 8))
+    (Fraction(3, 2), (0,))
     """
     slack = delta - distribution.left_out
     if slack < 0:

@@ -1,12 +1,4 @@
-"""The exact epsilon of real code, by enumeration of all datasets of a small universe and all paths.
-
->>> from fractions import Fraction
->>> report = enumerate_privacy(
-...     lambda rows, dice: dice.bernoulli(Fraction(1 + 2 * rows[0], 4)), universe=[0, 1], n=1
-... )
->>> report.exp_epsilon, report.n_distributions
-(Fraction(3, 1), 2)
-"""
+"""The exact epsilon of real code, by enumeration of all datasets of a small universe and all paths."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -35,7 +27,7 @@ Places = tuple[int, ...]  # of records in the universe
 
 @dataclass(frozen=True)
 class PrivacyReport:
-    """The result of an enumeration.
+    """The result of `enumerate_privacy`: the exact epsilon, and the pair of neighbours where it is reached.
 
     Attributes
     ----------
@@ -133,6 +125,16 @@ def enumerate_privacy(
     Returns
     -------
     PrivacyReport
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dplearn.audit import enumerate_privacy
+    >>> report = enumerate_privacy(
+    ...     lambda rows, dice: dice.bernoulli(Fraction(1 + 2 * rows[0], 4)), universe=[0, 1], n=1
+    ... )
+    >>> report.exp_epsilon, report.n_distributions
+    (Fraction(3, 1), 2)
     """
     n = check_count("n", n, low=1)
     delta = check_number("delta", delta, low=0, below=1)

@@ -1,16 +1,4 @@
-"""Dice that raise an error at a chosen draw, to test crashes, interrupts and exhausted entropy sources.
-
->>> from dplearn.chance import EnumeratingDice
->>> dice = FaultyDice(EnumeratingDice(), at=1, error=OSError("no entropy"))
->>> dice.below(6)
-0
->>> dice.below(6)
-Traceback (most recent call last):
-...
-OSError: no entropy
->>> dice.n_draws
-1
-"""
+"""Dice that raise an error at a chosen draw, to test crashes, interrupts and exhausted entropy sources."""
 
 from typing import Any
 
@@ -38,6 +26,20 @@ class FaultyDice:
     ----------
     n_draws : int
         Number of outcomes drawn so far.
+
+    Examples
+    --------
+    >>> from dplearn.audit import FaultyDice
+    >>> from dplearn.chance import EnumeratingDice
+    >>> dice = FaultyDice(EnumeratingDice(), at=1, error=OSError("no entropy"))
+    >>> dice.below(6)
+    0
+    >>> dice.below(6)
+    Traceback (most recent call last):
+        ...
+    OSError: no entropy
+    >>> dice.n_draws
+    1
     """
 
     def __init__(

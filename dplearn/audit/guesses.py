@@ -2,13 +2,6 @@
 
 Each of n records is one of two candidates, chosen by a secret fair coin. Some of the coins are guessed from
 the release. A fit with a small epsilon does not allow many right guesses.
-
->>> round(guesses_p_value(48, 50, epsilon=1), 7)
-2.92e-05
->>> round(epsilon_from_guesses(48, 50, error=0.05), 2)
-1.99
->>> epsilon_from_guesses(30, 50, error=0.05)
-0.0
 """
 
 import math
@@ -70,6 +63,12 @@ def guesses_p_value(
     **Source.** Steinke, Nasr and Jagielski (2023): the same F; their term for delta is 2 m delta
     max_i P[v > B >= v - i] / i. It is at least 2.6 times as large wherever F is at most 1/20, and for some v
     below the mean of B it is smaller than the maximum, which the theory page shows.
+
+    Examples
+    --------
+    >>> from dplearn.audit import guesses_p_value
+    >>> round(guesses_p_value(48, 50, epsilon=1), 7)
+    2.92e-05
     """
     right, guesses, coins = _checked(n_right, n_guesses, n_coins)
     epsilon = check_number("epsilon", epsilon, low=0)
@@ -84,8 +83,15 @@ def epsilon_from_guesses(
 
     Parameters
     ----------
-    n_right, n_guesses, n_coins, delta
-        As for `guesses_p_value`.
+    n_right : int
+        Number of right guesses, from 0 to n_guesses.
+    n_guesses : int
+        Number of guesses r, from 0 to n_coins. It must be fixed before the release, unless delta is 0; which
+        coins are guessed may depend on the release.
+    n_coins : int, optional
+        Number of secret coins m, up to 10**7; the number of guesses unless given.
+    delta : number, default=0
+        At least 0 and below 1.
     error : number
         The greatest probability that the bound is above the true epsilon; above 0 and at most 1/2.
 
@@ -94,6 +100,14 @@ def epsilon_from_guesses(
     float
         The greatest epsilon, rounded down, whose p-value is at most `error`; 0.0 if there is none. At most
         30.
+
+    Examples
+    --------
+    >>> from dplearn.audit import epsilon_from_guesses
+    >>> round(epsilon_from_guesses(48, 50, error=0.05), 2)
+    1.99
+    >>> epsilon_from_guesses(30, 50, error=0.05)
+    0.0
     """
     right, guesses, coins = _checked(n_right, n_guesses, n_coins)
     share: float = float(check_number("delta", delta, low=0, below=1))

@@ -2,15 +2,6 @@
 
 Each user holds a number. A coalition answers with any number from the least to the greatest of its own, and a
 member is accused. So no private method finds interior points of such data often.
-
->>> from dplearn.chance import SeededDice
->>> code = InteriorPointCode.drawn(3, 4, [8, 64], dice=SeededDice(0))
->>> code
-InteriorPointCode(n=3, m=4, bases=(8, 64), error=0.390625)
->>> code.size == 2**24576, [code.accused(word).tolist() for word in code.words]
-(True, [[0], [1], [2]])
->>> round(code.success_bound(epsilon=0.5), 4)
-0.5865
 """
 
 import math
@@ -73,6 +64,20 @@ class InteriorPointCode:
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma B.4, which differs in two places (see the
     errata): its code for one user has one number, and it compares a with the greatest number of digits in
     which some x_j agrees with x_0, which may exceed z.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.audit import InteriorPointCode
+    >>> from dplearn.chance import SeededDice
+    >>> code = InteriorPointCode.drawn(3, 4, [8, 64], dice=SeededDice(0))
+    >>> code
+    InteriorPointCode(n=3, m=4, bases=(8, 64), error=0.390625)
+    >>> code.size == 2**24576, [code.accused(word).tolist() for word in code.words]
+    (True, [[0], [1], [2]])
+    >>> round(code.success_bound(epsilon=0.5), 4)
+    0.5865
     """
 
     words: tuple[int, ...]

@@ -1,9 +1,4 @@
-"""Freezing of published objects into hashable values that include everything a caller can read from them.
-
->>> import numpy as np
->>> freeze({"a": [True, 2.5]})
-('dict', (('a', ('list', (('bool', 1), ('float', '0000000000000440')))),))
-"""
+"""Freezing of published objects into hashable values that include everything a caller can read from them."""
 
 import importlib
 import struct
@@ -68,6 +63,13 @@ def freeze(value: Any) -> Any:
     -------
     object
         Hashable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.audit import freeze
+    >>> freeze({"a": [True, 2.5]})
+    ('dict', (('a', ('list', (('bool', 1), ('float', '0000000000000440')))),))
     """
     return _Freezer().freeze(value)
 

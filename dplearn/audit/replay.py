@@ -3,17 +3,6 @@
 Enumeration computes epsilon on small universes. Replay checks, on data of any size, an assumption of the
 proof: that neighbours make the same draws in the same order, with arguments that differ by at most the
 claimed sensitivity.
-
->>> from fractions import Fraction
->>> ratio = Fraction(1, 2)
->>> def count(rows, dice):  # published within 0..9; the noise lies within the ends less the count
-...     return sum(rows) + dice.discrete_laplace(ratio, -sum(rows), 9 - sum(rows))
->>> replay_privacy(count, (0, 1, 1), (1, 1, 1)).kept
-True
->>> replay_privacy(lambda rows, dice: 2 * count(rows, dice), (0, 1, 1), (1, 1, 1)).n_draws
-3
->>> replay_privacy(count, (0, 1, 1), (5, 1, 1)).kept  # not a count, so rows move it by more than 1
-False
 """
 
 from collections.abc import Callable, Mapping
@@ -79,7 +68,7 @@ def _within_selected(before: tuple[Draw, Draw] | None, pair: tuple[Draw, Draw]) 
 
 @dataclass(frozen=True)
 class ReplayReport:
-    """The result of a replay.
+    """The result of `replay_privacy`.
 
     Attributes
     ----------
@@ -137,6 +126,20 @@ def replay_privacy(
     Replay compares the arguments of draws only. It assumes the proof's statements about their outcomes and
     the processing of the outcomes. Each draw is checked separately: ten releases of one count, each with the
     whole budget, are not a violation; enumeration detects them.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dplearn.audit import replay_privacy
+    >>> ratio = Fraction(1, 2)
+    >>> def count(rows, dice):  # published within 0..9; the noise lies within the ends less the count
+    ...     return sum(rows) + dice.discrete_laplace(ratio, -sum(rows), 9 - sum(rows))
+    >>> replay_privacy(count, (0, 1, 1), (1, 1, 1)).kept
+    True
+    >>> replay_privacy(lambda rows, dice: 2 * count(rows, dice), (0, 1, 1), (1, 1, 1)).n_draws
+    3
+    >>> replay_privacy(count, (0, 1, 1), (5, 1, 1)).kept  # not a count, so rows move it by more than 1
+    False
     """
     runs = check_count("runs", runs, low=1)
     recorded = [ReplayDice(SeededDice(run) if dice is None else dice) for run in range(runs)]

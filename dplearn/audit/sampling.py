@@ -3,13 +3,6 @@
 The samples are split into three parts. The first part sorts the outcomes by their estimated ratio of
 probabilities, the second chooses an initial segment of that order as the event, and the third, which is
 independent of this choice, bounds the event's probabilities on both sides.
-
->>> from dplearn.privacy import ApproxDP
->>> def count(rows, dice, size):
-...     return sum(rows) + dice.discrete_laplace(Fraction(1, 4), -50, 50, size=size)
->>> report = sample_privacy(count, [0, 1], [1, 1], claim=ApproxDP(1), n_samples=20_000, batch=True)
->>> report.refutes, 1 < report.epsilon_lower <= math.log(4)
-(True, True)
 """
 
 import math
@@ -99,7 +92,7 @@ class Evidence:
 
 @dataclass(frozen=True, repr=False)
 class SamplingReport:
-    """The result of a sampling audit.
+    """The result of `sample_privacy`.
 
     Attributes
     ----------
@@ -199,6 +192,18 @@ def sample_privacy(
 
     **Source.** Ding, Wang, Wang, Zhang and Kifer (2018) and Bichsel, Steffen, Bogunovic and Vechev (2021)
     search for events; here the order, the length of the segment and the test use separate samples.
+
+    Examples
+    --------
+    >>> import math
+    >>> from fractions import Fraction
+    >>> from dplearn.audit import sample_privacy
+    >>> from dplearn.privacy import ApproxDP
+    >>> def count(rows, dice, size):
+    ...     return sum(rows) + dice.discrete_laplace(Fraction(1, 4), -50, 50, size=size)
+    >>> report = sample_privacy(count, [0, 1], [1, 1], claim=ApproxDP(1), n_samples=20_000, batch=True)
+    >>> report.refutes, 1 < report.epsilon_lower <= math.log(4)
+    (True, True)
     """
     n = check_count("n_samples", n_samples, low=100, high=10**9)
     confidence = check_number("confidence", confidence, low=Fraction(1, 2), below=1)

@@ -2,16 +2,6 @@
 
 Each record has two candidates for its labels, and a secret coin chooses one. Tracing guesses coins from the
 labels that the fit predicts. Here each output has the noise of a single output, though there are many:
-
->>> from fractions import Fraction
->>> from dplearn.chance import SeededDice
->>> from dplearn.core.exact import decay_ratio
->>> dice, ratio = SeededDice(0), decay_ratio(Fraction(1))
->>> def forgetful(X, Y):
-...     return 2 * (Y.sum(axis=0) + dice.discrete_laplace(ratio, size=Y.shape[1])) > len(Y)
->>> report = trace_outputs(forgetful, 100, 2_000, code="fair", claim=ApproxDP(1), dice=dice)
->>> report.n_right, report.n_guesses, report.refuted, round(report.epsilon, 2)
-(50, 50, True, 2.78)
 """
 
 from collections.abc import Callable
@@ -38,7 +28,7 @@ _MOST = 10**7
 
 @dataclass(frozen=True, repr=False)
 class TraceReport:
-    """The result of tracing one fit.
+    """The result of `trace_outputs`.
 
     Attributes
     ----------
@@ -162,6 +152,22 @@ def trace_outputs(
 
     **Source.** Steinke, Nasr and Jagielski (2023), for audits in one run; Bun, Ullman and Vadhan (2014) and
     Bun, Nissim and Stemmer (2016), Section 4, for tracing from the outputs of a learner.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from fractions import Fraction
+    >>> from dplearn.audit import trace_outputs
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.core.exact import decay_ratio
+    >>> from dplearn.privacy import ApproxDP
+    >>> dice, ratio = SeededDice(0), decay_ratio(Fraction(1))
+    >>> def forgetful(X, Y):
+    ...     return 2 * (Y.sum(axis=0) + dice.discrete_laplace(ratio, size=Y.shape[1])) > len(Y)
+    >>> report = trace_outputs(forgetful, 100, 2_000, code="fair", claim=ApproxDP(1), dice=dice)
+    >>> report.n_right, report.n_guesses, report.refuted, round(report.epsilon, 2)
+    (50, 50, True, 2.78)
     """
     n, k = check_count("n", n, low=1, high=_MOST), check_count("k", k, low=1)
     candidates = _CODES[check_choice("code", code, tuple(_CODES))]

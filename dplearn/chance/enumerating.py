@@ -1,10 +1,4 @@
-"""Enumeration of all outcomes of a function of dice, each with its exact probability.
-
->>> from fractions import Fraction
->>> paths = enumerate_paths(lambda dice: dice.below(3) + dice.bernoulli(Fraction(1, 4)))
->>> [(result, str(p)) for result, p in paths]
-[(0, '1/4'), (1, '1/12'), (1, '1/4'), (2, '1/12'), (2, '1/4'), (3, '1/12')]
-"""
+"""Enumeration of all outcomes of a function of dice, each with its exact probability."""
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -226,6 +220,14 @@ def enumerate_paths(
     RuntimeError
         If a run makes fewer draws than its path has branches: then some state passes from one run to the
         next, and the probabilities would sum to more than 1.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dplearn.chance import enumerate_paths
+    >>> paths = enumerate_paths(lambda dice: dice.below(3) + dice.bernoulli(Fraction(1, 4)))
+    >>> [(result, str(p)) for result, p in paths]
+    [(0, '1/4'), (1, '1/12'), (1, '1/4'), (2, '1/12'), (2, '1/4'), (3, '1/12')]
     """
     path: list[int] | None = []
     while path is not None:

@@ -2,14 +2,6 @@
 
 Public choices are independent of the noise. Their seed may be published: a guarantee holds for each value of
 it.
-
->>> stream = PublicStream(7, "example")
->>> sorted(stream.permutation(5).tolist())
-[0, 1, 2, 3, 4]
->>> bool((PublicStream(7, "example").uniform(5) < 1).all())
-True
->>> PublicStream(7, "example").seeds(2) == PublicStream(7, "example").seeds(2)
-True
 """
 
 from typing import Any, Self
@@ -41,6 +33,17 @@ class PublicStream:
     ----------
     seed : int or bytes
         The given seed.
+
+    Examples
+    --------
+    >>> from dplearn.chance import PublicStream
+    >>> stream = PublicStream(7, "example")
+    >>> sorted(stream.permutation(5).tolist())
+    [0, 1, 2, 3, 4]
+    >>> bool((PublicStream(7, "example").uniform(5) < 1).all())
+    True
+    >>> PublicStream(7, "example").seeds(2) == PublicStream(7, "example").seeds(2)
+    True
     """
 
     def __init__(self, seed: int | bytes, *context: object):

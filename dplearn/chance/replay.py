@@ -2,16 +2,6 @@
 
 With the same outcomes on neighbouring data, the arguments of each draw may differ only as the privacy proof
 allows, and the rest of the run may not differ at all.
-
->>> from dplearn.chance import EnumeratingDice
->>> first = ReplayDice(EnumeratingDice())
->>> first.below(6), first.below(2)
-(0, 0)
->>> again = ReplayDice.replaying(first.trace)
->>> again.below(6), again.below(3)
-(0, 0)
->>> [draw.arguments for draw in again.trace]
-[(6,), (3,)]
 """
 
 from collections.abc import Sequence
@@ -49,6 +39,18 @@ class ReplayDice:
         All draws so far, in order.
     refused : bool
         True if a run requested a draw that is not in the replayed trace.
+
+    Examples
+    --------
+    >>> from dplearn.chance import EnumeratingDice, ReplayDice
+    >>> first = ReplayDice(EnumeratingDice())
+    >>> first.below(6), first.below(2)
+    (0, 0)
+    >>> again = ReplayDice.replaying(first.trace)
+    >>> again.below(6), again.below(3)
+    (0, 0)
+    >>> [draw.arguments for draw in again.trace]
+    [(6,), (3,)]
     """
 
     def __init__(self, dice: Dice):

@@ -1,17 +1,4 @@
-"""Corners: one label where each of one or two columns is up to, or above, a cut, and the other elsewhere.
-
->>> import numpy as np
->>> from dplearn.domains import IntegerRange, Product
->>> ages = Product([IntegerRange(0, 9), IntegerRange(0, 4)], ["age", "dose"])
->>> corners = Corners(ages, directions=("<=", ">"), inside=1)
->>> corners.size  # eleven cuts of the one column, six of the other, with those outside the domain
-66
->>> profile = corners.error_profile([np.array([1, 2, 7]), np.array([4, 0, 3])], np.array([1, 0, 0]))
->>> profile.groups()
-([0, 1, 2], [28, 35, 3])
->>> profile.member(0, 1).describe(["age", "dose"], ["well", "ill"])
-"'ill' if age <= 1 and dose > 0, else 'well'"
-"""
+"""Corners: one label where each of one or two columns is up to, or above, a cut, and the other elsewhere."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -130,6 +117,21 @@ class Corners(ConceptClass):
     follow from one table of prefix sums.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 6, for "<=" and label code 1 inside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.concepts import Corners
+    >>> from dplearn.domains import IntegerRange, Product
+    >>> ages = Product([IntegerRange(0, 9), IntegerRange(0, 4)], ["age", "dose"])
+    >>> corners = Corners(ages, directions=("<=", ">"), inside=1)
+    >>> corners.size  # eleven cuts of the one column, six of the other, with those outside the domain
+    66
+    >>> profile = corners.error_profile([np.array([1, 2, 7]), np.array([4, 0, 3])], np.array([1, 0, 0]))
+    >>> profile.groups()
+    ([0, 1, 2], [28, 35, 3])
+    >>> profile.member(0, 1).describe(["age", "dose"], ["well", "ill"])
+    "'ill' if age <= 1 and dose > 0, else 'well'"
     """
 
     default_domain = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40)

@@ -1,13 +1,4 @@
-"""Finite concept classes, given as a list of functions or as a table of predictions.
-
->>> import numpy as np
->>> table = FiniteClass([[0, 0, 1], [0, 1, 1], [0, 0, 1]])  # three concepts over the domain {0, 1, 2}
->>> columns = table.domain.encode(np.array([[1], [2]]))
->>> table.error_counts(columns, np.array([1, 1])).tolist()
-[1, 0, 1]
->>> table.distinct().size, table.dichotomies([np.array([1, 2])]).size
-(2, 2)
-"""
+"""Finite concept classes, given as a list of functions or as a table of predictions."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -46,6 +37,17 @@ class FiniteClass(CountedClass):
     ------
     ValueError
         If there is no concept, or a prediction in the table is not a label code.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.concepts import FiniteClass
+    >>> table = FiniteClass([[0, 0, 1], [0, 1, 1], [0, 0, 1]])  # three concepts over the domain {0, 1, 2}
+    >>> columns = table.domain.encode(np.array([[1], [2]]))
+    >>> table.error_counts(columns, np.array([1, 1])).tolist()
+    [1, 0, 1]
+    >>> table.distinct().size, table.dichotomies([np.array([1, 2])]).size
+    (2, 2)
     """
 
     def __init__(self, concepts: Any, n_labels: int = 2):

@@ -1,16 +1,4 @@
-"""Lines over the integers modulo a prime p: label code 1 at the points (x, y) with y = a x + b modulo p.
-
->>> import numpy as np
->>> lines = Lines(5)
->>> lines.size
-25
->>> columns = lines.domain.encode(np.array([[0, 1], [1, 3], [2, 2]]))
->>> profile = lines.error_profile(columns, np.array([1, 1, 0]))
->>> profile.groups()  # the errors, and the number of lines with each
-([0, 1, 2, 3], [1, 6, 15, 3])
->>> profile.member(0, 0).describe(["x", "y"], ["off", "on"])
-"'on' if y = 2 x + 1 modulo 5, else 'off'"
-"""
+"""Lines over the integers modulo a prime p: label code 1 at the points (x, y) with y = a x + b modulo p."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -121,6 +109,20 @@ class Lines(ConceptClass):
     are those through none. Time is quadratic in the number of distinct records, and space in the worst case.
 
     **Source.** Feldman and Xiao (2014), Section 4.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.concepts import Lines
+    >>> lines = Lines(5)
+    >>> lines.size
+    25
+    >>> columns = lines.domain.encode(np.array([[0, 1], [1, 3], [2, 2]]))
+    >>> profile = lines.error_profile(columns, np.array([1, 1, 0]))
+    >>> profile.groups()  # the errors, and the number of lines with each
+    ([0, 1, 2, 3], [1, 6, 15, 3])
+    >>> profile.member(0, 0).describe(["x", "y"], ["off", "on"])
+    "'on' if y = 2 x + 1 modulo 5, else 'off'"
     """
 
     binary_only = True

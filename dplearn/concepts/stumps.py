@@ -1,16 +1,4 @@
-"""Decision stumps and thresholds: concepts that test one column at one cut.
-
->>> import numpy as np
->>> from dplearn.domains import IntegerRange, Product
->>> stumps = DecisionStumps(Product([IntegerRange(0, 9)], ["age"]), n_labels=2)
->>> stumps.size  # ten cuts, a label on each side
-40
->>> profile = stumps.error_profile([np.array([1, 2, 7])], np.array([0, 0, 1]))
->>> profile.groups()
-([0, 1, 2, 3], [5, 15, 15, 5])
->>> profile.member(0, 4).describe(["age"], ["child", "adult"])
-"'child' if age <= 6, else 'adult'"
-"""
+"""Decision stumps and thresholds: concepts that test one column at one cut."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -94,6 +82,20 @@ class DecisionStumps(ConceptClass):
     -----
     Members are ordered by column, then by the pair of labels, then by code. The count of errors needs one
     sort of each column, or one histogram if the domain has at most twice as many codes as there are records.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.concepts import DecisionStumps
+    >>> from dplearn.domains import IntegerRange, Product
+    >>> stumps = DecisionStumps(Product([IntegerRange(0, 9)], ["age"]), n_labels=2)
+    >>> stumps.size  # ten cuts, a label on each side
+    40
+    >>> profile = stumps.error_profile([np.array([1, 2, 7])], np.array([0, 0, 1]))
+    >>> profile.groups()
+    ([0, 1, 2, 3], [5, 15, 15, 5])
+    >>> profile.member(0, 4).describe(["age"], ["child", "adult"])
+    "'child' if age <= 6, else 'adult'"
     """
 
     default_domain = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40)

@@ -1,12 +1,4 @@
-"""Agreement of teachers on public votes, and the abstentions among released answers.
-
->>> display = TeacherAgreementDisplay([["a", "b"], ["a", "a"], ["a", "b"], ["a", "a"]])
->>> display.gaps.tolist(), display.n_teachers
-([4, 0], 4)
->>> answers = QueryBudgetDisplay(["yes", "?", "no", "?"], abstain_label="?", max_abstentions=3)
->>> answers.abstentions.tolist()
-[0, 1, 1, 2]
-"""
+"""Agreement of teachers on public votes, and the abstentions among released answers."""
 
 from typing import Any, Self
 
@@ -44,6 +36,13 @@ class TeacherAgreementDisplay:
         Public. After `plot`.
     ax_, figure_ : matplotlib Axes and Figure
         After `plot`.
+
+    Examples
+    --------
+    >>> from dplearn.display import TeacherAgreementDisplay
+    >>> display = TeacherAgreementDisplay([["a", "b"], ["a", "a"], ["a", "b"], ["a", "a"]])
+    >>> display.gaps.tolist(), display.n_teachers
+    ([4, 0], 4)
     """
 
     def __init__(self, votes: Any, *, least_lead: int | None = None):
@@ -134,6 +133,13 @@ class QueryBudgetDisplay:
         Released. After `plot`.
     ax_, figure_ : matplotlib Axes and Figure
         After `plot`.
+
+    Examples
+    --------
+    >>> from dplearn.display import QueryBudgetDisplay
+    >>> display = QueryBudgetDisplay(["yes", "?", "no", "?"], abstain_label="?", max_abstentions=3)
+    >>> display.abstentions.tolist()
+    [0, 1, 1, 2]
     """
 
     def __init__(self, answers: Any, *, abstain_label: Any, max_abstentions: int | None = None):

@@ -67,7 +67,7 @@ def _pyplot() -> Any:
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise ImportError("plot needs matplotlib: pip install '.[plot]'") from None
+        raise ImportError("plot needs matplotlib: pip install matplotlib") from None
     return pyplot
 
 

@@ -2,15 +2,6 @@
 
 `privacy_card` collects public values; card.html and card.txt, beside this file, are the layouts that they
 fill.
-
->>> from dplearn import ExponentialMechanismClassifier
->>> X, y = [[value] for value in range(100)], [0] * 50 + [1] * 50
->>> card = privacy_card(ExponentialMechanismClassifier(epsilon=1.0, classes=[0, 1]).fit(X, y))
->>> print(card)  # doctest: +ELLIPSIS
-Privacy card: ExponentialMechanismClassifier
-...
->>> card.html.startswith("<!DOCTYPE html>"), "factor of exp(1) = 2.72" in card.html
-(True, True)
 """
 
 import datetime
@@ -57,7 +48,7 @@ _ENUMERATION = (
 
 @dataclass(frozen=True, repr=False)
 class PrivacyCard:
-    """A card, which contains no private value, and no released value but the effects that were asked for.
+    """The privacy card of a release: public values, and released effects only where they were asked for.
 
     Attributes
     ----------
@@ -160,6 +151,19 @@ def privacy_card(
     **Privacy.** The card costs nothing: it reads public settings, the guarantee and the ledger, which are
     fixed before a fit looks at data, and no released value, except with `shapes`: these the fit has
     released.
+
+    Examples
+    --------
+    >>> from dplearn import ExponentialMechanismClassifier
+    >>> from dplearn.display import privacy_card
+    >>> from dplearn.domains import IntegerRange
+    >>> X, y = [[value % 100] for value in range(2000)], [value % 100 > 49 for value in range(2000)]
+    >>> learner = ExponentialMechanismClassifier(domain=IntegerRange(0, 99), classes=[False, True])
+    >>> card = privacy_card(learner.fit(X, y))
+    >>> str(card).splitlines()[0]
+    'Privacy card: ExponentialMechanismClassifier'
+    >>> card.html.startswith("<!DOCTYPE html>"), "factor of exp(1) = 2.72" in card.html
+    (True, True)
     """
     paragraphs = _checked_notes(notes)
     if title is not None and not isinstance(title, str):

@@ -1,11 +1,4 @@
-"""A released distribution and its confidence band.
-
->>> from dplearn.domains import IntegerRange
->>> from dplearn.releases import cdf
->>> found = cdf([20] * 300 + [40] * 500, epsilon=1, domain=IntegerRange(0, 120))
->>> DistributionDisplay(found).beta
-0.05
-"""
+"""A released distribution and its confidence band."""
 
 from typing import Any, Self
 
@@ -36,6 +29,15 @@ class DistributionDisplay:
         As given.
     ax_, figure_ : matplotlib Axes and Figure
         After `plot`.
+
+    Examples
+    --------
+    >>> from dplearn.display import DistributionDisplay
+    >>> from dplearn.domains import IntegerRange
+    >>> from dplearn.releases import cdf
+    >>> found = cdf([20] * 300 + [40] * 500, epsilon=1, domain=IntegerRange(0, 120))
+    >>> DistributionDisplay(found).beta
+    0.05
     """
 
     def __init__(self, distribution: CDFRelease, *, beta: float | None = 0.05, reference: Any = None):

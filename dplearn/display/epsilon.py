@@ -1,9 +1,4 @@
-"""Accuracy against epsilon.
-
->>> display = EpsilonDisplay({0.1: [0.6, 0.5, 0.7], 1: [0.9, 0.8, 0.9]}, baseline=0.95)
->>> display.epsilons.tolist(), display.middle.tolist()
-([0.1, 1.0], [0.6, 0.9])
-"""
+"""Accuracy against epsilon."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -50,6 +45,13 @@ class EpsilonDisplay:
     --------
     from_estimator : Fit, score and draw.
     from_predictions : Score and draw.
+
+    Examples
+    --------
+    >>> from dplearn.display import EpsilonDisplay
+    >>> display = EpsilonDisplay({0.1: [0.6, 0.5, 0.7], 1: [0.9, 0.8, 0.9]}, baseline=0.95)
+    >>> display.epsilons.tolist(), display.middle.tolist()
+    ([0.1, 1.0], [0.6, 0.9])
     """
 
     def __init__(self, accuracies: Mapping[Any, Sequence[float]], *, baseline: float | None = None):

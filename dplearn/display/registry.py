@@ -2,25 +2,6 @@
 
 The fields and their values are those of the registry's schema; registry_schema.json, beside this file,
 records them with the source and its date.
-
->>> from dplearn import ExponentialMechanismClassifier
->>> X, y = [[value] for value in range(100)], [0] * 50 + [1] * 50
->>> model = ExponentialMechanismClassifier(epsilon=1.0, classes=[0, 1]).fit(X, y)
->>> entry = registry_entry(
-...     model, name="Readmissions", data_curators=["A hospital"], intended_use="Research",
-...     description="A rule that predicts readmissions.", data_product_region="Utopia",
-...     publication_date="2026-11-26", registry_authors=["A. Person"],
-... )
->>> entry.fields["deployment.dp_variant.variant_name"], entry.fields["tier"]
-('Pure DP', 1)
->>> print(entry)  # doctest: +ELLIPSIS
-url_slug: "readmissions"
-status: "Draft"
-tier: 1
-deployment:
-  basic:
-    name: "Readmissions"
-...
 """
 
 import datetime
@@ -77,7 +58,7 @@ _COMPUTED = frozenset(
 
 @dataclass(frozen=True)
 class RegistryEntry:
-    """An entry, which contains no private and no released value; made by `registry_entry`.
+    """An entry for the public registry of deployments, without released values; made by `registry_entry`.
 
     Attributes
     ----------
@@ -178,6 +159,23 @@ def registry_entry(
         As for `privacy_card`.
     ValueError
         If nothing is guaranteed, the release can be repeated from a seed, or a value does not fit the schema.
+
+    Examples
+    --------
+    >>> from dplearn import ExponentialMechanismClassifier
+    >>> from dplearn.display import registry_entry
+    >>> from dplearn.domains import IntegerRange
+    >>> X, y = [[value % 100] for value in range(2000)], [value % 100 > 49 for value in range(2000)]
+    >>> learner = ExponentialMechanismClassifier(domain=IntegerRange(0, 99), classes=[False, True])
+    >>> entry = registry_entry(
+    ...     learner.fit(X, y), name="Readmissions", data_curators=["A hospital"], intended_use="Research",
+    ...     description="A rule that predicts readmissions.", data_product_region="Utopia",
+    ...     publication_date="2026-11-26", registry_authors=["A. Person"],
+    ... )
+    >>> entry.fields["deployment.dp_variant.variant_name"], entry.fields["tier"]
+    ('Pure DP', 1)
+    >>> str(entry).splitlines()[0]
+    'url_slug: "readmissions"'
     """
     guarantee, refusal = guaranteed(estimator, ())
     if guarantee is None:

@@ -1,9 +1,4 @@
-"""Sample size against a parameter: the theory's line beside simulated points.
-
->>> display = SampleSizeDisplay.of("generic_sample_size", [0.01, 1], class_size=1000, alpha=0.1, beta=0.05)
->>> display.values.tolist(), (display.sizes[0] > display.sizes[1]).item()
-([0.01, 1.0], True)
-"""
+"""Sample size against a parameter: the theory's line beside simulated points."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
@@ -45,6 +40,14 @@ class SampleSizeDisplay:
         After `plot`; `points_` is None if there are no points.
     ax_, figure_ : matplotlib Axes and Figure
         After `plot`.
+
+    Examples
+    --------
+    >>> from dplearn.display import SampleSizeDisplay
+    >>> fixed = {"class_size": 1000, "alpha": 0.1, "beta": 0.05}
+    >>> display = SampleSizeDisplay.of("generic_sample_size", [0.01, 1], **fixed)
+    >>> display.values.tolist(), (display.sizes[0] > display.sizes[1]).item()
+    ([0.01, 1.0], True)
     """
 
     def __init__(

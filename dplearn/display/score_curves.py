@@ -1,14 +1,4 @@
-"""Confusion matrices and curves of private scores, on scikit-learn's displays, with bands that hold them.
-
->>> import numpy as np
->>> from sklearn.linear_model import LogisticRegression
->>> X = np.arange(1000.0)[:, None] % 100
->>> y = (X[:, 0] > 40).astype(int)
->>> score = private_score(LogisticRegression().fit(X, y), X, y, scoring="roc_auc", random_state=0)
->>> display = PrivateRocCurveDisplay.of_score(score)
->>> float(display.fpr[0]), float(display.fpr[-1]), bool((display.tpr_low <= display.tpr_high).all())
-(0.0, 1.0, True)
-"""
+"""Confusion matrices and curves of private scores, on scikit-learn's displays, with bands that hold them."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -183,6 +173,21 @@ class PrivateRocCurveDisplay(_OfBinnedCounts, RocCurveDisplay):
         Released. After `plot`.
     line_, ax_, figure_
         As scikit-learn's, after `plot`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from dplearn.display import PrivateRocCurveDisplay
+    >>> from dplearn.model_selection import private_score
+    >>> X = np.arange(1000.0)[:, None] % 100
+    >>> y = (X[:, 0] > 40).astype(int)
+    >>> score = private_score(LogisticRegression().fit(X, y), X, y, scoring="roc_auc", random_state=0)
+    >>> display = PrivateRocCurveDisplay.of_score(score)
+    >>> float(display.fpr[0]), float(display.fpr[-1]), bool((display.tpr_low <= display.tpr_high).all())
+    (0.0, 1.0, True)
     """
 
     @classmethod

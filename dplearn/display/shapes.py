@@ -1,17 +1,4 @@
-"""The shapes of an additive model: the effect of each column, with error bands.
-
->>> import numpy as np
->>> from dplearn import AdditiveClassifier
->>> from dplearn.domains import Categories, IntegerRange, Schema
->>> rng = np.random.default_rng(0)
->>> schema = Schema({"city": Categories([0, 1, 2]), "age": IntegerRange(18, 90)})
->>> X = np.column_stack([rng.integers(0, 3, 5000), rng.integers(18, 91, 5000)])
->>> model = AdditiveClassifier(epsilon=1.0, domain=schema, classes=["no", "yes"])
->>> model = model.fit(X, np.where(X[:, 1] > 40, "yes", "no"))
->>> display = ShapesDisplay(model.shapes_, classes=model.classes_)
->>> [shape.name for shape in display.shapes]
-['age', 'city']
-"""
+"""The shapes of an additive model: the effect of each column, with error bands."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -86,6 +73,21 @@ class ShapesDisplay:
     cells that would be too narrow to be seen. All panels have the same vertical axis. Of more than
     twelve categories, those with most records are shown. A band contains the noise of privacy and the
     smoothing, not the sampling error of the records.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn import AdditiveClassifier
+    >>> from dplearn.display import ShapesDisplay
+    >>> from dplearn.domains import Categories, IntegerRange, Schema
+    >>> rng = np.random.default_rng(0)
+    >>> schema = Schema({"city": Categories([0, 1, 2]), "age": IntegerRange(18, 90)})
+    >>> X = np.column_stack([rng.integers(0, 3, 5000), rng.integers(18, 91, 5000)])
+    >>> model = AdditiveClassifier(epsilon=1.0, domain=schema, classes=["no", "yes"])
+    >>> model = model.fit(X, np.where(X[:, 1] > 40, "yes", "no"))
+    >>> display = ShapesDisplay(model.shapes_, classes=model.classes_)
+    >>> [shape.name for shape in display.shapes]
+    ['age', 'city']
     """
 
     def __init__(self, shapes: Sequence[ColumnShape], *, classes: Sequence[Any] | None = None):

@@ -1,15 +1,5 @@
-"""A synthetic table: which columns depend on which, and the share of records in each cell, with error bars.
-
->>> import numpy as np
->>> import pandas as pd
->>> from dplearn.domains import Categories, IntegerRange, Schema
->>> from dplearn.releases import SyntheticTable
->>> age = np.random.default_rng(0).integers(18, 90, 5000)
->>> frame = pd.DataFrame({"age": age, "works": np.where(age < 65, "yes", "no")})
->>> schema = Schema({"age": IntegerRange(18, 90), "works": Categories(["no", "yes"])})
->>> display = SyntheticTableDisplay(SyntheticTable(domain=schema, random_state=0).fit(frame))
->>> display.names, round(display.bands["works"], 3)
-(['age', 'works'], 0.004)
+"""A synthetic table: which columns depend on which, and the share of records in each cell, with error
+bars.
 """
 
 import math
@@ -62,6 +52,22 @@ class SyntheticTableDisplay:
 
     Arrows from the target, which all other columns depend on, are left out. The error bars contain the noise
     of privacy, not the sampling error of the records.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from dplearn.display import SyntheticTableDisplay
+    >>> from dplearn.domains import Categories, IntegerRange, Schema
+    >>> from dplearn.releases import SyntheticTable
+    >>> age = np.random.default_rng(0).integers(18, 90, 5000)
+    >>> frame = pd.DataFrame({"age": age, "works": np.where(age < 65, "yes", "no")})
+    >>> schema = Schema({"age": IntegerRange(18, 90), "works": Categories(["no", "yes"])})
+    >>> display = SyntheticTableDisplay(SyntheticTable(domain=schema, random_state=0).fit(frame))
+    >>> display.names, round(display.bands["works"], 3)
+    (['age', 'works'], 0.004)
     """
 
     def __init__(self, table: SyntheticTable):

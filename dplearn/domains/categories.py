@@ -155,6 +155,12 @@ class Hashed(Domain):
     -----
     The hash is BLAKE2b of the value's text without surrounding blanks, the same on every machine. A whole
     float has the text of the integer. Bucket 0 is reserved for missing values and empty texts.
+
+    Examples
+    --------
+    >>> from dplearn.domains import Hashed
+    >>> Hashed(8).encode(["J45", "E11", "J45"]).tolist()
+    [4, 7, 4]
     """
 
     buckets: int = 64

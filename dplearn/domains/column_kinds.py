@@ -67,6 +67,13 @@ class Learn:
         are categories unless declared, and a fit warns.
     share : number, default=1/10
         The share of a fit's budget for the domains, in (0, 1).
+
+    Examples
+    --------
+    >>> from dplearn import StatisticalQueryNaiveBayes
+    >>> from dplearn.domains import Learn
+    >>> kinds = {"age": "integers", "town": "categories"}
+    >>> learner = StatisticalQueryNaiveBayes(domain=Learn(kinds, share=0.2))
     """
 
     columns: Any = None

@@ -31,6 +31,14 @@ class Product:
     -----
     `repr` shows all domains if the text has at most 100 characters, and otherwise the number of columns;
     `print` shows one line for each column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.domains import Bits, IntegerRange, Product
+    >>> product = Product([IntegerRange(18, 90), Bits()], names=["age", "smoker"])
+    >>> [codes.tolist() for codes in product.encode(np.array([[31, 1], [57, 0]]))]  # one array a column
+    [[13, 39], [1, 0]]
     """
 
     def __init__(self, domains: Iterable[Domain], names: Sequence[str] | None = None):

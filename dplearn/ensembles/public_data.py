@@ -31,6 +31,12 @@ class PublicData(tuple[Any]):
     ----------
     X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
         The rows.
+
+    Examples
+    --------
+    >>> from dplearn import PublicData
+    >>> PublicData([[31, 0], [57, 1]]).X
+    [[31, 0], [57, 1]]
     """
 
     __slots__ = ()

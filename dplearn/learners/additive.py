@@ -1,15 +1,4 @@
-"""Private additive models: one smooth effect of each column, and interactions, for labels and for numbers.
-
->>> from sklearn.datasets import load_breast_cancer
->>> X, y = load_breast_cancer(return_X_y=True)
->>> X = X[:, :5]
->>> learner = AdditiveClassifier(epsilon=1.0, classes=[0, 1], random_state=0).fit(X, y)
->>> learner.score(X, y) > 0.8
-True
->>> shape = learner.shapes_[0]
->>> shape.name, shape.effects.shape, learner.guarantee_.epsilon
-('x0', (203,), Fraction(1, 1))
-"""
+"""Private additive models: one smooth effect of each column, and interactions, for labels and for numbers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -280,8 +269,9 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; choose it far below 1 / n_samples. 0: Laplace noise,
-        and pure differential privacy, with less accurate shapes. With "local" no delta is spent.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
+        Laplace noise, and pure differential privacy, with less accurate shapes. With "local" no delta is
+        spent.
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to sums over all records. "local": each record reports one randomised bit on
         one number of one sum, so that no trusted curator is needed; this requires very many records.
@@ -311,8 +301,9 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
         `trust_model="central"`, a declared `domain` or None, one output, tables in memory and no groups.
     max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
-        is repeated. A group counts as one record, whose values are the means over these rows.
+        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
+        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
+        rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -392,6 +383,21 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     statistical-query algorithm has a local simulation. Generalised additive models are by Hastie and
     Tibshirani (1986), and linear functions of kernels to landmarks by Williams and Seeger (2001); the private
     algorithm is ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from dplearn import AdditiveClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = X[:, :5]
+    >>> learner = AdditiveClassifier(epsilon=1.0, classes=[0, 1], random_state=0).fit(X, y)
+    >>> learner.score(X, y) > 0.8
+    True
+    >>> shape = learner.shapes_[0]
+    >>> shape.name, shape.effects.shape, learner.guarantee_.epsilon
+    ('x0', (203,), Fraction(1, 1))
     """
 
     reads_parts = True
@@ -488,7 +494,8 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         if len(counts) > 1 and params.class_weight is not None:
             raise ValueError(
                 f"class_weight must be None for several outputs, got {brief(params.class_weight)} and"
-                f" {len(counts)} outputs; PrivateMultiOutputClassifier(AdditiveClassifier(class_weight=...))"
+                f" {len(counts)} outputs; from a table in memory,"
+                " PrivateMultiOutputClassifier(AdditiveClassifier(class_weight=...))"
                 " fits a model with weights to each"
             )
         if len(counts) == 1:
@@ -633,8 +640,9 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; choose it far below 1 / n_samples. 0: Laplace noise,
-        and pure differential privacy, with less accurate shapes. With "local" no delta is spent.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
+        Laplace noise, and pure differential privacy, with less accurate shapes. With "local" no delta is
+        spent.
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to sums over all records. "local": each record reports one randomised bit on
         one number of one sum, so that no trusted curator is needed; this requires very many records.
@@ -659,8 +667,9 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
         `trust_model="central"`, a declared `domain` or None, one output, tables in memory and no groups.
     max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
-        is repeated. A group counts as one record, whose values are the means over these rows.
+        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
+        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
+        rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -726,6 +735,22 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     statistical-query algorithm has a local simulation. Generalised additive models are by Hastie and
     Tibshirani (1986), linear functions of kernels to landmarks by Williams and Seeger (2001), and clipped
     residuals by Huber (1964); the private algorithm is ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn import AdditiveRegressor
+    >>> generator = np.random.default_rng(0)
+    >>> ages = generator.integers(18, 90, (5000, 1))
+    >>> wages = 1000 + 50 * ages[:, 0] + generator.normal(0, 100, 5000)
+    >>> learner = AdditiveRegressor(epsilon=1.0, target_range=(0, 6000), random_state=0).fit(ages, wages)
+    >>> learner.score(ages, wages) > 0.9
+    True
+    >>> low, high = learner.predict_interval([[40]])[0]
+    >>> bool(low < 3000 < high)
+    True
     """
 
     reads_parts = True

@@ -1,25 +1,9 @@
 """Private conjunctions by statistical queries on the positive records, asked in a single round.
 
->>> import numpy as np
->>> X = np.random.default_rng(0).integers(0, 2, (20_000, 6))
->>> y = np.where(X[:, 1] & ~X[:, 4] & 1, "ill", "well")
->>> learner = ConjunctionClassifier(positive="ill", classes=["ill", "well"], random_state=0).fit(X, y)
->>> learner.concept_
-'ill' if x1 > 0 and x4 <= 0, else 'well'
->>> learner.guarantee_.epsilon
-Fraction(1, 1)
-
 The sample complexity of conjunctions, with all queries in one round:
 
 For each column, a histogram query returns the share of positive records with each value. A value whose share
 is at most a threshold is excluded by the conjunction.
-
->>> conjunction_query_sample_size([2] * 10, epsilon=1, alpha=0.1, beta=0.05)
-46984
->>> conjunction_query_sample_size([2] * 10, epsilon=1, alpha=0.1, beta=0.05, noise="local")
-11737310
->>> round(conjunction_error([2] * 10, n=100_000, epsilon=1, alpha=0.1, beta=0.05), 3)
-0.076
 """
 
 import math
@@ -74,6 +58,11 @@ __all__ = [
 ]
 
 _UNDECLARED = Bits()
+_READ_AS_BITS = (
+    "domain is None: each column is read as a bit, which is 1 where a value is above 0; declare domain=Bits()"
+    " if this is meant, or, for conditions on ranges of numbers, domain='learn' or bounds, such as"
+    " Grid(0, 100)"
+)
 _MOST = 1 << 62
 
 
@@ -90,18 +79,19 @@ class ConjunctionClassifier(RuleClassifier):
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
-        Probability with which the guarantee may fail. A positive delta reduces the noise for many columns in
-        the central model; where it would not, no delta is spent.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
+        positive delta reduces the noise for many columns in the central model; where it would not, no delta
+        is spent.
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to counts over all records. "local": each record reports by randomised
         response the value of one column, or that it is not positive.
     domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
         The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
-        from a tenth of its budget first; see `Learn`. Conditions on numbers are ranges,
-        and conditions on categories are sets. None: `Bits()`, whose only conditions are that a number is
-        above 0 or not; for other conditions on numbers, declare bounds.
+        from a tenth of its budget first; see `Learn`. Conditions on numbers are ranges, and conditions on
+        categories are sets. None: `Bits()`, whose only conditions are that a value is above 0 or not, with a
+        warning; for conditions on ranges of numbers, declare bounds or "learn".
     n_bins : int, default=8
-        Number of bins of equal width of each numeric column, at least 2.
+        Number of bins of equal width of each numeric column, from 2 to 4,096.
     positive : label, optional
         The label of records that satisfy the rule. None: the second of the sorted labels, such as 1 or "yes".
     alpha : float, default=0.1
@@ -114,8 +104,9 @@ class ConjunctionClassifier(RuleClassifier):
         The two labels that can occur. None: the labels of the schema, or else the labels that occur in `y`;
         the guarantee then assumes that the set of labels is public.
     max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
-        is repeated. A group counts as one record, whose values are the means over these rows.
+        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
+        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
+        rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -164,6 +155,23 @@ class ConjunctionClassifier(RuleClassifier):
 
     **Source.** Kearns (1998) for the algorithm by statistical queries; Kasiviswanathan, Lee, Nissim,
     Raskhodnikova and Smith (2011), Section 5, for the local model. There literals are bits.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn import ConjunctionClassifier
+    >>> from dplearn.domains import Bits
+    >>> X = np.random.default_rng(0).integers(0, 2, (20_000, 6))
+    >>> y = np.where(X[:, 1] & ~X[:, 4] & 1, "ill", "well")
+    >>> learner = ConjunctionClassifier(
+    ...     domain=Bits(), positive="ill", classes=["ill", "well"], random_state=0
+    ... ).fit(X, y)
+    >>> learner.concept_
+    'ill' if x1 > 0 and x4 <= 0, else 'well'
+    >>> learner.guarantee_.epsilon
+    Fraction(1, 1)
     """
 
     reads_parts = True
@@ -218,6 +226,7 @@ class ConjunctionClassifier(RuleClassifier):
             cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible),
             trust_model=self.trust_model,
             declared=declared_columns(self.domain, _UNDECLARED),
+            undeclared=self.domain is None,
             n_bins=check_count("n_bins", self.n_bins, low=2, high=MOST_BINS),
             positive=self.positive,
             alpha=float(check_number("alpha", self.alpha, above=0, below=1)),
@@ -264,6 +273,7 @@ class ConjunctionClassifier(RuleClassifier):
             domain=domain,
             positive=None if public.classes is None else _positive_code(params.positive, public.classes),
             public=public,
+            undeclared=params.undeclared,
         )
 
     def _summarize(self, table: Table, plan: "ConjunctionPlan") -> Examples:
@@ -326,16 +336,19 @@ class ConjunctionPlan(Plan):
     domain: Any = hidden()
     positive: Any = hidden()
     public: Any = hidden()
+    undeclared: bool = hidden(False)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A warning if there are fewer than `n_needed` records."""
-        if self.n_samples >= self.n_needed:
-            return ()
-        return (
-            f"n_samples is {self.n_samples}: alpha={self.alpha} and beta={self.beta} require {self.n_needed}"
-            " records in the worst case; plan(n_samples, n_features=...) reports `error` without data",
-        )
+        """Warnings if no domain is declared, and if there are fewer than `n_needed` records."""
+        texts = [_READ_AS_BITS] if self.undeclared else []
+        if self.n_samples < self.n_needed:
+            texts.append(
+                f"n_samples is {self.n_samples}: alpha={self.alpha} and beta={self.beta} require"
+                f" {self.n_needed} records in the worst case; plan(n_samples, n_features=...) reports `error`"
+                " without data"
+            )
+        return tuple(texts)
 
 
 def _positive_code(positive: Any, classes: NDArray[Any]) -> int:
@@ -538,6 +551,12 @@ def conjunction_error(
     of which count.
 
     **Source.** Kearns (1998) learns conjunctions by statistical queries; the constants are ours.
+
+    Examples
+    --------
+    >>> from dplearn.theory import conjunction_error
+    >>> round(conjunction_error([2] * 10, n=100_000, epsilon=1, alpha=0.1, beta=0.05), 3)
+    0.076
     """
     alpha, beta = _checked(alpha, beta)
     worst = 0.0
@@ -569,13 +588,29 @@ def conjunction_query_sample_size(
 
     Parameters
     ----------
-    sizes, epsilon, alpha, beta, delta, noise
-        As for `conjunction_error`.
+    sizes : sequence of int
+        The number of values of each column.
+    epsilon : number
+        The budget of the fit.
+    alpha, beta : float
+        Target error, which determines the thresholds, and allowed probability of failure; both in (0, 1).
+    delta : number, default=0
+        The budget of the fit.
+    noise : {"laplace", "gaussian", "local"}, default="laplace"
+        The noise; see `share_noise`.
 
     Raises
     ------
     TypeError, ValueError
         If a parameter has a wrong type or is out of range.
+
+    Examples
+    --------
+    >>> from dplearn.theory import conjunction_query_sample_size
+    >>> conjunction_query_sample_size([2] * 10, epsilon=1, alpha=0.1, beta=0.05)
+    46984
+    >>> conjunction_query_sample_size([2] * 10, epsilon=1, alpha=0.1, beta=0.05, noise="local")
+    11737310
     """
     wanted, failure = _checked(alpha, beta)
     spent = check_number("epsilon", epsilon, above=0), check_number("delta", delta, low=0, below=1)

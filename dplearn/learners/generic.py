@@ -1,26 +1,10 @@
 """The generic private learner: selection of a concept by its number of training errors.
 
->>> from sklearn.datasets import load_iris
->>> from dplearn.domains import Grid
->>> X, y = load_iris(return_X_y=True)
->>> learner = ExponentialMechanismClassifier(
-...     epsilon=1.0, domain=Grid(0, 10, 101), classes=[0, 1, 2], random_state=0
-... ).fit(X, y)
->>> learner.concept_
-0 if x2 < 3.8, else 2
->>> learner.guarantee_.epsilon
-Fraction(1, 1)
-
 Sample sizes of the generic private learner (Kasiviswanathan et al. 2011, Section 3).
 
 The learner selects a concept by the exponential mechanism on the number of errors. It fails if the true error
 of the concept exceeds the least in the class by more than alpha. Over the sample and the selection, the
 probability of failure is at most |H| (2 exp(-2 n alpha**2 / 9) + exp(-epsilon n alpha / 6)).
-
->>> generic_sample_size(2, epsilon=0.5, alpha=0.5, beta=0.25, bound="paper")
-50
->>> generic_sample_size(2, epsilon=0.5, alpha=0.5, beta=0.25)
-65
 """
 
 import math
@@ -183,6 +167,22 @@ class ExponentialMechanismClassifier(RuleClassifier):
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3; for public features
     and public rows Chaudhuri and Hsu (2011), and Feldman and Xiao (2014), Section 1.2. The cuts at values and
     their sample sizes are ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from dplearn import ExponentialMechanismClassifier
+    >>> from dplearn.domains import Grid
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = ExponentialMechanismClassifier(
+    ...     epsilon=1.0, domain=Grid(0, 10, 101), classes=[0, 1, 2], random_state=0
+    ... ).fit(X, y)
+    >>> learner.concept_
+    0 if x2 < 3.8, else 2
+    >>> learner.guarantee_.epsilon
+    Fraction(1, 1)
     """
 
     reads_parts = True
@@ -826,6 +826,14 @@ def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any,
     ------
     TypeError, ValueError
         If a parameter has a wrong type or is out of range.
+
+    Examples
+    --------
+    >>> from dplearn.theory import generic_sample_size
+    >>> generic_sample_size(2, epsilon=0.5, alpha=0.5, beta=0.25)
+    65
+    >>> generic_sample_size(2, epsilon=0.5, alpha=0.5, beta=0.25, bound="paper")
+    50
     """
     class_size = check_count("class_size", class_size, low=1)
     epsilon = _positive("epsilon", epsilon)
@@ -851,6 +859,12 @@ def generic_failure_bound(class_size: int, n_samples: int, *, epsilon: Any, alph
         Number of concepts and of examples.
     epsilon, alpha : float
         As for `generic_sample_size`.
+
+    Examples
+    --------
+    >>> from dplearn.theory import generic_failure_bound
+    >>> round(float(generic_failure_bound(2, 65, epsilon=0.5, alpha=0.5)), 3)
+    0.241
     """
     class_size = check_count("class_size", class_size, low=1)
     n_samples = check_count("n_samples", n_samples, low=0)

@@ -1,13 +1,4 @@
-"""Knowledge transfer: a student trained on public rows with the private answers of an ensemble.
-
->>> from sklearn.datasets import make_classification
->>> X, y = make_classification(3000, random_state=0)
->>> model = KnowledgeTransferClassifier(epsilon=3.0, classes=[0, 1], random_state=0).fit(
-...     X[:2000], y[:2000], X_public=PublicData(X[2000:2500])
-... )
->>> model.score(X[2500:], y[2500:]) > 0.8
-True
-"""
+"""Knowledge transfer: a student trained on public rows with the private answers of an ensemble."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -114,19 +105,22 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         The unit of protection. "examples": one whole record, and `fit` requires public rows, or `domain`.
         "labels": one label; all features are public, and the queries are rows of `X`.
     n_teachers : int or "auto", default="auto"
-        Number of shards. "auto": a function of the number of records and of the budget.
+        Number of shards, at least 1, each with one teacher. "auto": a function of the number of records and
+        of the budget.
     epsilon : float, default=1.0
-        Privacy budget of a fit; positive. A float stands for its shortest decimal.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; positive except for "lnmax".
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. Only
+        "lnmax" works without, and spends none.
     aggregation : {"gnmax", "sparse_vector", "confident_gnmax", "lnmax"}, default="gnmax"
         As for `SubsampleAggregateClassifier`. With noisy maxima, the weight of an answer in the student's fit
         depends on its lead.
     max_queries : int or "auto", default="auto"
-        Number of public rows that are queried, drawn at random from the public stream. "auto": a function of
-        the number of teachers and of the budget, since a greater number means more noise in each answer.
+        Number of public rows that are queried, at least 1, drawn at random from the public stream. "auto": a
+        function of the number of teachers and of the budget, since a greater number means more noise in each
+        answer.
     max_abstentions : int or "auto", default="auto"
-        With "sparse_vector", the number of abstentions after which it stops.
+        With "sparse_vector", the number of abstentions, at least 1, after which it stops.
     domain : Domain, sequence of Domain, Product, Schema or LearnedSchema, optional
         The possible values of each column. With it, `fit` takes no public rows: the queries are drawn from a
         synthetic table of the same records, which a share of the budget pays for. Teachers and student are
@@ -201,6 +195,19 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 5; Papernot and others (2017, 2018). There, if
     only labels are protected, half of the records serve as the public rows. Here all records train teachers
     and all are candidates for queries, since each label is used by one teacher only.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import make_classification
+    >>> from dplearn import KnowledgeTransferClassifier, PublicData
+    >>> X, y = make_classification(3000, random_state=0)
+    >>> model = KnowledgeTransferClassifier(epsilon=3.0, classes=[0, 1], random_state=0).fit(
+    ...     X[:2000], y[:2000], X_public=PublicData(X[2000:2500])
+    ... )
+    >>> model.score(X[2500:], y[2500:]) > 0.8
+    True
     """
 
     _reach: int | None = None  # of noisy counts of a synthetic table beyond 0..n; audits use a smaller one

@@ -1,13 +1,5 @@
-"""Private learning of lines modulo a prime, whose sample complexity separates approximate from pure privacy.
-
->>> p = 2**521 - 1
->>> rows = [[7**i % p, (3 * 7**i + 5) % p] if i % 2 else [i, 9 * i] for i in range(2000)]
->>> labels = ["off", "on"] * 1000
->>> learner = LineClassifier(p, delta=1e-6, classes=["off", "on"], random_state=0).fit(rows, labels)
->>> learner.concept_
-'on' if x1 = 3 x0 + 5 modulo 2**521 - 1, else 'off'
->>> learner.predict([[10, 35], [10, 36]]).tolist()
-['on', 'off']
+"""Private learning of lines modulo a prime, whose sample complexity separates approximate from pure
+privacy.
 """
 
 from collections.abc import Sequence
@@ -70,10 +62,10 @@ class LineClassifier(RuleClassifier):
         A prime of at most 8192 bits. A record has two columns of integers from 0 to p - 1; in lists, object
         arrays and data frames they may have any size. Text is refused, and so are floats if p > 2**53.
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
-        Probability with which the guarantee may fail; "stability" requires a positive delta, "pure" spends
-        none.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples.
+        "stability" requires a positive delta, "pure" spends none.
     method : {"auto", "stability", "pure"}, default="auto"
         "stability": releases the leading line if it is stable under a change of few records, else the leading
         point if that is stable, else abstains. "pure": the exponential mechanism over all p**2 lines, scored
@@ -139,6 +131,20 @@ class LineClassifier(RuleClassifier):
     **Source.** Feldman and Xiao (2014), Theorem 12 and Appendix B. There the leading hypothesis of disjoint
     samples is released; here the line is released on all records at once, and the point is a second release,
     which takes a fraction of the records (`dplearn.theory.published_line_sample_size`).
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from dplearn import LineClassifier
+    >>> p = 2**521 - 1
+    >>> rows = [[7**i % p, (3 * 7**i + 5) % p] if i % 2 else [i, 9 * i] for i in range(2000)]
+    >>> labels = ["off", "on"] * 1000
+    >>> learner = LineClassifier(p, delta=1e-6, classes=["off", "on"], random_state=0).fit(rows, labels)
+    >>> learner.concept_
+    'on' if x1 = 3 x0 + 5 modulo 2**521 - 1, else 'off'
+    >>> learner.predict([[10, 35], [10, 36]]).tolist()
+    ['on', 'off']
     """
 
     def __init__(

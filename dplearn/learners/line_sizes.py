@@ -3,13 +3,6 @@
 Records are independent and labelled by a line. A learner fails if its hypothesis predicts a wrong label for a
 new record with probability above alpha. With delta above 0, the number of records that "stability" needs does
 not depend on p; with delta = 0 it grows with log p for every learner.
-
->>> line_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.1)
-1627
->>> [pure_line_sample_size(p, epsilon=1.0, alpha=0.1, beta=0.1) for p in (2**13 - 1, 2**61 - 1, 2**521 - 1)]
-[507, 2164, 18050]
->>> [pure_line_lower_bound(p, epsilon=1.0, alpha=0.1, beta=0.1) for p in (2**13 - 1, 2**61 - 1, 2**521 - 1)]
-[40, 211, 1856]
 """
 
 import math
@@ -109,6 +102,12 @@ def line_failure(n_samples: int, *, epsilon: Any, delta: Any, alpha: Any) -> flo
     j/N. The sum over j of the greatest probability in an interval of shares, times f g, bounds all t of the
     interval. Intervals are halved until the bound is at most 1.001 times the greatest value found. If epsilon
     is small, the bound is the mean over N of the greatest f(j) g(N - 2 j), which holds for every share.
+
+    Examples
+    --------
+    >>> from dplearn.theory import line_failure
+    >>> round(float(line_failure(1627, epsilon=1.0, delta=1e-6, alpha=0.1)), 4)
+    0.0998
     """
     n = check_count("n_samples", n_samples)
     return min(1.0, _line_failure(n, *_budget(epsilon, delta), _share("alpha", alpha)))
@@ -129,6 +128,12 @@ def line_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any) -> int:
     int
         For every prime p. The bound decreases with the number of records in all cases that were computed,
         which makes this the least such number; this monotonicity is not proved.
+
+    Examples
+    --------
+    >>> from dplearn.theory import line_sample_size
+    >>> line_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.1)
+    1627
     """
     return _line_sample_size(*_budget(epsilon, delta), _share("alpha", alpha), _share("beta", beta))
 
@@ -269,6 +274,12 @@ def pure_line_failure(n_samples: int, p: int, *, epsilon: Any, alpha: Any) -> fl
     The line of the labels has no errors. A line with k errors is selected with probability at most r**k, r =
     exp(-epsilon / 2), and each record is an error of a line of error above alpha with probability above
     alpha, so that the mean of r**k is at most (1 - (1 - r) alpha)**n. There are p**2 lines.
+
+    Examples
+    --------
+    >>> from dplearn.theory import pure_line_failure
+    >>> round(float(pure_line_failure(2164, 2**61 - 1, epsilon=1.0, alpha=0.1)), 4)
+    0.0999
     """
     n = check_count("n_samples", n_samples)
     rate = _rate(epsilon, alpha)
@@ -286,6 +297,12 @@ def pure_line_sample_size(p: int, *, epsilon: Any, alpha: Any, beta: Any) -> int
         Positive.
     alpha, beta : number
         Allowed error and probability of failure, in (0, 1).
+
+    Examples
+    --------
+    >>> from dplearn.theory import pure_line_sample_size
+    >>> pure_line_sample_size(2**61 - 1, epsilon=1.0, alpha=0.1, beta=0.1)
+    2164
     """
     needed = 2 * math.log(check_prime("p", p)) - math.log(_share("beta", beta))
     return max(1, math.ceil(needed / _rate(epsilon, alpha)))
@@ -330,6 +347,12 @@ def pure_line_lower_bound(p: int, *, epsilon: Any, alpha: Any, beta: Any) -> int
     returned.
 
     **Source.** Feldman and Xiao (2014), Section 4.2, prove a lower bound of order log p.
+
+    Examples
+    --------
+    >>> from dplearn.theory import pure_line_lower_bound
+    >>> pure_line_lower_bound(2**61 - 1, epsilon=1.0, alpha=0.1, beta=0.1)
+    211
     """
     share = float(check_number("alpha", alpha, low=_TINY, below=Fraction(1, 2)))
     confidence = (1 - _share("beta", beta)) * (1 - 1e-9)  # for errors of floats
@@ -390,6 +413,12 @@ def published_line_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: An
     -----
     **Source.** Feldman and Xiao (2014), Lemma 16, with the confidence in place of the privacy parameter in
     72 ln(4 / beta).
+
+    Examples
+    --------
+    >>> from dplearn.theory import published_line_sample_size
+    >>> published_line_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.1)
+    1226708480901685182464
     """
     e, d = map(float, _budget(epsilon, delta))
     error, confidence = (

@@ -1,18 +1,4 @@
-"""Private linear regression from noisy second moments of bounded rows, or from local randomisers.
-
->>> from sklearn.datasets import load_diabetes
->>> X, y = load_diabetes(return_X_y=True)
->>> from dplearn.domains import Grid
->>> columns = Grid(-0.2, 0.2, size=1024)  # all columns of this table are scaled alike
->>> learner = LinearRegressor(epsilon=5.0, domain=columns, target_range=(0, 400), random_state=0).fit(X, y)
->>> learner.score(X, y) > 0.3
-True
->>> learner.guarantee_.epsilon, learner.noise_
-(Fraction(5, 1), 'gaussian')
->>> low, high = learner.predict_interval(X[:1])[0]
->>> bool(0 <= low < learner.predict(X[:1])[0] < high <= 400)
-True
-"""
+"""Private linear regression from noisy second moments of bounded rows, or from local randomisers."""
 
 import math
 from dataclasses import replace
@@ -67,9 +53,9 @@ class LinearRegressor(PrivateRegressor):
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; choose it far below 1 / n_samples. A positive delta
-        allows Gaussian noise, which is smaller for many columns. 0: Laplace noise, and pure differential
-        privacy. With "local" no delta is spent.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
+        positive delta allows Gaussian noise, which is smaller for many columns. 0: Laplace noise, and pure
+        differential privacy. With "local" no delta is spent.
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to sums over all records. "local": each record reports one randomised bit on
         one number, so that no trusted curator is needed; this requires very many records.
@@ -90,8 +76,9 @@ class LinearRegressor(PrivateRegressor):
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; for `trust_model="central"`, tables in memory and no groups.
     max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
-        is repeated. A group counts as one record, whose values are the means over these rows.
+        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
+        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
+        rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -152,6 +139,25 @@ class LinearRegressor(PrivateRegressor):
 
     **Source.** Wang (2018), AdaSSP: noisy second moments, and a ridge from the known noise. The shortening of
     rows with their targets, and the posterior mean by empirical Bayes in place of that ridge, are ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> from dplearn import LinearRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> from dplearn.domains import Grid
+    >>> columns = Grid(-0.2, 0.2, size=1024)  # all columns of this table are scaled alike
+    >>> learner = LinearRegressor(epsilon=5.0, domain=columns, target_range=(0, 400), random_state=0)
+    >>> learner = learner.fit(X, y)
+    >>> learner.score(X, y) > 0.3
+    True
+    >>> learner.guarantee_.epsilon, learner.noise_
+    (Fraction(5, 1), 'gaussian')
+    >>> low, high = learner.predict_interval(X[:1])[0]
+    >>> bool(0 <= low < learner.predict(X[:1])[0] < high <= 400)
+    True
     """
 
     _finest = FINEST  # bits of the grid of the rows; audits use fewer

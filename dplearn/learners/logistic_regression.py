@@ -1,13 +1,4 @@
-"""Private logistic regression by noisy sums over all records, or by local randomisers.
-
->>> from sklearn.datasets import load_iris
->>> X, y = load_iris(return_X_y=True)
->>> learner = StatisticalQueryLogisticRegression(epsilon=3.0, classes=[0, 1, 2], random_state=0).fit(X, y)
->>> learner.score(X, y) > 0.7
-True
->>> learner.guarantee_.epsilon, learner.noise_, learner.n_steps_
-(Fraction(3, 1), 'gaussian', 24)
-"""
+"""Private logistic regression by noisy sums over all records, or by local randomisers."""
 
 import math
 from collections.abc import Sequence
@@ -80,9 +71,9 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; choose it far below 1 / n_samples. A positive delta
-        allows Gaussian noise, which is smaller for many columns and steps. 0: Laplace noise, and pure
-        differential privacy. With "local" no delta is spent.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
+        positive delta allows Gaussian noise, which is smaller for many columns and steps. 0: Laplace noise,
+        and pure differential privacy. With "local" no delta is spent.
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to sums over all records. "local": each record reports one randomised bit on
         one number of one sum, so that no trusted curator is needed; this requires very many records.
@@ -97,9 +88,9 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         numeric columns or more, such as those of hashed text, a fit keeps the columns with the greatest noisy
         masses, for 3/20 of its budget, and adds the others to buckets; together there are at most 1,024.
     n_steps : int or "auto", default="auto"
-        Number of steps of accelerated gradient descent; each step is one query. "auto": 24 (6 where delta is
-        0 in the central model), or 1 if the answers to further queries would be noise-dominated. The choice
-        is a function of public numbers.
+        Number of steps of accelerated gradient descent, at least 1; each step is one query. "auto": 24 (6
+        where delta is 0 in the central model), or 1 if the answers to further queries would be
+        noise-dominated. The choice is a function of public numbers.
     class_weight : None, "balanced" or dict, default=None
         Public. The weight of each class in the loss, by label; positive, and 1 for labels that are not in the
         dict. Only the ratios matter. "balanced": inverse to the noisy numbers of records. Predicted
@@ -115,8 +106,9 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
         `trust_model="central"`, tables in memory and no groups.
     max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
-        is repeated. A group counts as one record, whose values are the means over these rows.
+        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
+        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
+        rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -199,6 +191,19 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5: every
     statistical-query algorithm has a local simulation. The scaling of rows to one length in a released
     metric, the gradient whose label part is queried once, and the calibration by histograms are ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from dplearn import StatisticalQueryLogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = StatisticalQueryLogisticRegression(epsilon=3.0, classes=[0, 1, 2], random_state=0).fit(X, y)
+    >>> learner.score(X, y) > 0.7
+    True
+    >>> learner.guarantee_.epsilon, learner.noise_, learner.n_steps_
+    (Fraction(3, 1), 'gaussian', 24)
     """
 
     _finest = FINEST  # bits of the grid of the rows; audits use fewer

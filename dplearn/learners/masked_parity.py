@@ -1,18 +1,4 @@
-"""Masked parity: a concept learned by two rounds of statistical queries, but not by one round.
-
->>> import numpy as np
->>> generator = np.random.default_rng(0)
->>> bits, index = generator.integers(0, 2, (3000, 8)), generator.integers(0, 8, 3000)
->>> mask = generator.integers(0, 2, 3000)
->>> X = masked_rows(bits, index, mask)
->>> parity = bits[:, 1] ^ bits[:, 5]
->>> y = np.where(mask, np.isin(index, [1, 5]), 1 - parity)
->>> learner = MaskedParityClassifier(epsilon=1.0, classes=[0, 1], binarize=None, random_state=0).fit(X, y)
->>> learner.parity_.tolist(), learner.intercept_, learner.rounds_
-([0, 1, 0, 0, 0, 1, 0, 0], 1, 2)
->>> learner.concept_
-if x11: 1 if x8..x10 is 1 or 5, else 0; otherwise: 1 if x1 + x5 is even, else 0
-"""
+"""Masked parity: a concept learned by two rounds of statistical queries, but not by one round."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -83,7 +69,7 @@ class MaskedParityClassifier(RuleClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     trust_model : {"central", "local"}, default="central"
         "central": a trusted curator adds noise to sums over all records. "local": each record answers one
         query by a randomised report, so that no trusted curator is needed.
@@ -146,6 +132,25 @@ class MaskedParityClassifier(RuleClassifier):
     any distribution.
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5.3.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn import MaskedParityClassifier
+    >>> from dplearn.concepts.masked_parities import masked_rows
+    >>> generator = np.random.default_rng(0)
+    >>> bits, index = generator.integers(0, 2, (3000, 8)), generator.integers(0, 8, 3000)
+    >>> mask = generator.integers(0, 2, 3000)
+    >>> X = masked_rows(bits, index, mask)
+    >>> parity = bits[:, 1] ^ bits[:, 5]
+    >>> y = np.where(mask, np.isin(index, [1, 5]), 1 - parity)
+    >>> learner = MaskedParityClassifier(epsilon=1.0, classes=[0, 1], binarize=None, random_state=0).fit(X, y)
+    >>> learner.parity_.tolist(), learner.intercept_, learner.rounds_
+    ([0, 1, 0, 0, 0, 1, 0, 0], 1, 2)
+    >>> learner.concept_
+    if x11: 1 if x8..x10 is 1 or 5, else 0; otherwise: 1 if x1 + x5 is even, else 0
     """
 
     parity_: NDArray[np.uint8]

@@ -149,6 +149,14 @@ def masked_parity_sample_size(
     **Source.** Kasiviswanathan et al. (2011), Proposition 5.18 with Theorem 5.7, which requires order d**3
     ln(d / beta) / epsilon**2 locally: there each of d queries is about one cell, here about half of the
     cells.
+
+    Examples
+    --------
+    >>> from dplearn.theory import masked_parity_sample_size
+    >>> masked_parity_sample_size(16, epsilon=1, beta=0.05, trust_model="local")
+    55652
+    >>> masked_parity_sample_size(16, epsilon=1, beta=0.05, trust_model="central")
+    818
     """
     return _least(
         check_count("n_bits", n_bits, low=1),

@@ -1,13 +1,4 @@
-"""Numbers of records below which no private learner of several labels of a record is accurate.
-
->>> asked = {"epsilon": 1.0, "alpha": 0.05, "beta": 0.05}
->>> [multi_label_lower_bound(k, task="realizable", **asked) for k in (1, 100, 10_000)]
-[5, 74, 6937]
->>> [multi_label_lower_bound(k, task="agnostic", delta=1e-6, **asked) for k in (100, 10_000, 1_000_000)]
-[16, 84, 840]
->>> [multi_label_lower_bound(k, task="thresholds", delta=1e-6, **asked) for k in (10_000, 1_000_000)]
-[22, 101]
-"""
+"""Numbers of records below which no private learner of several labels of a record is accurate."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -175,6 +166,17 @@ def multi_label_lower_bound(
 
     **Source.** Bun, Nissim and Stemmer (2016): Theorems 5.1 and 5.4 for packing, 4.7 and Corollary 4.6 for
     the other two, which are proved through fingerprinting codes there, with no or far smaller constants.
+
+    Examples
+    --------
+    >>> from dplearn.theory import multi_label_lower_bound
+    >>> asked = {"epsilon": 1.0, "alpha": 0.05, "beta": 0.05}
+    >>> [multi_label_lower_bound(k, task="realizable", **asked) for k in (1, 100, 10_000)]
+    [5, 74, 6937]
+    >>> [multi_label_lower_bound(k, task="agnostic", delta=1e-6, **asked) for k in (100, 10_000, 1_000_000)]
+    [16, 84, 840]
+    >>> [multi_label_lower_bound(k, task="thresholds", delta=1e-6, **asked) for k in (10_000, 1_000_000)]
+    [22, 101]
     """
     k = check_count("k", k, low=1)
     task = check_choice("task", task, TASKS)

@@ -1,17 +1,4 @@
-"""One private classifier for each of several labels of a record, within one privacy budget.
-
->>> import numpy as np
->>> from dplearn.domains import IntegerRange
->>> from dplearn.learners.generic import ExponentialMechanismClassifier
->>> X = np.arange(4000)[:, None] % 100
->>> Y = X > np.array([20, 40, 60, 80])
->>> learner = ExponentialMechanismClassifier("thresholds", domain=IntegerRange(0, 99))
->>> model = PrivateMultiOutputClassifier(learner, epsilon=1.0, classes=[False, True], random_state=0)
->>> model.fit(X, Y).predict(X).shape, bool(model.score(X, Y) > 0.8), model.estimators_[0].guarantee_.epsilon
-((4000, 4), True, Fraction(1, 4))
->>> model.guarantee_.epsilon, model.guarantee_.delta
-(Fraction(1, 1), Fraction(0, 1))
-"""
+"""One private classifier for each of several labels of a record, within one privacy budget."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -73,18 +60,19 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         no ledger and a trusted curator (`trust_model="central"`).
     epsilon : float, default=1.0
         Privacy budget of one fit, for all outputs together; positive. A float stands for its shortest
-        decimal.
+        decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail, for all outputs together. A positive delta increases
-        the shares of many outputs, also of classifiers that spend none themselves; where it would not, no
-        delta is spent. 0: pure differential privacy, and each classifier has an equal part of epsilon.
+        Probability with which the guarantee may fail, for all outputs together, in [0, 1); choose it far
+        below 1 / n_samples. A positive delta increases the shares of many outputs, also of classifiers that
+        spend none themselves; where it would not, no delta is spent. 0: pure differential privacy, and each
+        classifier has an equal part of epsilon.
     classes : sequence, or sequence of sequences, optional
         All labels that can occur: one set for all outputs, or one for each. None: those that `estimator`
         declares, or else the labels that occur in `y`; the guarantee then assumes that the sets of labels
         are public.
     ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, once for all outputs; fits of clones, searches and worker
-        processes are included.
+        The ledger that each fit is charged to, once for all outputs, fits of clones, searches and worker
+        processes included.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
         guarantee states this.
@@ -127,6 +115,25 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
     with probability at most beta, some of k outputs fails with probability at most k beta.
 
     **Source.** Bun, Nissim and Stemmer (2016), Observation 3.2. There composition is basic or advanced.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn import PrivateMultiOutputClassifier
+    >>> from dplearn.domains import IntegerRange
+    >>> from dplearn.learners.generic import ExponentialMechanismClassifier
+    >>> X = np.arange(4000)[:, None] % 100
+    >>> Y = X > np.array([20, 40, 60, 80])
+    >>> learner = ExponentialMechanismClassifier("thresholds", domain=IntegerRange(0, 99))
+    >>> model = PrivateMultiOutputClassifier(learner, epsilon=1.0, classes=[False, True], random_state=0)
+    >>> model.fit(X, Y).predict(X).shape, bool(model.score(X, Y) > 0.8)
+    ((4000, 4), True)
+    >>> model.estimators_[0].guarantee_.epsilon
+    Fraction(1, 4)
+    >>> model.guarantee_.epsilon, model.guarantee_.delta
+    (Fraction(1, 1), Fraction(0, 1))
     """
 
     estimators_: list[Any]

@@ -1,16 +1,4 @@
-"""Private naive Bayes by histograms of class and bin, queried in a single round.
-
->>> from sklearn.datasets import load_iris
->>> from dplearn.domains import Grid
->>> X, y = load_iris(return_X_y=True)
->>> learner = StatisticalQueryNaiveBayes(
-...     epsilon=3.0, domain=Grid(0, 10), classes=[0, 1, 2], random_state=0
-... ).fit(X, y)
->>> learner.score(X, y) > 0.8
-True
->>> learner.guarantee_.epsilon, learner.noise_, learner.n_bins_
-(Fraction(3, 1), 'laplace', 4)
-"""
+"""Private naive Bayes by histograms of class and bin, queried in a single round."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -109,9 +97,9 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; choose it far below 1 / n_samples. A positive delta
-        reduces the noise for many columns in the central model; where it would not, no delta is spent. 0:
-        pure differential privacy.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
+        positive delta reduces the noise for many columns in the central model; where it would not, no delta
+        is spent. 0: pure differential privacy.
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to counts over all records. "local": each record reports the value of one
         column and its label by randomised response, so that no trusted curator is needed.
@@ -120,9 +108,9 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         from a tenth of its budget first; see `Learn`. None: all finite floats, in bins
         between powers of two; bounds, such as those of `Grid(0, 100)`, give more informative bins.
     n_bins : int or "auto", default="auto"
-        Number of bins of equal width of each numeric column, at least 2. "auto": from 2 ("central": 4) to 32,
-        the most for which the average bin holds at least five times as many records as the standard deviation
-        of the noise; 8 for neighbors="add_remove".
+        Number of bins of equal width of each numeric column, from 2 to 4,096. "auto": from 2 ("central": 4)
+        to 32, the most for which the average bin holds at least five times as many records as the standard
+        deviation of the noise; 8 for neighbors="add_remove".
     smoothing : float, default=1.0
         Number of pseudo-records added to each count, in addition to four standard deviations of the noise;
         positive.
@@ -138,8 +126,9 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         records is private; for `trust_model="central"`, tables in memory and no groups, and without
         `partial_fit`.
     max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; of a group with fewer rows, each
-        is repeated. A group counts as one record, whose values are the means over these rows.
+        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
+        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
+        rows.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -205,6 +194,22 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     **Source.** Blum, Dwork, McSherry and Nissim (2005) for naive Bayes by noisy sums; Kasiviswanathan, Lee,
     Nissim, Raskhodnikova and Smith (2011), Section 5, for the local model. The pseudo-counts proportional to
     the noise, and the class shares pooled over all columns, are ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from dplearn import StatisticalQueryNaiveBayes
+    >>> from dplearn.domains import Grid
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = StatisticalQueryNaiveBayes(
+    ...     epsilon=3.0, domain=Grid(0, 10), classes=[0, 1, 2], random_state=0
+    ... ).fit(X, y)
+    >>> learner.score(X, y) > 0.8
+    True
+    >>> learner.guarantee_.epsilon, learner.noise_, learner.n_bins_
+    (Fraction(3, 1), 'laplace', 4)
     """
 
     reads_parts = True

@@ -1,15 +1,4 @@
-"""Private learning of parities by linear algebra over GF(2).
-
->>> import numpy as np
->>> generator = np.random.default_rng(0)
->>> X = generator.integers(0, 2, (4000, 40))
->>> y = np.where(X[:, [3, 14, 27]].sum(axis=1) % 2, "odd", "even")
->>> learner = ParityClassifier(epsilon=1.0, classes=["even", "odd"], binarize=None, random_state=0).fit(X, y)
->>> learner.concept_
-'odd' if x3 + x14 + x27 is odd, else 'even'
->>> learner.guarantee_.epsilon, learner.guarantee_.delta, learner.method_
-(Fraction(1, 1), Fraction(0, 1), 'elimination')
-"""
+"""Private learning of parities by linear algebra over GF(2)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -66,10 +55,10 @@ class ParityClassifier(SeveralOutputsClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal.
+        Privacy budget of one fit; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
-        Probability with which the guarantee may fail; `method="stable"` requires a positive delta. The other
-        methods spend none.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples.
+        `method="stable"` requires a positive delta; the other methods spend none.
     method : {"auto", "agnostic", "elimination", "stable"}, default="auto"
         "agnostic": the exponential mechanism over all parities, scored by training errors; for any labels and
         up to 26 columns. "elimination": Gaussian elimination; for any number of columns, and labels without
@@ -78,7 +67,7 @@ class ParityClassifier(SeveralOutputsClassifier):
         near independent fair coins. "auto": the first of these, in this order, for which there are enough
         records, or else the first that is applicable.
     alpha : float, default=0.1
-        Target error, in (0, 1).
+        Target error, from 1e-9 and below 1.
     beta : float, default=0.05
         Allowed probability of failure, in (0, 1).
     fit_intercept : bool, default=False
@@ -140,6 +129,21 @@ class ParityClassifier(SeveralOutputsClassifier):
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 4 for "elimination",
     Section 3 for "agnostic"; Bun, Nissim and Stemmer (2016), Theorem 3.12, for "stable".
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn import ParityClassifier
+    >>> generator = np.random.default_rng(0)
+    >>> X = generator.integers(0, 2, (4000, 40))
+    >>> y = np.where(X[:, [3, 14, 27]].sum(axis=1) % 2, "odd", "even")
+    >>> learner = ParityClassifier(classes=["even", "odd"], binarize=None, random_state=0).fit(X, y)
+    >>> learner.concept_
+    'odd' if x3 + x14 + x27 is odd, else 'even'
+    >>> learner.guarantee_.epsilon, learner.guarantee_.delta, learner.method_
+    (Fraction(1, 1), Fraction(0, 1), 'elimination')
     """
 
     parity_: NDArray[np.uint8]

@@ -1,11 +1,4 @@
-"""Sample complexity of private parity learning by elimination and by the exponential mechanism.
-
->>> sizes = elimination_sizes(16, epsilon=1, alpha=0.1, beta=0.05)
->>> sizes.n_samples, sizes.n_parts, sizes.part_size, sizes.test_size
-(663, 2, 331, 1)
->>> parity_sample_size(16, epsilon=1, alpha=0.1, beta=0.05, bound="paper")
-79967
-"""
+"""Sample complexity of private parity learning by elimination and by the exponential mechanism."""
 
 import math
 from dataclasses import dataclass
@@ -109,6 +102,14 @@ def parity_sample_size(
     "elimination" algorithm A* with b = beta/3, a = alpha/5, k = ceil(ln(1/b)/ln(4/3)) parts of the size of
     Lemma 4.1 for a, and max(10, k/epsilon) ln(k/b)/a test records, which is the number that the three claims
     of Lemma 4.6 require with its Chernoff bounds and the tail of its noise.
+
+    Examples
+    --------
+    >>> from dplearn.theory import parity_sample_size
+    >>> parity_sample_size(16, epsilon=1, alpha=0.1, beta=0.05)
+    663
+    >>> parity_sample_size(16, epsilon=1, alpha=0.1, beta=0.05, bound="paper")
+    79967
     """
     method = check_choice("method", method, ("elimination", "agnostic", "once"))
     published = check_choice("bound", bound, ("proof", "paper")) == "paper"
@@ -134,14 +135,24 @@ def nonprivate_parity_sample_size(n_unknowns: int, *, alpha: Any, beta: Any) -> 
 
     Parameters
     ----------
-    n_unknowns, alpha, beta
-        As for `parity_sample_size`.
+    n_unknowns : int
+        d: number of columns, and one more for an intercept; at least 1.
+    alpha : float
+        Target error, in (0, 1).
+    beta : float
+        Allowed probability of failure, which is a greater error or an abstention; in (0, 1).
 
     Returns
     -------
     int
         The least n with 2**(d - 1) (1 - alpha)**n <= beta: a random solution of all n equations then has
         error above alpha with probability at most beta.
+
+    Examples
+    --------
+    >>> from dplearn.theory import nonprivate_parity_sample_size
+    >>> nonprivate_parity_sample_size(16, alpha=0.1, beta=0.05)
+    128
     """
     d = check_count("n_unknowns", n_unknowns, low=1)
     return _enough(
@@ -154,10 +165,14 @@ def agnostic_failure(n_unknowns: int, n_samples: int, *, epsilon: Any, alpha: An
 
     Parameters
     ----------
-    n_unknowns, epsilon, alpha
-        As for `parity_sample_size`.
+    n_unknowns : int
+        d: number of columns, and one more for an intercept; at least 1.
     n_samples : int
         n, at least 0.
+    epsilon : float
+        Positive.
+    alpha : float
+        Target error, in (0, 1).
 
     Returns
     -------
@@ -169,6 +184,12 @@ def agnostic_failure(n_unknowns: int, n_samples: int, *, epsilon: Any, alpha: An
     -----
     The right parity has weight 1, and a parity of error e has weight r**errors. The probability of its
     selection is therefore at most the mean of r**errors, which is (1 - e (1 - r))**n.
+
+    Examples
+    --------
+    >>> from dplearn.theory import agnostic_failure
+    >>> round(float(agnostic_failure(16, 400, epsilon=1, alpha=0.1)), 3)
+    0.007
     """
     d, eps, a = _task(n_unknowns, epsilon, alpha)
     n = check_count("n_samples", n_samples)
@@ -182,10 +203,14 @@ def elimination_failure(
 
     Parameters
     ----------
-    n_unknowns, epsilon, alpha
-        As for `parity_sample_size`.
+    n_unknowns : int
+        d: number of columns, and one more for an intercept; at least 1.
     n_parts, part_size, test_size : int
         k, n' and s, as in `EliminationSizes`; at least 1, 0 and 0.
+    epsilon : float
+        Positive.
+    alpha : float
+        Target error, in (0, 1).
 
     Returns
     -------
@@ -218,6 +243,12 @@ def elimination_failure(
     **Source.** Kasiviswanathan et al. (2011), Lemmas 4.1 and 4.6. There a part must give a good candidate,
     which requires more records than not giving a bad one. The remaining failures are mostly abstentions of
     all parts, which do not depend on the test.
+
+    Examples
+    --------
+    >>> from dplearn.theory import elimination_failure
+    >>> round(float(elimination_failure(16, n_parts=2, part_size=331, test_size=1, epsilon=1, alpha=0.1)), 3)
+    0.05
     """
     d, eps, a = _task(n_unknowns, epsilon, alpha)
     k = check_count("n_parts", n_parts, low=1)
@@ -231,13 +262,26 @@ def elimination_sizes(n_unknowns: int, *, epsilon: Any, alpha: Any, beta: Any) -
 
     Parameters
     ----------
-    n_unknowns, epsilon, alpha, beta
-        As for `parity_sample_size`.
+    n_unknowns : int
+        d: number of columns, and one more for an intercept; at least 1.
+    epsilon : float
+        Positive.
+    alpha : float
+        Target error, in (0, 1).
+    beta : float
+        Allowed probability of failure, which is a greater error or an abstention; in (0, 1).
 
     Returns
     -------
     EliminationSizes
         Sizes with `failure` at most beta.
+
+    Examples
+    --------
+    >>> from dplearn.theory import elimination_sizes
+    >>> sizes = elimination_sizes(16, epsilon=1, alpha=0.1, beta=0.05)
+    >>> sizes.n_samples, sizes.n_parts, sizes.part_size, sizes.test_size
+    (663, 2, 331, 1)
     """
     d, eps, a = _task(n_unknowns, epsilon, alpha)
     return _least_elimination(d, eps, a, _below_1("beta", beta))
@@ -252,8 +296,14 @@ def elimination_split(
     ----------
     n_samples : int
         n, at least 1.
-    n_unknowns, epsilon, alpha, beta
-        As for `parity_sample_size`.
+    n_unknowns : int
+        d: number of columns, and one more for an intercept; at least 1.
+    epsilon : float
+        Positive.
+    alpha : float
+        Target error, in (0, 1).
+    beta : float
+        Allowed probability of failure, which is a greater error or an abstention; in (0, 1).
 
     Returns
     -------
@@ -264,6 +314,13 @@ def elimination_split(
         these less probable. If n is less: at most the same number of parts, chosen to minimise the
         probability of failure on fair coins, where every wrong parity has error 1/2; `failure` is still the
         bound for any columns.
+
+    Examples
+    --------
+    >>> from dplearn.theory import elimination_split
+    >>> sizes = elimination_split(1000, 16, epsilon=1, alpha=0.1, beta=0.05)
+    >>> sizes.n_parts, sizes.part_size, sizes.test_size
+    (3, 333, 1)
     """
     n = check_count("n_samples", n_samples, low=1)
     plan = elimination_sizes(n_unknowns, epsilon=epsilon, alpha=alpha, beta=beta)

@@ -1,20 +1,6 @@
 """Private point functions, which assign the second label to one key of a set of any size.
 
->>> rows = [["ward 7"]] * 80 + [[f"ward {i}"] for i in range(100, 220)]
->>> labels = ["outbreak"] * 80 + ["none"] * 120
->>> learner = PointClassifier(delta=1e-6, classes=["none", "outbreak"], random_state=0).fit(rows, labels)
->>> learner.concept_
-'outbreak' if x0 == 'ward 7', else 'none'
->>> learner.predict([["ward 7"], ["ward 8"]]).tolist()
-['outbreak', 'none']
-
 Several labels of a record cost no more than one:
-
->>> rows = [["ward 7"]] * 60 + [["ward 9"]] * 60 + [["ward 8"]] * 120
->>> both = [["fever", "-"]] * 60 + [["-", "cough"]] * 60 + [["-", "-"]] * 120
->>> several = PointClassifier(delta=1e-6, classes=[["-", "fever"], ["-", "cough"]], random_state=0)
->>> several.fit(rows, both).point_
-['ward 7', 'ward 9']
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -104,10 +90,11 @@ class PointClassifier(SeveralOutputsClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal.
+        Privacy budget of one fit; at least 1e-9, and for "stability" about 3e-5, or more for a delta below
+        1e-6. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
-        Probability with which the guarantee may fail; "stability" requires a positive delta, "hashing" spends
-        none.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples.
+        "stability" requires a positive delta, "hashing" spends none.
     method : {"auto", "stability", "hashing"}, default="auto"
         "stability" releases the leading key if it is stable under a change of few records, and else abstains;
         with several outputs, it releases the keys of a stable histogram of keys with their labels.
@@ -123,9 +110,10 @@ class PointClassifier(SeveralOutputsClassifier):
         "hashing" only. A fit with up to 20 takes about a second at most; one with 50 takes up to some 20
         seconds, and minutes for unfavourable data.
     alpha : float, default=0.1
-        Target error, in (0, 1).
+        Target error, from 1e-9 and below 1.
     beta : float, default=0.05
-        Allowed probability of failure, in (0, 1). With "hashing", both determine the number of buckets.
+        Allowed probability of failure, from 1e-9 and below 1. With "hashing", both determine the number of
+        buckets.
     n_buckets : int or "auto", default="auto"
         Number of buckets of "hashing": a power of two, at most 2**24. "auto": a function of alpha, beta,
         epsilon, `n_keys` and the number of columns.
@@ -194,6 +182,25 @@ class PointClassifier(SeveralOutputsClassifier):
     function. Feldman and Xiao (2014) for the view of public hashes as one-way protocols, which `n_keys` and
     `prefixes` extend. Bun, Nissim and Stemmer (2016), Theorem 3.13, for several outputs; they release keys
     and labels by two mechanisms with half the budget each, here both are released by one.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data. Several
+    labels of a record cost no more privacy than one.
+
+    >>> from dplearn import PointClassifier
+    >>> rows = [["ward 7"]] * 80 + [[f"ward {i}"] for i in range(100, 220)]
+    >>> labels = ["outbreak"] * 80 + ["none"] * 120
+    >>> learner = PointClassifier(delta=1e-6, classes=["none", "outbreak"], random_state=0).fit(rows, labels)
+    >>> learner.concept_
+    'outbreak' if x0 == 'ward 7', else 'none'
+    >>> learner.predict([["ward 7"], ["ward 8"]]).tolist()
+    ['outbreak', 'none']
+    >>> rows = [["ward 7"]] * 60 + [["ward 9"]] * 60 + [["ward 8"]] * 120
+    >>> two = [["fever", "-"]] * 60 + [["-", "cough"]] * 60 + [["-", "-"]] * 120  # two labels of each record
+    >>> learner = PointClassifier(delta=1e-6, classes=[["-", "fever"], ["-", "cough"]], random_state=0)
+    >>> learner.fit(rows, two).point_
+    ['ward 7', 'ward 9']
     """
 
     point_: Any

@@ -4,26 +4,9 @@ A point function is 1 at one key and 0 elsewhere, or 0 everywhere. Records are i
 point function, or by one for each output. A learner fails if its hypothesis for some output predicts a wrong
 label for a new record with probability above alpha.
 
->>> stable_point_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05)
-370
->>> stable_point_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05, n_outputs=1000)
-450
->>> hashed_point_sizes(epsilon=1.0, alpha=0.1, beta=0.05)
-HashedPointSizes(n_samples=345, n_buckets=8192)
-
 Several keys may have label 1, or all records that agree in the first columns:
 
->>> hashed_point_sizes(epsilon=1.0, alpha=0.1, beta=0.1, n_keys=20)
-HashedPointSizes(n_samples=4778, n_buckets=32768)
->>> hashed_point_sizes(epsilon=1.0, alpha=0.1, beta=0.1, n_columns=16)
-HashedPointSizes(n_samples=383, n_buckets=4096)
-
 A learner that names the key needs more, the more keys there are; with delta, up to a limit:
-
->>> [proper_point_lower_bound(2**bits, epsilon=1, alpha=0.1, beta=0.05) for bits in (8, 64, 1024)]
-[125, 569, 7529]
->>> [proper_point_lower_bound(2**bits, epsilon=1, delta=1e-6, alpha=0.1, beta=0.05) for bits in (8, 64, 1024)]
-[125, 209, 209]
 """
 
 import math
@@ -93,6 +76,12 @@ def stable_point_failure(
     error above alpha requires that this key has probability above alpha. The number h of such keys is at most
     n_outputs and at most 1 / alpha. Each is not released with at most the probability of a key of probability
     alpha, since a greater count is released with greater probability; the sum over the h keys is the bound.
+
+    Examples
+    --------
+    >>> from dplearn.theory import stable_point_failure
+    >>> round(float(stable_point_failure(370, epsilon=1.0, delta=1e-6, alpha=0.1)), 4)
+    0.0488
     """
     n = check_count("n_samples", n_samples)
     if check_count("n_outputs", n_outputs, low=1) > 1:
@@ -121,6 +110,14 @@ def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any,
         About 2 ln(1 / (delta beta)) / (epsilon alpha); with several outputs about 2 ln(h / (delta beta)) /
         (epsilon alpha), where h is the lesser of `n_outputs` and 1 / alpha. With one output and fewer
         records, some distribution has a greater probability of failure.
+
+    Examples
+    --------
+    >>> from dplearn.theory import stable_point_sample_size
+    >>> stable_point_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05)
+    370
+    >>> stable_point_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05, n_outputs=1000)
+    450
     """
     failure, share = _share("beta", beta), _share("alpha", alpha)
 
@@ -168,6 +165,14 @@ def proper_point_lower_bound(domain_size: int, *, epsilon: Any, delta: Any = 0, 
 
     **Source.** Beimel, Kasiviswanathan and Nissim (2010), for the separation of proper and improper learners;
     Bun, Nissim, Stemmer and Vadhan (2015), Section 7. The constants are ours.
+
+    Examples
+    --------
+    >>> from dplearn.theory import proper_point_lower_bound
+    >>> [proper_point_lower_bound(2**bits, epsilon=1, alpha=0.1, beta=0.05) for bits in (8, 64, 1024)]
+    [125, 569, 7529]
+    >>> proper_point_lower_bound(2**1024, epsilon=1, delta=1e-6, alpha=0.1, beta=0.05)
+    209
     """
     size = check_count("domain_size", domain_size, low=1)
     share = float_above(check_number("alpha", alpha, above=0, below=1))
@@ -199,6 +204,12 @@ def hashed_class_size(n_buckets: int, *, n_keys: int = 1, n_columns: int | None 
     int
         The number of sets of at most k buckets; with prefixes d m + 2: a bucket of prefixes of one length, or
         a constant label.
+
+    Examples
+    --------
+    >>> from dplearn.theory import hashed_class_size
+    >>> hashed_class_size(8192)
+    8193
     """
     m = check_count("n_buckets", n_buckets, low=1)
     if n_columns is None:
@@ -241,6 +252,12 @@ def hashed_point_failure(
     alpha; `representation_failure` bounds the probability that one of these is selected. Deficits that are
     not distinguished (see `core.bucket_sets`) add less than 2**-64. The returned value is the minimum over a
     grid of kappa.
+
+    Examples
+    --------
+    >>> from dplearn.theory import hashed_point_failure
+    >>> round(float(hashed_point_failure(345, 8192, epsilon=1.0, alpha=0.1)), 4)
+    0.0498
     """
     n = check_count("n_samples", n_samples)
     others = hashed_class_size(n_buckets, n_keys=n_keys, n_columns=n_columns) - 1
@@ -288,6 +305,14 @@ def hashed_point_sizes(
     ------
     ValueError
         If more than 2**24 buckets are required; the number is a small multiple of n_keys / (alpha beta).
+
+    Examples
+    --------
+    >>> from dplearn.theory import hashed_point_sizes
+    >>> hashed_point_sizes(epsilon=1.0, alpha=0.1, beta=0.05)
+    HashedPointSizes(n_samples=345, n_buckets=8192)
+    >>> hashed_point_sizes(epsilon=1.0, alpha=0.1, beta=0.1, n_keys=20)
+    HashedPointSizes(n_samples=4778, n_buckets=32768)
     """
     return _hashed_point_sizes(
         _epsilon(epsilon),

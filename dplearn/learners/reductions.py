@@ -89,6 +89,22 @@ class SecretSampleClassifier(PrivateClassifier):
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.9, with n = 9 m; here n is any number for
     which the guarantee holds.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn import SecretSampleClassifier, ThresholdClassifier
+    >>> from dplearn.domains import IntegerRange
+    >>> X = np.arange(4000)[:, None] % 100
+    >>> y = X[:, 0] > 40
+    >>> inner = ThresholdClassifier(epsilon=1.0, domain=IntegerRange(0, 99), classes=[False, True])
+    >>> model = SecretSampleClassifier(inner, sample_size=400, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.9
+    True
+    >>> model.guarantee_.epsilon < 0.5
+    True
     """
 
     estimator_: Any

@@ -16,13 +16,6 @@ d)**n. The sum over all concepts of error above alpha gives the bound.
 The maximum is at s = max(r, sqrt(kappa / alpha)). If no concept of a class is good, let alpha be the excess
 error over the best one of error b. Then q is at most (1 - alpha) / 2, since p + q is at most 1, and the bound
 is the one above for the error (1 + alpha) / 2 and kappa = (1 - alpha) / 2, for every b.
-
->>> representation_sample_size(2**46, epsilon=1.0, alpha=0.1, beta=0.1)
-852
->>> dichotomy_sample_size(30, epsilon=1.0, alpha=0.1, beta=0.1)
-303
->>> public_cut_sample_size(30, 500, epsilon=1.0, alpha=0.1, beta=0.1)
-366
 """
 
 import math
@@ -80,6 +73,12 @@ def representation_failure(
     -----
     **Source.** Beimel, Nissim and Stemmer (2013), as stated by Feldman and Xiao (2014), Theorem 6, for
     probabilistic representations; the constants are ours.
+
+    Examples
+    --------
+    >>> from dplearn.theory import representation_failure
+    >>> round(float(representation_failure(2**46, 852, epsilon=1.0, alpha=0.1)), 3)
+    0.099
     """
     n = check_count("n_samples", n_samples)
     size = check_count("class_size", class_size, low=1)
@@ -105,16 +104,31 @@ def representation_sample_size(
     ----------
     class_size : int
         Number of concepts in the list.
-    epsilon, alpha, kappa, miss, agnostic
-        As for `representation_failure`.
+    epsilon : number
+        Positive.
+    alpha : number
+        The error, in (0, 1). With `agnostic`, the excess error over the best concept.
     beta : number
         Probability of failure, in (0, 1), and above `miss`.
+    kappa : number, default=0
+        The error of a good concept of the list, at least 0 and below alpha. With `agnostic`, the share of
+        records on which it differs from the best concept.
+    miss : number, default=0
+        The probability that the list lacks such a concept, in [0, 1).
+    agnostic : bool, default=False
+        False: `kappa` bounds the error of a good concept. True: the errors of all concepts may be greater.
 
     Returns
     -------
     int
         With kappa = 0 about (ln(class_size) + ln(1 / beta)) / (alpha (1 - exp(-epsilon / 2))). With
         `agnostic` and a large epsilon, about 2 (ln(class_size) + ln(1 / beta)) / alpha**2.
+
+    Examples
+    --------
+    >>> from dplearn.theory import representation_sample_size
+    >>> representation_sample_size(2**46, epsilon=1.0, alpha=0.1, beta=0.1)
+    852
     """
     size = check_count("class_size", class_size, low=1)
     kappa, miss, failure = _small("kappa", kappa), _small("miss", miss), _share("beta", beta)
@@ -135,13 +149,25 @@ def dichotomy_sample_size(
         Number of columns, of numbers with arbitrarily many values.
     n_labels : int, default=2
         Number of labels.
-    epsilon, alpha, beta, agnostic
-        As for `representation_sample_size`; the good concept is any stump.
+    epsilon : number
+        Positive.
+    alpha : number
+        Target error, in (0, 1). With `agnostic`, the excess error over the best stump.
+    beta : number
+        Allowed probability of failure, in (0, 1).
+    agnostic : bool, default=False
+        False: some stump makes no error. True: the errors of all stumps may be greater than 0.
 
     Notes
     -----
     n records have at most n_columns n_labels (n_labels - 1) n + n_labels stumps with cuts at their values.
     The features are public, but random. Proof: as for `growing_sample_size`.
+
+    Examples
+    --------
+    >>> from dplearn.theory import dichotomy_sample_size
+    >>> dichotomy_sample_size(30, epsilon=1.0, alpha=0.1, beta=0.1)
+    303
     """
     columns = check_count("n_columns", n_columns, low=1)
     pairs = check_count("n_labels", n_labels, low=1) * (n_labels - 1)
@@ -209,13 +235,25 @@ def public_cut_sample_size(
         Number of columns, and of public rows.
     n_labels : int, default=2
         Number of labels.
-    epsilon, alpha, beta, agnostic
-        As for `representation_sample_size`; the good concept is any stump.
+    epsilon : number
+        Positive.
+    alpha : number
+        Target error, in (0, 1). With `agnostic`, the excess error over the best stump.
+    beta : number
+        Allowed probability of failure, in (0, 1).
+    agnostic : bool, default=False
+        False: some stump makes no error. True: the errors of all stumps may be greater than 0.
 
     Raises
     ------
     ValueError
         If there are too few public rows for any number of private records.
+
+    Examples
+    --------
+    >>> from dplearn.theory import public_cut_sample_size
+    >>> public_cut_sample_size(30, 500, epsilon=1.0, alpha=0.1, beta=0.1)
+    366
     """
     columns, rows = check_count("n_columns", n_columns, low=1), check_count("n_rows", n_rows, low=1)
     pairs = check_count("n_labels", n_labels, low=1) * (n_labels - 1)

@@ -1,13 +1,4 @@
-"""Knowledge transfer of probabilities: a student trained on public rows with privately released scores.
-
->>> from sklearn.datasets import make_classification
->>> X, y = make_classification(3000, random_state=0)
->>> model = SoftLabelTransferClassifier(epsilon=3.0, classes=[0, 1], random_state=0).fit(
-...     X[:2000], y[:2000], X_public=PublicData(X[2000:2500])
-... )
->>> model.score(X[2500:], y[2500:]) > 0.8
-True
-"""
+"""Knowledge transfer of probabilities: a student trained on public rows with privately released scores."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -52,20 +43,22 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
         The unit of protection. "examples": one whole record, and `fit` requires public rows. "labels": one
         label; all features are public, and the queries are rows of `X`.
     n_teachers : int or "auto", default="auto"
-        Number of shards. "auto": a function of the number of records and of the budget.
+        Number of shards, at least 1, each with one teacher. "auto": a function of the number of records and
+        of the budget.
     epsilon : float, default=1.0
-        Privacy budget of a fit; positive. A float stands for its shortest decimal.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; positive.
+        Probability with which the guarantee may fail, in (0, 1); choose it far below 1 / n_samples.
     aggregation : {"mean", "sparse_vector"}, default="mean"
         As for `SoftLabelAggregateClassifier`.
     bin_width : float or "auto", default="auto"
-        As for `SoftLabelAggregateClassifier`; used with "sparse_vector".
+        Width of the bins of "sparse_vector", from 1/2048 to 1/2; reduced to the next reciprocal of an
+        integer. "auto": a function of the size of a shard.
     max_queries : int or "auto", default="auto"
-        Number of public rows that are queried, drawn at random from the public stream. "auto": a function of
-        the number of teachers and of the budget.
+        Number of public rows that are queried, at least 1, drawn at random from the public stream. "auto": a
+        function of the number of teachers and of the budget.
     max_abstentions : int or "auto", default="auto"
-        With "sparse_vector", the number of abstentions, in scores, after which it stops.
+        With "sparse_vector", the number of abstentions in scores, at least 1, after which it stops.
     classes : sequence, optional
         All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
         of labels is public.
@@ -120,6 +113,19 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     `SoftLabelAggregateClassifier`.
 
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 5 to 8, combined.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import make_classification
+    >>> from dplearn import PublicData, SoftLabelTransferClassifier
+    >>> X, y = make_classification(3000, random_state=0)
+    >>> model = SoftLabelTransferClassifier(epsilon=3.0, classes=[0, 1], random_state=0).fit(
+    ...     X[:2000], y[:2000], X_public=PublicData(X[2000:2500])
+    ... )
+    >>> model.score(X[2500:], y[2500:]) > 0.8
+    True
     """
 
     _aggregations, _ballots = SOFT_AGGREGATIONS, SoftBallot

@@ -1,15 +1,4 @@
-"""Soft labels: private aggregation of the predicted probabilities of teachers on disjoint shards.
-
->>> from sklearn.datasets import make_classification
->>> X, y = make_classification(2100, random_state=0)
->>> model = SoftLabelAggregateClassifier(
-...     epsilon=5.0, classes=[0, 1], max_queries=100, random_state=1
-... ).fit(X[:2000], y[:2000])
->>> model.predict_proba(X[2000:2003]).round(1).tolist()
-[[0.3, 0.7], [0.0, 1.0], [0.3, 0.7]]
->>> model.remaining_queries_
-97
-"""
+"""Soft labels: private aggregation of the predicted probabilities of teachers on disjoint shards."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -88,11 +77,13 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         regression by stochastic gradient descent, after imputation, scaling, and one-hot encoding of a data
         frame's non-numeric columns.
     n_teachers : int or "auto", default="auto"
-        Number of shards. "auto": a function of the numbers of records, labels and queries and of the budget.
+        Number of shards, at least 1, each with one teacher. "auto": a function of the numbers of records,
+        labels and queries and of the budget.
     epsilon : float, default=1.0
-        Privacy budget of all answers together; positive. A float stands for its shortest decimal.
+        Privacy budget of one fit, for all answers together; positive. A float stands for its shortest
+        decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; positive.
+        Probability with which the guarantee may fail, in (0, 1); choose it far below 1 / n_samples.
     aggregation : {"mean", "sparse_vector"}, default="mean"
         "mean" answers every query with the noisy mean of all scores. "sparse_vector" answers with the
         midpoint of the fullest bin of scores if it is stable under a change of few scores, and else abstains.
@@ -102,12 +93,12 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         Width of the bins of "sparse_vector", from 1/2048 to 1/2; reduced to the next reciprocal of an
         integer. "auto": a function of the size of a shard.
     max_queries : int or "auto", default="auto"
-        Number of rows that can be queried. "auto": 1,000 with "sparse_vector"; with "mean" the most, up to
-        1,000, for which with probability at least .95 all released scores differ by at most about 1/4
-        (exactly: `plan(n).error`) from the mean of the teachers' scores. A greater number means more noise in
-        each answer.
+        Number of rows that can be queried, at least 1. "auto": 1,000 with "sparse_vector"; with "mean" the
+        most, up to 1,000, for which with probability at least .95 all released scores differ by at most about
+        1/4 (exactly: `plan(n).error`) from the mean of the teachers' scores. A greater number means more
+        noise in each answer.
     max_abstentions : int or "auto", default="auto"
-        With "sparse_vector", the number of abstentions, in scores, after which it stops
+        With "sparse_vector", the number of abstentions in scores, at least 1, after which it stops
         (`plan(n).least_decided` scores must be decided so that it does not). A score that is answered only
         with shifted bins costs half as much as an abstention. "auto": the most for which five of six teachers
         suffice for an answer, or all scores if there are too few teachers for that.
@@ -173,6 +164,21 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 6 to 8. There the threshold is too low for
     the noise, and the distance has sensitivity 2 (see docs/errata.md); here both are as for
     `SubsampleAggregateClassifier`, with two unstable tests for an abstention. The noisy means are ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import make_classification
+    >>> from dplearn import SoftLabelAggregateClassifier
+    >>> X, y = make_classification(2100, random_state=0)
+    >>> model = SoftLabelAggregateClassifier(
+    ...     epsilon=5.0, classes=[0, 1], max_queries=100, random_state=1
+    ... ).fit(X[:2000], y[:2000])
+    >>> model.predict_proba(X[2000:2003]).round(1).tolist()
+    [[0.3, 0.7], [0.0, 1.0], [0.3, 0.7]]
+    >>> model.remaining_queries_
+    97
     """
 
     _aggregations, _ballots = SOFT_AGGREGATIONS, SoftBallot

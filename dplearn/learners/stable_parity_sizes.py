@@ -3,10 +3,6 @@
 Each shard votes for a solution of its equations, and the winner is released by its distance to instability.
 For fair coins, the probability that a shard has full rank, and therefore only the right solution, is known
 exactly. In the worst case all other shards vote for the same wrong solution.
-
->>> sizes = stable_parity_sizes(16, epsilon=1, delta=1e-6, beta=0.05)
->>> sizes.n_samples, sizes.n_parts, sizes.part_size, round(sizes.failure, 4)
-(726, 33, 22, 0.0353)
 """
 
 import math
@@ -77,6 +73,12 @@ def full_rank_probability(n_rows: int, n_columns: int, *, fit_intercept: bool = 
     -----
     A random column is outside the span of i independent columns with probability 1 - 2**i / 2**n_rows. With
     an intercept, the column of ones is the first of these.
+
+    Examples
+    --------
+    >>> from dplearn.theory import full_rank_probability
+    >>> round(float(full_rank_probability(20, 16)), 4)
+    0.9388
     """
     rows, columns = check_count("n_rows", n_rows), check_count("n_columns", n_columns)
     return math.exp(_log_full_rank(rows, columns, bool(fit_intercept)))
@@ -94,7 +96,7 @@ def stable_parity_failure(
     n_parts, part_size : int
         m shards, at least 1, of n' records each.
     epsilon, delta : float
-        As for `release_probabilities`.
+        Privacy budget: epsilon positive, delta in (0, 1).
     fit_intercept : bool, default=False
         Whether complements of parities are learned also.
 
@@ -110,6 +112,12 @@ def stable_parity_failure(
     A shard of full rank votes for the right parity. In the worst case, the other i shards all vote for one
     parity that precedes it in the order of ties; the distance is then floor((m - 2 i - 1) / 2). An odd number
     of shards is never worse than one more, which changes no distance.
+
+    Examples
+    --------
+    >>> from dplearn.theory import stable_parity_failure
+    >>> round(float(stable_parity_failure(16, n_parts=33, part_size=22, epsilon=1, delta=1e-6)), 4)
+    0.0353
     """
     d = check_count("n_features", n_features, low=1)
     m = check_count("n_parts", n_parts, low=1)
@@ -126,10 +134,14 @@ def stable_parity_sizes(
 
     Parameters
     ----------
-    n_features, epsilon, delta, fit_intercept
-        As for `stable_parity_failure`.
+    n_features : int
+        d: the number of columns, all fair coins; at least 1.
+    epsilon, delta : float
+        Privacy budget: epsilon positive, delta in (0, 1).
     beta : float
         Allowed probability of failure, in (0, 1).
+    fit_intercept : bool, default=False
+        Whether complements of parities are learned also.
 
     Returns
     -------
@@ -145,6 +157,13 @@ def stable_parity_sizes(
     -----
     **Source.** Bun, Nissim and Stemmer (2016), Theorem 3.12 and Algorithm 4. There the winner is selected by
     another mechanism, and the sizes have no explicit constants.
+
+    Examples
+    --------
+    >>> from dplearn.theory import stable_parity_sizes
+    >>> sizes = stable_parity_sizes(16, epsilon=1, delta=1e-6, beta=0.05)
+    >>> sizes.n_samples, sizes.n_parts, sizes.part_size, round(sizes.failure, 4)
+    (726, 33, 22, 0.0353)
     """
     d = check_count("n_features", n_features, low=1)
     return _least(d, ApproxDP(epsilon, delta), _beta(beta), bool(fit_intercept))
@@ -159,8 +178,14 @@ def stable_parity_split(
     ----------
     n_samples : int
         n, at least 1.
-    n_features, epsilon, delta, beta, fit_intercept
-        As for `stable_parity_sizes`.
+    n_features : int
+        d: the number of columns, all fair coins; at least 1.
+    epsilon, delta : float
+        Privacy budget: epsilon positive, delta in (0, 1).
+    beta : float
+        Allowed probability of failure, in (0, 1).
+    fit_intercept : bool, default=False
+        Whether complements of parities are learned also.
 
     Returns
     -------
@@ -168,6 +193,13 @@ def stable_parity_split(
         If n is at least that of `stable_parity_sizes`: the least number of shards with `failure` at most
         beta, or at most beta / x if n is x times as great and suffices for that, since large shards are best
         for columns that are not fair coins. Otherwise the sizes with the least `failure`.
+
+    Examples
+    --------
+    >>> from dplearn.theory import stable_parity_split
+    >>> sizes = stable_parity_split(1000, 16, epsilon=1, delta=1e-6, beta=0.05)
+    >>> sizes.n_parts, sizes.part_size
+    (33, 30)
     """
     n = check_count("n_samples", n_samples, low=1)
     plan = stable_parity_sizes(

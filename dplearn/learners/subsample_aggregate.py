@@ -1,16 +1,4 @@
-"""Subsample-and-aggregate: private answers from any classifier trained on disjoint shards.
-
->>> from sklearn.datasets import make_classification
->>> from sklearn.tree import DecisionTreeClassifier
->>> X, y = make_classification(5100, random_state=0)
->>> model = SubsampleAggregateClassifier(
-...     DecisionTreeClassifier(max_depth=3), epsilon=3.0, classes=[0, 1], random_state=0
-... ).fit(X[:5000], y[:5000])
->>> model.predict(X[5000:5005]).tolist()
-[0, 1, 1, 1, 0]
->>> model.remaining_queries_
-151
-"""
+"""Subsample-and-aggregate: private answers from any classifier trained on disjoint shards."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -41,11 +29,14 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         fitted to data. None: a logistic regression after imputation, scaling, and one-hot encoding of a data
         frame's non-numeric columns.
     n_teachers : int or "auto", default="auto"
-        Number of shards. "auto": a function of the numbers of records, labels and queries and of the budget.
+        Number of shards, at least 1, each with one teacher. "auto": a function of the numbers of records,
+        labels and queries and of the budget.
     epsilon : float, default=1.0
-        Privacy budget of all answers together; positive. A float stands for its shortest decimal.
+        Privacy budget of one fit, for all answers together; positive. A float stands for its shortest
+        decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; positive except for "lnmax".
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. Only
+        "lnmax" works without, and spends none.
     aggregation : {"gnmax", "sparse_vector", "confident_gnmax", "lnmax"}, default="gnmax"
         "gnmax" and "lnmax" answer every query with the maximum of noisy vote counts, with Gaussian or Laplace
         noise. "confident_gnmax" first compares the greatest count with a noisy threshold, and abstains below
@@ -53,14 +44,14 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         abstains. Its answers cost nearly nothing and its abstentions cost privacy; it stops after
         `max_abstentions` of them, and therefore before `max_queries` unless nearly all rows are decided.
     max_queries : int or "auto", default="auto"
-        Number of rows that can be queried; with "confident_gnmax" the least number. "auto": 1,000 with
-        "sparse_vector"; else the most, up to 1,000, for which with probability at least .95 all rows on which
-        five of six teachers (with "confident_gnmax": all teachers) agree are answered with their label. A
-        greater number means more noise in each answer.
+        Number of rows that can be queried, at least 1; with "confident_gnmax" the least number. "auto": 1,000
+        with "sparse_vector"; else the most, up to 1,000, for which with probability at least .95 all rows on
+        which five of six teachers (with "confident_gnmax": all teachers) agree are answered with their label.
+        A greater number means more noise in each answer.
     max_abstentions : int or "auto", default="auto"
-        With "sparse_vector", the number of abstentions after which it stops (`plan(n).least_decided` rows
-        must be decided so that it does not). "auto": the most for which five of six teachers suffice for an
-        answer, or `max_queries` if there are too few teachers for that.
+        With "sparse_vector", the number of abstentions, at least 1, after which it stops
+        (`plan(n).least_decided` rows must be decided so that it does not). "auto": the most for which five of
+        six teachers suffice for an answer, or `max_queries` if there are too few teachers for that.
     abstain_label : object, optional
         The label returned for an abstention. None: a random label, drawn from the public stream.
     classes : sequence, optional
@@ -117,6 +108,22 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
 
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 3 and 4; Papernot and others (2017, 2018) for
     noisy maxima.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from dplearn import SubsampleAggregateClassifier
+    >>> X, y = make_classification(5100, random_state=0)
+    >>> model = SubsampleAggregateClassifier(
+    ...     DecisionTreeClassifier(max_depth=3), epsilon=3.0, classes=[0, 1], random_state=0
+    ... ).fit(X[:5000], y[:5000])
+    >>> model.predict(X[5000:5005]).tolist()
+    [0, 1, 1, 1, 0]
+    >>> model.remaining_queries_
+    151
     """
 
     def __init__(

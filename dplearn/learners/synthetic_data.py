@@ -1,20 +1,4 @@
-"""Any classifier or regressor, trained on synthetic records that are released for one price.
-
->>> import numpy as np
->>> import pandas as pd
->>> from sklearn.tree import DecisionTreeClassifier
->>> from dplearn.domains import Categories, IntegerRange, Schema
->>> rng = np.random.default_rng(0)
->>> X = pd.DataFrame({"age": rng.integers(18, 90, 5000), "town": rng.choice(["north", "south"], 5000)})
->>> y = np.where(X.age < 65, "works", "retired")
->>> schema = Schema({"age": IntegerRange(18, 90), "town": Categories(["north", "south"])})
->>> learner = SyntheticDataClassifier(domain=schema, classes=["retired", "works"], random_state=0).fit(X, y)
->>> learner.score(X, y) > 0.95, learner.guarantee_.epsilon
-(True, Fraction(1, 1))
->>> rows = learner.synthetic_.sample(1000, random_state=0)  # for any other learner, at no further cost
->>> DecisionTreeClassifier().fit(rows[["age"]], rows["target"]).score(X[["age"]], y) > 0.95
-True
-"""
+"""Any classifier or regressor, trained on synthetic records that are released for one price."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -269,7 +253,7 @@ def _offers(name: str) -> Callable[[Any], bool]:
 
 @learns_schema(concentrated=gaussian_noise, accounting=CONCENTRATED)
 class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
-    """Any classifier, trained on synthetic records that are released for one price.
+    """Any classifier, trained on synthetic records from a private table.
 
     A fit releases noisy tables of the label and each column, chooses further tables that matter, and trains
     the classifier on records drawn from these. Further learners may be trained on `synthetic_` at no cost.
@@ -282,22 +266,22 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         for hashed values the numbers of their buckets. None: gradient boosting,
         `HistGradientBoostingClassifier`, with codes of categories.
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+        Privacy budget of one fit, from 1e-9 to 1e9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; choose it far below 1 / n_samples. 0: Laplace noise,
-        and pure differential privacy, with less accurate tables.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
+        Laplace noise, and pure differential privacy, with less accurate tables.
     domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
         The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
         first, `schema_`, from a tenth of its budget; see `dplearn.releases.learned_schema`. None: finite
         numbers, in bins between powers of two.
     degree : int, default=2
-        The most columns that a column depends on, the label included. With 1, all depend on the label alone.
-        A greater one than 2 is lowered as for `SyntheticTable`.
+        The most columns that a column depends on, at least 1, the label included. With 1, all depend on the
+        label alone. A greater one than 2 is lowered as for `SyntheticTable`.
     n_bins : int, default=16
         The most bins of a column of integers or of a grid, from 2 to 16,384; `Floats` have bins between
         powers of two, whatever it is.
     max_cells : int, default=20_000
-        The most cells of a measured table.
+        The most cells of a measured table, at least 4.
     n_rows : int or "auto", default="auto"
         Number of synthetic records for training. "auto": the number of records, at least 1,000 and at most
         200,000. A label with fewer than 5 of these gets more, up to 5.
@@ -348,6 +332,27 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
 
     **Source.** As for `SyntheticTable`; Bun, Nissim and Stemmer (2016), Section 3.1, for learners on
     sanitised data.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from dplearn import SyntheticDataClassifier
+    >>> from dplearn.domains import Categories, IntegerRange, Schema
+    >>> rng = np.random.default_rng(0)
+    >>> X = pd.DataFrame({"age": rng.integers(18, 90, 5000), "town": rng.choice(["north", "south"], 5000)})
+    >>> y = np.where(X.age < 65, "works", "retired")
+    >>> schema = Schema({"age": IntegerRange(18, 90), "town": Categories(["north", "south"])})
+    >>> learner = SyntheticDataClassifier(domain=schema, classes=["retired", "works"], random_state=0)
+    >>> learner = learner.fit(X, y)
+    >>> learner.score(X, y) > 0.95, learner.guarantee_.epsilon
+    (True, Fraction(1, 1))
+    >>> rows = learner.synthetic_.sample(1000, random_state=0)  # for any other learner, at no further cost
+    >>> DecisionTreeClassifier().fit(rows[["age"]], rows["target"]).score(X[["age"]], y) > 0.95
+    True
     """
 
     estimator_: Any
@@ -486,7 +491,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
 
 @learns_schema(concentrated=gaussian_noise, accounting=CONCENTRATED)
 class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
-    """Any regressor, trained on synthetic records that are released for one price.
+    """Any regressor, trained on synthetic records from a private table.
 
     A fit releases noisy tables of the target's bin and each column, chooses further tables that matter, and
     trains the regressor on records drawn from these.
@@ -496,10 +501,25 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     estimator : regressor, optional
         The regressor, cloned; not a private one. Its rows are as for `SyntheticDataClassifier`. None:
         gradient boosting, `HistGradientBoostingRegressor`, with codes of categories.
-    epsilon, delta, domain, degree, max_cells, n_rows
-        As for `SyntheticDataClassifier`.
+    epsilon : float, default=1.0
+        Privacy budget of one fit, from 1e-9 to 1e9. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
+        Laplace noise, and pure differential privacy, with less accurate tables.
+    domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
+        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
+        first, `schema_`, from a tenth of its budget; see `dplearn.releases.learned_schema`. None: finite
+        numbers, in bins between powers of two.
+    degree : int, default=2
+        The most columns that a column depends on, at least 1, the target included. With 1, all depend on the
+        target alone. A greater one than 2 is lowered as for `SyntheticTable`.
     n_bins : int, default=8
         The most bins of a column of integers or of a grid, and of the target; from 2 to 16,384.
+    max_cells : int, default=20_000
+        The most cells of a measured table, at least 4.
+    n_rows : int or "auto", default="auto"
+        Number of synthetic records for training. "auto": the number of records, at least 1,000 and at most
+        200,000.
     target_range : pair of numbers
         Public bounds (low, high) on the target, known without looking at the data; required.
     clip_target : bool, default=False
@@ -546,6 +566,25 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     a bin of the declared range: a narrow range is better.
 
     **Source.** As for `SyntheticDataClassifier`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn import SyntheticDataRegressor
+    >>> from dplearn.domains import IntegerRange
+    >>> generator = np.random.default_rng(0)
+    >>> ages = generator.integers(18, 90, (5000, 1))
+    >>> wages = 1000 + 50 * ages[:, 0] + generator.normal(0, 100, 5000)
+    >>> learner = SyntheticDataRegressor(
+    ...     domain=IntegerRange(18, 89), target_range=(0, 6000), random_state=0
+    ... ).fit(ages, wages)
+    >>> learner.score(ages, wages) > 0.8
+    True
+    >>> rows = learner.synthetic_.sample(1000, random_state=0)  # for any other learner, at no further cost
+    >>> rows.shape
+    (1000, 2)
     """
 
     estimator_: Any

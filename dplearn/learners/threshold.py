@@ -1,15 +1,4 @@
-"""A private threshold classifier: one cut of one column, on bounded or unbounded domains.
-
->>> import numpy as np
->>> generator = np.random.default_rng(0)
->>> heights = generator.normal(170, 10, (2000, 1))
->>> y = np.where(heights[:, 0] > 180, "tall", "short")
->>> learner = ThresholdClassifier(epsilon=1.0, classes=["short", "tall"], random_state=0).fit(heights, y)
->>> learner.direction_, 179.5 < learner.threshold_ < 180.5, learner.method_
-('>', True, 'exponential')
->>> learner.guarantee_.epsilon, learner.guarantee_.delta
-(Fraction(1, 1), Fraction(0, 1))
-"""
+"""A private threshold classifier: one cut of one column, on bounded or unbounded domains."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -149,6 +138,21 @@ class ThresholdClassifier(RuleClassifier):
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, for "interior_point"; Kasiviswanathan, Lee,
     Nissim, Raskhodnikova and Smith (2011), Section 3, for "exponential".
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn import ThresholdClassifier
+    >>> generator = np.random.default_rng(0)
+    >>> heights = generator.normal(170, 10, (2000, 1))
+    >>> y = np.where(heights[:, 0] > 180, "tall", "short")
+    >>> learner = ThresholdClassifier(epsilon=1.0, classes=["short", "tall"], random_state=0).fit(heights, y)
+    >>> learner.direction_, 179.5 < learner.threshold_ < 180.5, learner.method_
+    ('>', True, 'exponential')
+    >>> learner.guarantee_.epsilon, learner.guarantee_.delta
+    (Fraction(1, 1), Fraction(0, 1))
     """
 
     def __init__(

@@ -2,13 +2,6 @@
 
 "exponential" selects among all cuts of all columns, in both directions, by their errors. "interior_point"
 selects column and direction with a quarter of epsilon, and a point between the two labels with the rest.
-
->>> threshold_excess_errors("exponential", 2**64, epsilon=1, beta=0.05)
-96
->>> threshold_excess_errors("interior_point", 2**64, epsilon=1, beta=0.05)
-361
->>> threshold_sample_size("exponential", 2**64, epsilon=1, alpha=0.1, beta=0.05, realizable=True)
-1231
 """
 
 import math
@@ -72,6 +65,14 @@ def threshold_excess_errors(method: str, n_cuts: int, *, n_columns: int = 1, eps
     -----
     **Source.** The exponential mechanism's bound, McSherry and Talwar (2007); Bun, Nissim, Stemmer and Vadhan
     (2015), Lemma 5.7. The bound of "interior_point" is proved at `interior_point_examples`.
+
+    Examples
+    --------
+    >>> from dplearn.theory import threshold_excess_errors
+    >>> threshold_excess_errors("exponential", 2**64, epsilon=1, beta=0.05)
+    96
+    >>> threshold_excess_errors("interior_point", 2**64, epsilon=1, beta=0.05)
+    361
     """
     n_cuts, n_columns, epsilon = _checked(n_cuts, n_columns, epsilon)
     beta = check_number("beta", beta, above=0, below=1)
@@ -90,10 +91,16 @@ def interior_point_examples(
     ----------
     n_samples : int
         Number of records.
-    n_cuts, n_columns, epsilon, beta
-        As for `threshold_excess_errors`.
+    n_cuts : int
+        The greatest number of cuts of a column, which is one more than the number of values in its domain.
+    n_columns : int, default=1
+        Number of columns to select from.
+    epsilon : float
+        Positive.
     alpha : float
         Target error, in (0, 1).
+    beta : float
+        Allowed probability of more errors, in (0, 1).
 
     Returns
     -------
@@ -113,6 +120,12 @@ def interior_point_examples(
     are at or below c, and c errs on at most N ones: at most 3 L + K errors in total. The case c < t is the
     same with the labels swapped. On records that some threshold labels without error, L is at most the
     shortfall of the selected column and direction from the best.
+
+    Examples
+    --------
+    >>> from dplearn.theory import interior_point_examples
+    >>> interior_point_examples(2000, 2**64, epsilon=1, alpha=0.1, beta=0.05)
+    327
     """
     n_samples = check_count("n_samples", n_samples, low=1)
     n_cuts, n_columns, epsilon = _checked(n_cuts, n_columns, epsilon)
@@ -137,8 +150,14 @@ def threshold_sample_size(
 
     Parameters
     ----------
-    method, n_cuts, n_columns, epsilon
-        As for `threshold_excess_errors`.
+    method : {"exponential", "interior_point"}
+        The method of `ThresholdClassifier`.
+    n_cuts : int
+        The greatest number of cuts of a column, which is one more than the number of values in its domain.
+    n_columns : int, default=1
+        Number of columns to select from.
+    epsilon : float
+        Positive.
     alpha : float
         Excess error over the best threshold on the distribution, in (0, 1).
     beta : float
@@ -168,6 +187,12 @@ def threshold_sample_size(
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.8, with binomial tails in place of its
     Chernoff bound; Massart (1990) for the constant of the second bound.
+
+    Examples
+    --------
+    >>> from dplearn.theory import threshold_sample_size
+    >>> threshold_sample_size("exponential", 2**64, epsilon=1, alpha=0.1, beta=0.05, realizable=True)
+    1231
     """
     n_cuts, n_columns, epsilon = _checked(n_cuts, n_columns, epsilon)
     alpha = check_number("alpha", alpha, above=0, below=1)

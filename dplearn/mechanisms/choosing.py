@@ -81,6 +81,17 @@ def choosing_mechanism(
     **Source.** Beimel, Nissim and Stemmer (2013); Bun, Nissim, Stemmer and Vadhan (2015), where the threshold
     is (8 / epsilon) ln(4 growth / (beta epsilon delta)). Here it is the least integer that satisfies the two
     conditions of the proof, each with all of delta.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import choosing_mechanism
+    >>> from dplearn.privacy import ApproxDP
+    >>> choosing_mechanism(np.array([0, 90, 3]), privacy=ApproxDP(1, 1e-6), dice=SeededDice(0))
+    1
     """
     threshold = choosing_threshold(growth, privacy)
     values = np.asarray(qualities)
@@ -124,6 +135,13 @@ def choosing_threshold(growth: int, privacy: ApproxDP) -> int:
 
     **Source.** As for `choosing_mechanism`; the threshold there is
     (8 / epsilon) ln(4 growth / (beta epsilon delta)).
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import choosing_threshold
+    >>> choosing_threshold(1, ApproxDP(1, 1e-6))
+    58
     """
     growth = check_count("growth", growth, low=1)
     return _least_threshold(growth, epsilon_of(privacy), delta_of(privacy))

@@ -61,6 +61,17 @@ def exponential_mechanism(
     **Source.** McSherry and Talwar (2007), Theorem 6; Kasiviswanathan et al. (2011), Section 3. There the
     weights are real numbers; here their ratio is rational, candidates are grouped by quality, and the
     draw is exact.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import exponential_mechanism
+    >>> from dplearn.privacy import ApproxDP
+    >>> exponential_mechanism(np.array([10, 60, 20]), privacy=ApproxDP(1), dice=SeededDice(0))
+    1
     """
     qualities = check_integers("qualities", qualities)
     distinct, multiplicities = group_counts(qualities)
@@ -116,6 +127,17 @@ def select_exponential(
     **Accuracy.** As for `exponential_mechanism`, with k the sum of `multiplicities`.
 
     **Source.** As for `exponential_mechanism`.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import select_exponential
+    >>> from dplearn.privacy import ApproxDP
+    >>> costs, multiplicities = [0, 5, 100], [1, 3, 1000]  # 1,000 candidates make 100 errors
+    >>> select_exponential(costs, multiplicities, privacy=ApproxDP(1), dice=SeededDice(0))
+    (1, 0)
     """
     ratio = selection_ratio(epsilon_of(privacy), sensitivity)
     draw = _draw_from_many if len(costs) > _MANY else _draw

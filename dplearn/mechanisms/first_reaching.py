@@ -1,9 +1,4 @@
-"""Private search for the first of rising counts that reaches a threshold.
-
->>> from dplearn.chance import SeededDice
->>> first_reaching([0, 3, 40, 700, 990, 1000], 900, privacy=ApproxDP(1), dice=SeededDice(0))
-4
-"""
+"""Private search for the first of rising counts that reaches a threshold."""
 
 from fractions import Fraction
 from typing import Any
@@ -90,6 +85,16 @@ def first_reaching(counts: Any, threshold: int, *, privacy: ApproxDP, dice: Dice
 
     **Source.** Durfee (2023) searches for extremes with the sparse vector technique of Dwork, Naor, Reingold
     and others (2009); the proof here is our own.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import first_reaching
+    >>> from dplearn.privacy import ApproxDP
+    >>> first_reaching([0, 3, 40, 700, 990, 1000], 900, privacy=ApproxDP(1), dice=SeededDice(0))
+    4
     """
     near = near_integers("counts", counts, -_FAR, _FAR)
     if not near.size:

@@ -1,12 +1,4 @@
-"""The frequent keys of several columns at once, from undeclared sets, by Gaussian noise and a threshold.
-
->>> from dplearn.chance import SeededDice
->>> towns, colours = ["north"] * 600 + ["south"] * 399 + ["moon"], ["red"] * 995 + ["blue"] * 5
->>> frequent_keys(
-...     [towns, colours], privacy=ZeroConcentratedDP(0.01), delta=Fraction(1, 10**6), dice=SeededDice(0)
-... )
-[['north', 'south'], ['red']]
-"""
+"""The frequent keys of several columns at once, from undeclared sets, by Gaussian noise and a threshold."""
 
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
@@ -74,6 +66,20 @@ def frequent_keys(
     **Source.** Korolova, Kenthapadi, Mishra and Ntoulas (2009); Gopi, Gulhane, Kulkarni, Shen, Shokouhi and
     Yekhanin (2020), Section 5, for Gaussian noise. Here the noise is discrete, and all columns share one
     sensitivity.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from fractions import Fraction
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import frequent_keys
+    >>> from dplearn.privacy import ZeroConcentratedDP
+    >>> towns, colours = ["north"] * 600 + ["south"] * 399 + ["moon"], ["red"] * 995 + ["blue"] * 5
+    >>> frequent_keys(
+    ...     [towns, colours], privacy=ZeroConcentratedDP(0.01), delta=Fraction(1, 10**6), dice=SeededDice(0)
+    ... )
+    [['north', 'south'], ['red']]
     """
     check_choice("neighbors", privacy.neighbors, ("replace_one",))
     present = [counted_keys(column) for column in columns]
@@ -126,6 +132,14 @@ def frequent_keys_threshold(n_columns: int, *, privacy: ZeroConcentratedDP, delt
     **Accuracy.** The least threshold that this bound proves, at most 1 + sqrt(2 sigma2 ln(2 d / delta)) + 1.
 
     **Source.** Canonne, Kamath and Steinke (2020), Section 4, for the normalising constant.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dplearn.privacy import ZeroConcentratedDP
+    >>> from dplearn.theory import frequent_keys_threshold
+    >>> frequent_keys_threshold(2, privacy=ZeroConcentratedDP(0.01), delta=Fraction(1, 10**6))
+    72
     """
     failure = check_number("delta", delta, above=0, below=1)
     return 1 + _tail_start(n_columns / rho_of(privacy), failure / n_columns)

@@ -1,13 +1,4 @@
-"""Several private quantiles at once, by recursive halving of the data.
-
->>> from dplearn.chance import SeededDice
->>> import numpy as np
->>> from dplearn.core.ranks import SortedCodes
->>> ranks = SortedCodes(np.arange(100_000) // 100)
->>> quarters = [Fraction(i, 4) for i in (1, 2, 3)]
->>> codes_at_fractions(ranks, 2**64, quarters, privacy=ApproxDP(1), dice=SeededDice(0))
-[249, 500, 750]
-"""
+"""Several private quantiles at once, by recursive halving of the data."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -63,6 +54,21 @@ def codes_at_fractions(
     **Source.** Kaplan, Schnapp and Stemmer (2022), Algorithm 2, for one record added or removed and distinct
     data. There all steps use one sensitivity; here each step has its own, so that a replaced record costs as
     much at quarters as at medians, and equal data are split evenly, which preserves ranks.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.core.ranks import SortedCodes
+    >>> from dplearn.mechanisms import codes_at_fractions
+    >>> from dplearn.privacy import ApproxDP
+    >>> ranks = SortedCodes(np.arange(100_000) // 100)
+    >>> quarters = [Fraction(i, 4) for i in (1, 2, 3)]
+    >>> codes_at_fractions(ranks, 2**64, quarters, privacy=ApproxDP(1), dice=SeededDice(0))
+    [249, 500, 750]
     """
     n, k = len(ranks), len(fractions)
     levels = halving(fractions, finest=finest_fraction(n))

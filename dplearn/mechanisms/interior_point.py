@@ -1,10 +1,4 @@
-"""A private interior point of integer data by the exponential mechanism, for a domain of any size.
-
->>> from dplearn.chance import SeededDice
->>> data = [500] * 120 + [900] * 180
->>> 500 <= interior_point_code(data, 2**64, privacy=ApproxDP(1), dice=SeededDice(0)) <= 900
-True
-"""
+"""A private interior point of integer data by the exponential mechanism, for a domain of any size."""
 
 from collections.abc import Sequence
 
@@ -51,6 +45,17 @@ def interior_point_code(codes: Sequence[int], size: int, *, privacy: ApproxDP, d
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 3: the mechanism of McSherry and Talwar
     (2007), here with the codes between two neighbouring data drawn as one piece.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import interior_point_code
+    >>> from dplearn.privacy import ApproxDP
+    >>> data = [500] * 120 + [900] * 180
+    >>> 500 <= interior_point_code(data, 2**64, privacy=ApproxDP(1), dice=SeededDice(0)) <= 900
+    True
     """
     starts, lengths, below, upto = piece_arrays(sorted(codes), size)
     alike = EqualCosts(starts, lengths, -np.minimum(len(codes) - below, upto))

@@ -1,14 +1,5 @@
-"""Noisy counts: discrete Laplace noise for pure DP, discrete Gaussian noise for concentrated or Gaussian DP.
-
->>> import numpy as np
->>> from dplearn.chance import SeededDice
->>> from dplearn.privacy import ApproxDP, GaussianSums, ZeroConcentratedDP
->>> laplace_counts(100, privacy=ApproxDP(1), dice=SeededDice(1), low=0, high=200)
-102
->>> gaussian_counts(np.array([100, 0, 7]), privacy=ZeroConcentratedDP(0.5), dice=SeededDice(0)).tolist()
-[98, -2, 7]
->>> gaussian_sums(np.array([100, 0, 7]), privacy=GaussianSums(0.5), dice=SeededDice(0)).tolist()
-[104, -4, 8]
+"""Noisy counts: discrete Laplace noise for pure DP, discrete Gaussian noise for concentrated or Gaussian
+DP.
 """
 
 from typing import Any
@@ -81,6 +72,16 @@ def laplace_counts(
 
     **Source.** Dwork, McSherry, Nissim and Smith (2006); Ghosh, Roughgarden and Sundararajan (2009). Here the
     ratio of neighbouring probabilities is rational and the draw is exact.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import laplace_counts
+    >>> from dplearn.privacy import ApproxDP
+    >>> laplace_counts(100, privacy=ApproxDP(1), dice=SeededDice(1), low=0, high=200)
+    102
     """
     ends = _Ends(low, high)
     values = ends.read(counts)
@@ -142,6 +143,17 @@ def gaussian_counts(
 
     **Source.** Canonne, Kamath and Steinke (2020), Theorem 4, Theorem 14 and Proposition 25. The noise
     distribution is theirs; the sampling algorithm is a different one.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import gaussian_counts
+    >>> from dplearn.privacy import ZeroConcentratedDP
+    >>> gaussian_counts(np.array([100, 0, 7]), privacy=ZeroConcentratedDP(0.5), dice=SeededDice(0)).tolist()
+    [98, -2, 7]
     """
     ends = _Ends(low, high)
     values = ends.read(counts)
@@ -198,6 +210,17 @@ def gaussian_sums(
     multiples of the sums have relatively less noise: see `dplearn.queries.gaussian_noise`.
 
     **Source.** Dong, Roth and Su (2022), for continuous noise. The additional variance is ours.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import gaussian_sums
+    >>> from dplearn.privacy import GaussianSums
+    >>> gaussian_sums(np.array([100, 0, 7]), privacy=GaussianSums(0.5), dice=SeededDice(0)).tolist()
+    [104, -4, 8]
     """
     ends = _Ends(low, high)
     values = ends.read(sums)

@@ -1,19 +1,6 @@
 """Private learning of parities: a random solution of a random sample of linear equations over GF(2).
 
->>> import numpy as np
->>> from dplearn.chance import SeededDice
->>> A = np.eye(3, dtype=np.uint8)[np.arange(300) % 3]
->>> released = [
-...     consistent_parity(A, A[:, 1], privacy=ApproxDP(1), dice=SeededDice(seed)) for seed in range(7, 11)
-... ]
->>> [None if solution is None else solution.tolist() for solution in released]
-[[0, 1, 0], [0, 1, 0], None, [0, 1, 0]]
-
 `parity_probabilities` gives the probability that a record is kept, and that the mechanism abstains:
-
->>> keep, abstain = parity_probabilities(1)
->>> round(float(keep), 4), round(float(abstain), 4)
-(0.4621, 0.2119)
 """
 
 from fractions import Fraction
@@ -82,6 +69,20 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 4, algorithm A. There
     p = epsilon / 4, q = 1/2 and epsilon <= 1/2; here both probabilities are the best that the proof allows,
     for every epsilon, and rational.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import consistent_parity
+    >>> from dplearn.privacy import ApproxDP
+    >>> A = np.eye(3, dtype=np.uint8)[np.arange(300) % 3]
+    >>> dice = [SeededDice(seed) for seed in range(7, 11)]
+    >>> released = [consistent_parity(A, A[:, 1], privacy=ApproxDP(1), dice=each) for each in dice]
+    >>> [None if solution is None else solution.tolist() for solution in released]
+    [[0, 1, 0], [0, 1, 0], None, [0, 1, 0]]
     """
     keep, abstain = parity_probabilities(epsilon_of(privacy))
     matrix, right = _checked(A, b)
@@ -160,6 +161,13 @@ def parity_probabilities(epsilon: Any) -> tuple[Fraction, Fraction]:
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Lemmas 4.2 and 4.3. There
     p = epsilon / 4 for epsilon at most 1/2, and q = 1/2.
+
+    Examples
+    --------
+    >>> from dplearn.theory import parity_probabilities
+    >>> keep, abstain = parity_probabilities(1)
+    >>> round(float(keep), 4), round(float(abstain), 4)
+    (0.4621, 0.2119)
     """
     return _chances(check_number("epsilon", epsilon, above=0))
 

@@ -51,6 +51,17 @@ def permute_and_flip(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, 
 
     **Source.** McKenna and Sheldon (2020), Theorems 1 and 2. Here the biases are rational, and all candidates
     of equal quality are drawn together, so that the time does not grow with their number.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import permute_and_flip
+    >>> from dplearn.privacy import ApproxDP
+    >>> permute_and_flip(np.array([10, 60, 20]), privacy=ApproxDP(1), dice=SeededDice(0))
+    1
     """
     qualities = check_integers("qualities", qualities)
     distinct, multiplicities = group_counts(qualities)
@@ -113,6 +124,17 @@ def select_permute_and_flip(
     **Accuracy.** As for `permute_and_flip`.
 
     **Source.** As for `permute_and_flip`.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import select_permute_and_flip
+    >>> from dplearn.privacy import ApproxDP
+    >>> costs, multiplicities = [0, 5, 100], [1, 3, 1000]  # 1,000 candidates make 100 errors
+    >>> select_permute_and_flip(costs, multiplicities, privacy=ApproxDP(1), dice=SeededDice(0))
+    (1, 0)
     """
     ratio = selection_ratio(epsilon_of(privacy), sensitivity)
     group = dice.permute_and_flip(ratio, costs, multiplicities)

@@ -1,15 +1,4 @@
-"""Many private quantiles at once: ranks with correlated noise, and a selection from a window around each.
-
->>> from dplearn.chance import SeededDice
->>> from dplearn.core.ranks import SortedCodes
->>> import numpy as np
->>> ranks = SortedCodes(np.arange(2000))
->>> quarters, tenth = (500, 1000, 1500), Fraction(1, 10)
->>> terms = WindowTerms(quarters, 2000, Fraction(1), Fraction(1), 50, 100, 400, decay=tenth, zone=20)
->>> found = codes_in_windows(ranks, 2**16, terms, privacy=ApproxDP(5), dice=SeededDice(0))
->>> max(abs(code - rank) for code, rank in zip(found, quarters)) < 50
-True
-"""
+"""Many private quantiles at once: ranks with correlated noise, and a selection from a window around each."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -171,6 +160,24 @@ def codes_in_windows(
     **Source.** The idea, correlated noise in the ranks and slices around them, is that of Imola, Boninsegna,
     Keller, Aamand, Chowdhury and Pagh (2025); mechanism and proof are our own. Theirs draws uniform values
     for all quantiles if slices meet, and needs gaps that grow with k; here windows lose strength one by one.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.core.ranks import SortedCodes
+    >>> from dplearn.mechanisms import codes_in_windows
+    >>> from dplearn.mechanisms.quantile_windows import WindowTerms
+    >>> from dplearn.privacy import ApproxDP
+    >>> ranks = SortedCodes(np.arange(2000))
+    >>> quarters, tenth = (500, 1000, 1500), Fraction(1, 10)
+    >>> terms = WindowTerms(quarters, 2000, Fraction(1), Fraction(1), 50, 100, 400, decay=tenth, zone=20)
+    >>> found = codes_in_windows(ranks, 2**16, terms, privacy=ApproxDP(5), dice=SeededDice(0))
+    >>> max(abs(code - rank) for code, rank in zip(found, quarters)) < 50
+    True
     """
     _check(terms, privacy)
     if len(ranks) != terms.n:

@@ -1,14 +1,4 @@
-"""Randomised response: each record reports its value, or with a known probability a different one.
-
->>> import numpy as np
->>> from dplearn.chance import SeededDice
->>> truth = np.repeat([0, 1, 2], [600, 300, 100])
->>> reports = randomized_response(truth, 3, privacy=ApproxDP(2), dice=SeededDice(0))
->>> truth_probability(2, 1) > 0.73
-True
->>> bool((reports == truth).mean() > 0.7)  # with three values the truth has probability 0.787
-True
-"""
+"""Randomised response: each record reports its value, or with a known probability a different one."""
 
 from fractions import Fraction
 from typing import Any
@@ -63,6 +53,19 @@ def randomized_response(values: Any, n_values: int, *, privacy: ApproxDP, dice: 
 
     **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016). Here the probabilities are rational and
     the draws are exact.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import randomized_response
+    >>> from dplearn.privacy import ApproxDP
+    >>> truth = np.repeat([0, 1, 2], [600, 300, 100])
+    >>> reports = randomized_response(truth, 3, privacy=ApproxDP(2), dice=SeededDice(0))
+    >>> bool((reports == truth).mean() > 0.7)  # with three values the truth has probability 0.787
+    True
     """
     n_values = _number_of_values(n_values)
     p = truth_probability(n_values, epsilon_of(privacy))
@@ -107,6 +110,12 @@ def truth_probability(n_values: int, epsilon: Any) -> Fraction:
 
     **Source.** Warner (1965) for two values; Kairouz, Bonawitz and Ramage (2016) for more. There ratio is
     exactly exp(-epsilon).
+
+    Examples
+    --------
+    >>> from dplearn.theory import truth_probability
+    >>> float(truth_probability(2, 1)) > 0.73
+    True
     """
     n_values = _number_of_values(n_values)
     return 1 / (1 + (n_values - 1) * decay_ratio(check_number("epsilon", epsilon, above=0)))

@@ -1,12 +1,5 @@
-"""Private selection of one quantile from a domain of any size, which examines only data near the target rank.
-
->>> from dplearn.chance import SeededDice
->>> from dplearn.core.ranks import UnsortedCodes
->>> import numpy as np
->>> codes = np.arange(100_000) % 1000
->>> everything = Cell(UnsortedCodes(codes), 0, len(codes), 0, 2**64)
->>> code_near_rank(everything, Fraction(1, 4), privacy=ApproxDP(1), dice=SeededDice(0))
-250
+"""Private selection of one quantile from a domain of any size, which examines only data near the target
+rank.
 """
 
 from bisect import bisect_left
@@ -76,6 +69,21 @@ def code_near_rank(
     interval of real numbers; here it is any public set of codes, ties are counted on both sides, and only
     data with ranks near the target are examined, with the same output distribution (a comment in the code
     proves it).
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.core.ranks import Cell, UnsortedCodes
+    >>> from dplearn.mechanisms import code_near_rank
+    >>> from dplearn.privacy import ApproxDP
+    >>> codes = np.arange(100_000) % 1000
+    >>> everything = Cell(UnsortedCodes(codes), 0, len(codes), 0, 2**64)
+    >>> code_near_rank(everything, Fraction(1, 4), privacy=ApproxDP(1), dice=SeededDice(0))
+    250
     """
     a, b = fraction.numerator, fraction.denominator
     sensitivity = rank_sensitivity(fraction, alone)

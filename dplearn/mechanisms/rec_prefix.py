@@ -1,15 +1,4 @@
-"""RecPrefix: a private interior point whose sample size hardly grows with the size of the domain.
-
->>> from dplearn.chance import SeededDice
->>> from dplearn.releases.interior_point_sizes import recursive_sizes
->>> sizes = recursive_sizes(2**65536, epsilon=1, delta=1e-6)
->>> data = [2**65535 - 1 - i for i in range(500)] + [2**65535 + i for i in range(600)]
->>> found = recursive_interior_point(
-...     data, 2**65536, sizes=sizes, privacy=ApproxDP(1, 1e-6), dice=SeededDice(0)
-... )
->>> min(data) <= found <= max(data)
-True
-"""
+"""RecPrefix: a private interior point whose sample size hardly grows with the size of the domain."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -87,6 +76,22 @@ def recursive_interior_point(
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix. Here random pairs are drawn instead of a
     permutation; only prefixes of paired records are chosen; all noise is discrete, and each step has its own
     budget.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import recursive_interior_point
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.releases.interior_point_sizes import recursive_sizes
+    >>> sizes = recursive_sizes(2**65536, epsilon=1, delta=1e-6)
+    >>> data = [2**65535 - 1 - i for i in range(500)] + [2**65535 + i for i in range(600)]
+    >>> found = recursive_interior_point(
+    ...     data, 2**65536, sizes=sizes, privacy=ApproxDP(1, 1e-6), dice=SeededDice(0)
+    ... )
+    >>> min(data) <= found <= max(data)
+    True
     """
     spent, size = sizes.privacy, check_count("size", size, low=1)
     if spent.epsilon > epsilon_of(privacy) or spent.delta > privacy.delta:

@@ -60,6 +60,17 @@ def report_noisy_max(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, 
     one direction; in general the scale must be 2 / epsilon. Ding, Kifer, Steinke and others (2021) show that
     with continuous one-sided noise this is permute-and-flip. Here the noise is discrete, and of equal noisy
     qualities the first is selected.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import report_noisy_max
+    >>> from dplearn.privacy import ApproxDP
+    >>> report_noisy_max(np.array([10, 60, 20]), privacy=ApproxDP(1), dice=SeededDice(0))
+    1
     """
     qualities = check_integers("qualities", qualities)
     noise = dice.geometric(selection_ratio(epsilon_of(privacy), sensitivity), size=qualities.size)

@@ -3,16 +3,6 @@
 The data-dependent epsilon of noisy-max aggregation is itself private. The number of teachers that must change
 their votes before it exceeds a given candidate has sensitivity 1. So the exponential mechanism can select a
 candidate that most likely is an upper bound.
-
->>> import numpy as np
->>> from dplearn.chance import SeededDice
->>> from dplearn.privacy import ApproxDP
->>> counts = np.tile([950, 30, 20], (1000, 1))
->>> bound = sanitized_noisy_max_epsilon(
-...     counts, n_teachers=1000, sigma2=10_000, delta=1e-5, privacy=ApproxDP(0.5), dice=SeededDice(0)
-... )
->>> float(bound)
-0.550511
 """
 
 from fractions import Fraction
@@ -99,6 +89,21 @@ def sanitized_noisy_max_epsilon(
     Gaussian noise scaled to its smooth sensitivity. That scale is private too, so their release gives no
     upper bound. Here the exponential mechanism (McSherry and Talwar 2007) selects a bound by the distance of
     the votes from votes that exceed it, in integers.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import sanitized_noisy_max_epsilon
+    >>> from dplearn.privacy import ApproxDP
+    >>> counts = np.tile([950, 30, 20], (1000, 1))
+    >>> bound = sanitized_noisy_max_epsilon(
+    ...     counts, n_teachers=1000, sigma2=10_000, delta=1e-5, privacy=ApproxDP(0.5), dice=SeededDice(0)
+    ... )
+    >>> float(bound)
+    0.550511
     """
     array = np.asarray(counts)
     if array.ndim != 2 or array.shape[1] < 2 or array.dtype.kind not in "iu":

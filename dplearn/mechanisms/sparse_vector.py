@@ -1,13 +1,4 @@
-"""The sparse vector technique: noisy threshold tests of private values, with a limit on positive answers.
-
->>> from dplearn.chance import SeededDice
->>> from dplearn.privacy import ApproxDP
->>> vector = SparseVector(100, max_positives=2, privacy=ApproxDP(1), dice=SeededDice(0))
->>> [vector.ask(count) for count in (3, 5, 260, 12)], vector.positives_left
-([False, False, True, False], 1)
->>> vector.ask_all([7, 240, 9, 300]).tolist(), vector.stopped
-([False, True], True)
-"""
+"""The sparse vector technique: noisy threshold tests of private values, with a limit on positive answers."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -89,6 +80,19 @@ class SparseVector:
     **Source.** Dwork, Naor, Reingold and others (2009); Dwork and Roth (2014), Theorem 3.23; epsilon
     is split as in Lyu, Su and Li (2017). There the noise is Laplace; here it is one-sided, which has the same
     cost and a smaller variance.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import SparseVector
+    >>> from dplearn.privacy import ApproxDP
+    >>> vector = SparseVector(100, max_positives=2, privacy=ApproxDP(1), dice=SeededDice(0))
+    >>> [vector.ask(count) for count in (3, 5, 260, 12)], vector.positives_left
+    ([False, False, True, False], 1)
+    >>> vector.ask_all([7, 240, 9, 300]).tolist(), vector.stopped
+    ([False, True], True)
     """
 
     def __init__(
@@ -202,6 +206,17 @@ class AboveThreshold(SparseVector):
     **Accuracy.** As for `SparseVector`.
 
     **Source.** Dwork and Roth (2014), Algorithm 1 and Theorem 3.23; differences as for `SparseVector`.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import AboveThreshold
+    >>> from dplearn.privacy import ApproxDP
+    >>> test = AboveThreshold(100, privacy=ApproxDP(1), dice=SeededDice(0))
+    >>> [test.ask(count) for count in (3, 5, 260)], test.stopped
+    ([False, False, True], True)
     """
 
     def __init__(self, threshold: int, *, privacy: ApproxDP, dice: Dice, sensitivity: int = 1):

@@ -1,14 +1,4 @@
-"""Stability-based release: publish an answer unchanged if its distance to instability is large.
-
->>> from dplearn.chance import SeededDice
->>> guarantee = ApproxDP(1, 1e-6)
->>> release_if_stable("yes", 40, privacy=guarantee, dice=SeededDice(0))
-'yes'
->>> release_if_stable("yes", 0, privacy=guarantee, dice=SeededDice(0)) is None
-True
->>> most_frequent_if_stable([2] * 90 + [0] * 10, 3, privacy=guarantee, dice=SeededDice(0))
-2
-"""
+"""Stability-based release: publish an answer unchanged if its distance to instability is large."""
 
 from fractions import Fraction
 from functools import lru_cache
@@ -82,6 +72,18 @@ def release_if_stable(answer: Answer, distance: int, *, privacy: ApproxDP, dice:
     **Source.** Smith and Thakurta (2013); Bassily, Thakkar and Thakurta (2018), Algorithm 2. There noise is
     added to the distance; here the probability of release is the greatest possible, by the recursion of
     Desfontaines, Voss, Gipson and Mandayam (2022).
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import release_if_stable
+    >>> from dplearn.privacy import ApproxDP
+    >>> release_if_stable("yes", 40, privacy=ApproxDP(1, 1e-6), dice=SeededDice(0))
+    'yes'
+    >>> release_if_stable("yes", 0, privacy=ApproxDP(1, 1e-6), dice=SeededDice(0)) is None
+    True
     """
     if isinstance(distance, bool) or not hasattr(distance, "__index__") or distance < 0:
         raise ValueError("distance must be a nonnegative integer")
@@ -125,6 +127,17 @@ def most_frequent_if_stable(votes: Any, n_labels: int, *, privacy: ApproxDP, dic
 
     **Source.** As for `release_if_stable`. The distance here is exact. The paper uses the gap to the
     second label minus one, which moves by 2 when one vote changes.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import most_frequent_if_stable
+    >>> from dplearn.privacy import ApproxDP
+    >>> votes = [2] * 90 + [0] * 10
+    >>> most_frequent_if_stable(votes, 3, privacy=ApproxDP(1, 1e-6), dice=SeededDice(0))
+    2
     """
     n_labels = check_count("n_labels", n_labels, low=2)
     array = np.asarray(votes)
@@ -169,6 +182,13 @@ def release_probabilities(privacy: ApproxDP) -> tuple[Fraction, ...]:
     probability at any distance, up to rounding.
 
     **Source.** As for `release_if_stable`.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import release_probabilities
+    >>> [round(float(p), 4) for p in release_probabilities(ApproxDP(1, 0.01))]
+    [0.01, 0.0372, 0.1111, 0.3119, 0.7506, 0.9119, 0.9713, 0.9931, 1.0]
     """
     table, one = release_probability_table(privacy)
     return tuple(Fraction(p, one) for p in table)

@@ -1,11 +1,5 @@
-"""Online release of stable query answers: a sparse vector on distances to instability, with few abstentions.
-
->>> import numpy as np
->>> from dplearn.chance import SeededDice
->>> from dplearn.privacy import ApproxDP
->>> release = StableAnswers(max_abstentions=2, privacy=ApproxDP(1, 1e-5), dice=SeededDice(0))
->>> release.answer(np.array([1, 0, 1]), np.array([500, 0, 400])).tolist(), release.abstentions_left
-([1, -1, 1], 1)
+"""Online release of stable query answers: a sparse vector on distances to instability, with few
+abstentions.
 """
 
 from typing import Any
@@ -71,6 +65,18 @@ class StableAnswers:
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 3 and Theorem 3.6. There the noise is Laplace,
     the threshold grows with the number of queries, and T + 1 abstentions are possible; here the noise is
     one-sided, the threshold does not depend on the number of queries, and the limit is `max_abstentions`.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import StableAnswers
+    >>> from dplearn.privacy import ApproxDP
+    >>> release = StableAnswers(max_abstentions=2, privacy=ApproxDP(1, 1e-5), dice=SeededDice(0))
+    >>> release.answer(np.array([1, 0, 1]), np.array([500, 0, 400])).tolist(), release.abstentions_left
+    ([1, -1, 1], 1)
     """
 
     def __init__(self, *, max_abstentions: int, privacy: ApproxDP, dice: Dice, n_queries: int = 1000):

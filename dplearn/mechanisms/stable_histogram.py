@@ -1,10 +1,4 @@
-"""The stability-based histogram: noisy counts of the frequent keys from an undeclared, even infinite, set.
-
->>> from dplearn.chance import SeededDice
->>> words = ["of"] * 900 + ["the"] * 950 + ["xylophone"]
->>> stable_histogram(words, privacy=ApproxDP(1, 1e-6), dice=SeededDice(0))
-{'of': 901, 'the': 953}
-"""
+"""The stability-based histogram: noisy counts of the frequent keys from an undeclared, even infinite, set."""
 
 from collections.abc import Hashable, Iterable
 from fractions import Fraction
@@ -89,6 +83,17 @@ def stable_histogram(
 
     **Source.** Korolova, Kenthapadi, Mishra and Ntoulas (2009); Bun, Nissim and Stemmer (2016), Proposition
     2.20. Here the threshold is the exact quantile of the discrete noise.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import stable_histogram
+    >>> from dplearn.privacy import ApproxDP
+    >>> words = ["of"] * 900 + ["the"] * 950 + ["xylophone"]
+    >>> stable_histogram(words, privacy=ApproxDP(1, 1e-6), dice=SeededDice(0))
+    {'of': 901, 'the': 953}
     """
     threshold, ratio = stable_histogram_threshold(privacy), stable_histogram_ratio(privacy)
     present = counted_keys(keys)
@@ -128,6 +133,13 @@ def stable_histogram_threshold(privacy: ApproxDP) -> int:
     **Accuracy.** The least such integer, from the exact distribution of the noise.
 
     **Source.** As for `stable_histogram`.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import stable_histogram_threshold
+    >>> stable_histogram_threshold(ApproxDP(1, 1e-6))
+    28
     """
     return 1 + laplace_quantile(stable_histogram_ratio(privacy), delta_of(privacy))
 

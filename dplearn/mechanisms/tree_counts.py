@@ -1,12 +1,4 @@
-"""Noisy counts of nested intervals in an adaptive tree, for releases of cumulative distribution functions.
-
->>> import numpy as np
->>> from dplearn.chance import SeededDice
->>> ages = np.repeat([20, 30, 70], 1000)
->>> levels = tree_counts(ages, 100, fan_out=10, threshold=50, privacy=ApproxDP(1), dice=SeededDice(0))
->>> [level.starts.size for level in levels]  # the root, ten intervals of 10, and 30 intervals of 1
-[1, 10, 30]
-"""
+"""Noisy counts of nested intervals in an adaptive tree, for releases of cumulative distribution functions."""
 
 from typing import Any
 
@@ -75,6 +67,19 @@ def tree_counts(
 
     **Source.** Dwork, Naor, Pitassi and Rothblum (2010); Hay, Rastogi, Miklau and Suciu (2010). Here the
     domain may have any size, because noisy counts decide which nodes are split.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import tree_counts
+    >>> from dplearn.privacy import ApproxDP
+    >>> ages = np.repeat([20, 30, 70], 1000)
+    >>> levels = tree_counts(ages, 100, fan_out=10, threshold=50, privacy=ApproxDP(1), dice=SeededDice(0))
+    >>> [level.starts.size for level in levels]  # the root, ten intervals of 10, and 30 intervals of 1
+    [1, 10, 30]
     """
     depth = depth_of(size, fan_out)
     check_count("threshold", threshold, low=1)

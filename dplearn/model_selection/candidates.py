@@ -296,7 +296,7 @@ def read_by_candidate(
             given = labels if step is last_step(candidate) else None
             reader = clone(step)
             with no_warnings():
-                _, plan = reader._begin(rows, given, reader._params(reproducible))
+                _, plan = reader._begin(rows, given, _checked(reader, reproducible))
             left.charge(plan.guarantee, reader._event(plan))
             notes += plan.warnings
             break
@@ -304,8 +304,22 @@ def read_by_candidate(
             clone(step), deepcopy(rows)
         )  # a step with copy=False would change the rows of other candidates
     for step in private_steps(candidate)[1:]:
-        step._params(reproducible)
+        _checked(step, reproducible)
     return left.guarantees, notes, len(private_steps(candidate)) == 1 and is_gaussian(left.events[0], budget)
+
+
+def _checked(step: Any, reproducible: bool) -> Any:
+    """Return the parameters of a fit; an error about its budget says that it is a share of the caller's."""
+    try:
+        return step._params(reproducible)
+    except ValueError as error:
+        if not str(error).startswith(("epsilon ", "delta ")):
+            raise
+        budget = {name: step.get_params()[name] for name in ("epsilon", "delta") if hasattr(step, name)}
+        share = " and ".join(f"{name} {float(value):g}" for name, value in budget.items())
+        raise ValueError(
+            f"{error}; a fit of {type(step).__name__} has {share} here, a share of the whole budget"
+        ) from None
 
 
 def _transformed(step: Any, rows: Any) -> Any:

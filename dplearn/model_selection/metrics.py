@@ -63,6 +63,14 @@ class PrivateScorer:
     least_probability : float, default=0.001
         Public. For "neg_log_loss": a lower probability of a record's label counts as this one, so that a loss
         is at most -ln(least_probability). (In scikit-learn it is about 2e-16.)
+
+    Examples
+    --------
+    >>> from dplearn import StatisticalQueryNaiveBayes
+    >>> from dplearn.model_selection import PrivateScorer, PrivateSearchCV
+    >>> recall = PrivateScorer("recall", pos_label="ill", labels=["ill", "well"])
+    >>> learner = StatisticalQueryNaiveBayes(classes=["ill", "well"])
+    >>> search = PrivateSearchCV(learner, {"n_bins": [4, 16]}, scoring=recall)
     """
 
     name: str

@@ -165,7 +165,7 @@ class SearchPlan(Plan):
         assumes : sequence of str
             Assumptions of the search itself; those of the candidates are in `public.guarantees`.
         beta : float, default=0.05
-            Probability that the noise exceeds `score_error`.
+            Probability that the noise exceeds `score_error`, in (0, 1).
         """
         beta = check_number("beta", beta, above=0, below=1)
         splits, n_candidates = public.splits, len(params.candidates)

@@ -1,15 +1,5 @@
-"""Private scores of a fitted estimator on private records, with confidence intervals that include the noise.
-
->>> import numpy as np
->>> from sklearn.dummy import DummyClassifier
->>> X, y = np.zeros((1000, 1)), np.arange(1000) % 4 == 0
->>> model = DummyClassifier(strategy="constant", constant=False).fit(X[:4], y[:4])
->>> score = private_score(model, X, y, epsilon=1.0, random_state=0)
->>> score.value, score.interval[0] < 0.75 < score.interval[1]
-(0.75, True)
->>> score = private_score(model, X, y, scoring="balanced_accuracy", random_state=0)
->>> score.confusion_matrix.tolist(), score.value, round(score.also("recall").value, 2)
-([[750, -1], [248, -7]], 0.5, 0.0)
+"""Private scores of a fitted estimator on private records, with confidence intervals that include the
+noise.
 """
 
 from dataclasses import dataclass, field, replace
@@ -170,20 +160,22 @@ def private_score(
         The metric, by scikit-learn's name, or with public parameters; None is "accuracy". See
         `PrivateScorer`.
     groups : array-like of shape (n_samples,), optional
-        Private. The group of each row, such as a person. One row of each takes part, and the guarantee
-        protects all rows of a group together; the set of groups is public. Not for parts.
+        Private. The group of each row, such as the person that it belongs to: texts or integers. The
+        guarantee then protects all rows of a group together. One row of each group takes part, which is
+        chosen by public chance, and the set of groups is public. Not for parts.
     epsilon : float, default=1.0
-        Privacy cost of the release.
+        Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0
-        If positive, a table of many cells may have Gaussian noise, where that is less. The guarantee has it
-        only then.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
+        positive delta allows Gaussian noise in a table of many cells, where it is smaller; it is spent only
+        then.
     beta : float, default=0.05
-        Probability of failure of each interval.
+        Allowed probability of failure of each interval, in (0, 1).
     ledger : PrivacyLedger, optional
-        The account that is charged, before any draw.
-    random_state : None, int or numpy random generator, optional
+        The ledger that the release is charged to, before any draw.
+    random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee records this.
+        the guarantee states this.
 
     Returns
     -------
@@ -212,6 +204,22 @@ def private_score(
 
     **Source.** Dwork, McSherry, Nissim and Smith (2006) for the noise; Clopper and Pearson (1934), and
     Hoeffding (1963), for the sampling error of the records.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from dplearn.model_selection import private_score
+    >>> X, y = np.zeros((1000, 1)), np.arange(1000) % 4 == 0
+    >>> model = DummyClassifier(strategy="constant", constant=False).fit(X[:4], y[:4])
+    >>> score = private_score(model, X, y, epsilon=1.0, random_state=0)
+    >>> score.value, score.interval[0] < 0.75 < score.interval[1]
+    (0.75, True)
+    >>> score = private_score(model, X, y, scoring="balanced_accuracy", random_state=0)
+    >>> score.confusion_matrix.tolist(), score.value, round(score.also("recall").value, 2)
+    ([[750, -1], [248, -7]], 0.5, 0.0)
     """
     scorer = PrivateScorer.of(scoring)
     cost = ApproxDP(

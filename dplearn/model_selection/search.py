@@ -1,15 +1,4 @@
-"""Differentially private parameter search over candidate learners and pipelines, with a single budget.
-
->>> import numpy as np
->>> from dplearn.domains import IntegerRange
->>> from dplearn.learners.generic import ExponentialMechanismClassifier
->>> X = np.arange(4000)[:, None] % 100
->>> y = X[:, 0] > 40
->>> model = ExponentialMechanismClassifier(domain=IntegerRange(0, 99))
->>> search = PrivateSearchCV(model, {"concept_class": ["stumps", "thresholds"]}, random_state=0).fit(X, y)
->>> list(search.best_params_), search.guarantee_.epsilon, bool(search.score(X, y) > 0.9)
-(['concept_class'], Fraction(1, 1), True)
-"""
+"""Differentially private parameter search over candidate learners and pipelines, with a single budget."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -74,7 +63,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
     param_grid : dict or list of dicts
         Maps names of parameters to values, as for scikit-learn's GridSearchCV.
     epsilon : float, default=1.0
-        Privacy cost of the whole search, the last fit included.
+        Privacy budget of the whole search, the last fit included; positive. A float stands for its shortest
+        decimal: 0.1 is 1/10.
     delta : float or "auto", default="auto"
         Delta of the whole search, if `estimator` has a `delta`; otherwise delta is 0. "auto": the greatest
         `delta` of any candidate.
@@ -102,9 +92,10 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         With random stopping, the greatest number of runs; by default 4 for each candidate, but at most 1024
         for Gaussian candidates. With more than 1024 runs, these have no larger budgets than others.
     concentration : int, default=1
-        With random stopping, the shape of the distribution of the number of runs: greater values make few
-        runs less likely, and each run has a share of 1 / (2 + `concentration`) of epsilon, or, of Gaussian
-        candidates, a smaller budget too. With 1 all numbers of runs up to `n_iter` are equally likely.
+        With random stopping, the shape (at least 0) of the distribution of the number of runs: greater values
+        make few runs less likely, and each run has a share of 1 / (2 + `concentration`) of epsilon, or, of
+        Gaussian candidates, a smaller budget too. With 1 all numbers of runs up to `n_iter` are equally
+        likely.
     refit : bool, default=True
         Whether the selected candidate is fitted again on all records, with half of the budget. Otherwise the
         search has the whole budget, and the fit on the training records is kept if there is one split.
@@ -117,10 +108,10 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         Names of pipeline steps that, as the caller knows, learn nothing from data; see
         `dplearn.privacy.pipeline_guarantee`.
     ledger : PrivacyLedger, optional
-        The account that is charged, once for the whole search, before any draw.
+        The ledger that each fit is charged to, once for the whole search, before any draw.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the search reproducible, for tests only;
-        the guarantee records this. The `random_state` of `estimator` is not used.
+        the guarantee states this. The `random_state` of `estimator` is not used.
 
     Attributes
     ----------
@@ -175,6 +166,21 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
 
     **Source.** McKenna and Sheldon (2020) for permute-and-flip; Liu and Talwar (2019) and Papernot and
     Steinke (2022) for random stopping, with other distributions of the number of runs: see `RandomStopping`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.domains import IntegerRange
+    >>> from dplearn.learners.generic import ExponentialMechanismClassifier
+    >>> from dplearn.model_selection import PrivateSearchCV
+    >>> X = np.arange(4000)[:, None] % 100
+    >>> y = X[:, 0] > 40
+    >>> model = ExponentialMechanismClassifier(domain=IntegerRange(0, 99))
+    >>> search = PrivateSearchCV(model, {"concept_class": ["stumps", "thresholds"]}, random_state=0).fit(X, y)
+    >>> list(search.best_params_), search.guarantee_.epsilon, bool(search.score(X, y) > 0.9)
+    (['concept_class'], Fraction(1, 1), True)
     """
 
     best_estimator_: Any
@@ -229,7 +235,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
             all candidates are fitted with Gaussian noise. If that is not known, the plan assumes that they
             are not; `fit` may then find that each fit of a candidate can have a larger budget.
         beta : float, default=0.05
-            A bound on the probability that the noise changes a score by `score_error` or more.
+            A bound on the probability that the noise changes a score by `score_error` or more, in (0, 1).
 
         Returns
         -------
@@ -329,9 +335,9 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         y : array-like of shape (n_samples,)
             Private. Labels or targets.
         groups : array-like of shape (n_samples,), optional
-            Private. The group of each row, such as the person that it belongs to: texts or integers. One row
-            of each takes part. The guarantee then protects all rows of a group together, and the set of
-            groups is public.
+            Private. The group of each row, such as the person that it belongs to: texts or integers. The
+            guarantee then protects all rows of a group together. One row of each group takes part, which is
+            chosen by public chance, and the set of groups is public.
         **fit_parameters : None
             Not supported: a `sample_weight` other than None is refused.
 

@@ -1,13 +1,4 @@
-"""A private classifier of two labels whose decision threshold is tuned on held-out records.
-
->>> from sklearn.datasets import make_classification
->>> from dplearn import StatisticalQueryLogisticRegression
->>> X, y = make_classification(20_000, 6, n_informative=4, weights=[0.98], class_sep=1.5, random_state=0)
->>> model = StatisticalQueryLogisticRegression(classes=[0, 1])
->>> tuned = PrivateTunedThresholdClassifier(model, epsilon=2.0, random_state=0).fit(X, y)
->>> 0.005 < tuned.best_threshold_ < 0.1, tuned.guarantee_.epsilon
-(True, Fraction(2, 1))
-"""
+"""A private classifier of two labels whose decision threshold is tuned on held-out records."""
 
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -147,8 +138,9 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
     scoring : {"balanced_accuracy", "accuracy", "f1"}, default="balanced_accuracy"
         The score that the threshold maximises, computed from noisy counts.
     thresholds : int or array-like of float, default=20
-        Public. The thresholds that are compared, in (0, 1): these, or so many with log-odds in equal steps
-        from -7 to 7, which suits rare labels. Each further threshold adds noise to the scores of all.
+        Public. The thresholds that are compared, in (0, 1): these, or so many (from 1 to 1,000) with log-odds
+        in equal steps from -7 to 7, which suits rare labels. Each further threshold adds noise to the scores
+        of all.
     cv : None, float or splitter, default=None
         Public. The held-out records: None, a fifth of the positions, publicly drawn; a float in (0, 1),
         another share; or a splitter by positions with one split, as for `PrivateSearchCV`.
@@ -156,17 +148,18 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         Public. The label that is predicted from the threshold on. None: the second of `classes_`, which for
         "f1" must be 1 or True, of the labels 0 and 1, -1 and 1, or booleans; for others it must be given.
     epsilon : float, default=1.0
-        Privacy cost of the whole fit, the threshold included.
+        Privacy budget of the whole fit, the threshold included; positive. A float stands for its shortest
+        decimal: 0.1 is 1/10.
     delta : float or "auto", default="auto"
         Delta of the whole fit, if `estimator` has a `delta`; otherwise delta is 0. "auto": that of
         `estimator`.
     stateless : collection of str, default=()
         As for `PrivateSearchCV`.
     ledger : PrivacyLedger, optional
-        The account that is charged, once for the whole fit, before any draw.
+        The ledger that each fit is charged to, once for the whole fit, before any draw.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee records this. The `random_state` of `estimator` is not used.
+        guarantee states this. The `random_state` of `estimator` is not used.
 
     Attributes
     ----------
@@ -210,6 +203,19 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
 
     **Source.** Dwork, McSherry, Nissim and Smith (2006) for the noise and for disjoint records (there:
     histograms); scikit-learn's TunedThresholdClassifierCV for the parameters.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import make_classification
+    >>> from dplearn import StatisticalQueryLogisticRegression
+    >>> from dplearn.model_selection import PrivateTunedThresholdClassifier
+    >>> X, y = make_classification(20_000, 6, n_informative=4, weights=[0.98], class_sep=1.5, random_state=0)
+    >>> model = StatisticalQueryLogisticRegression(classes=[0, 1])
+    >>> tuned = PrivateTunedThresholdClassifier(model, epsilon=2.0, random_state=0).fit(X, y)
+    >>> 0.005 < tuned.best_threshold_ < 0.1, tuned.guarantee_.epsilon
+    (True, Fraction(2, 1))
     """
 
     def __init__(
@@ -309,6 +315,10 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         own = [*TABLE, labels_assumed(params.classes), _SPLIT, _ALONE, *steps]
         counting = replace(params.cost, delta=Fraction(0))
         ratio = float(decay_ratio(counting.epsilon / 2))
+        if ratio == 1:
+            raise ValueError(
+                f"epsilon must be greater: with {float(counting.epsilon):g} the noise is too wide to be drawn"
+            )
         return TunedThresholdPlan(
             with_assumptions(params.cost, public.guarantees, own),
             n_samples=public.n_samples,

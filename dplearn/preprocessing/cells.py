@@ -3,10 +3,6 @@
 Usual encoders learn from the data: they list the categories that occur, infer which columns are numeric, and
 impute means. Each of these publishes information about single records. The encoded numbers of a cell are its
 own number, if it is one, and a hash of its text.
-
->>> encoder = CellEncoder(buckets=8).fit([["39", "Bachelors"], ["", "?"]])
->>> encoder.transform([["39", "Bachelors"], ["", "?"]]).tolist()
-[[39.0, 6.0, nan, 1.0], [nan, 0.0, nan, 4.0]]
 """
 
 import math
@@ -53,6 +49,13 @@ class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, Bas
     Stateless: `fit` reads only the number and the names of the columns, so it costs no privacy. Column i of
     the input becomes two columns: 2 i is the cell's number, NaN if its text is not a finite decimal number;
     2 i + 1 is the bucket of its text, 0 for an empty or missing cell.
+
+    Examples
+    --------
+    >>> from dplearn.preprocessing import CellEncoder
+    >>> encoder = CellEncoder(buckets=8).fit([["39", "Bachelors"], ["", "?"]])
+    >>> encoder.transform([["39", "Bachelors"], ["", "?"]]).tolist()
+    [[39.0, 6.0, nan, 1.0], [nan, 0.0, nan, 4.0]]
     """
 
     _read_private_rows = frozenset({"fit", "transform"})

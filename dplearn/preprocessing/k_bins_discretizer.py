@@ -1,10 +1,4 @@
-"""Discretise each column into bins between private quantiles.
-
->>> X = np.arange(4000.0)[:, None]
->>> binned = PrivateKBinsDiscretizer(n_bins=4, encode="ordinal", random_state=0).fit(X)
->>> binned.transform([[-1e9], [1500.0], [2500.0], [1e9]]).ravel().tolist()
-[0.0, 1.0, 2.0, 3.0]
-"""
+"""Discretise each column into bins between private quantiles."""
 
 from fractions import Fraction
 from typing import Any
@@ -38,12 +32,13 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
     quantile_range : pair of float, default=(1.0, 99.0)
         The two quantiles for "uniform", in percent.
     epsilon : float, default=1.0
-        Privacy budget of one fit, divided evenly over columns; positive, at least 1e-9.
+        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
+        shortest decimal: 0.1 is 1/10.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
         The possible values: one domain for all columns, or one for each. "float64": all finite floats.
         Columns of a data frame that a Schema does not name are dropped.
     ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
         guarantee states this.
@@ -74,6 +69,17 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
     `plan(n_samples, n_features=...)`.
 
     **Source.** As for `dplearn.releases.quantiles`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.preprocessing import PrivateKBinsDiscretizer
+    >>> X = np.arange(4000.0)[:, None]
+    >>> binned = PrivateKBinsDiscretizer(n_bins=4, encode="ordinal", random_state=0).fit(X)
+    >>> binned.transform([[-1e9], [1500.0], [2500.0], [1e9]]).ravel().tolist()
+    [0.0, 1.0, 2.0, 3.0]
     """
 
     def __init__(

@@ -1,12 +1,4 @@
-"""Private k-means: a few rounds of noisy counts and sums of the records nearest to each centre.
-
->>> from dplearn.domains import Grid
->>> rng = np.random.default_rng(0)
->>> X = rng.normal(size=(6000, 2)) + np.repeat([[-6, 0], [6, 0], [0, 6]], 2000, axis=0)
->>> clusters = PrivateKMeans(3, domain=Grid(-12, 12, outside="clip"), random_state=0).fit(X)
->>> sorted(np.abs(clusters.cluster_centers_.round()).tolist())
-[[0.0, 6.0], [6.0, 0.0], [6.0, 0.0]]
-"""
+"""Private k-means: a few rounds of noisy counts and sums of the records nearest to each centre."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -55,15 +47,21 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
     Parameters
     ----------
     n_clusters : int, default=8
-        The number of centres.
+        The number of centres, from 1 to 65,536.
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive, at least 1e-9.
+        Privacy budget of one fit; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        As for `PrivateStandardScaler`.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
+        positive delta allows Gaussian noise, which is smaller for several columns. It is not spent where
+        Laplace noise is smaller.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        As for `PrivateStandardScaler`.
+        The possible values: one domain for all columns, or one for each. The noise is proportional to the
+        width of a column's range: declare bounds where they are known, for example `Grid(0, 500,
+        outside="clip")`. "float64", or `Floats()`: a fifth of epsilon releases two quantiles of the column
+        first, and numbers far beyond them are clipped. Columns of a data frame that a Schema does not name
+        are dropped.
     ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
         guarantee states this.
@@ -102,6 +100,19 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
 
     **Source.** Blum, Dwork, McSherry and Nissim (2005); Su, Cao, Li, Bertino and Jin (2016) for few rounds.
     The initial centres, the radius from released variances, and the weight of counts are ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.domains import Grid
+    >>> from dplearn.preprocessing import PrivateKMeans
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(6000, 2)) + np.repeat([[-6, 0], [6, 0], [0, 6]], 2000, axis=0)
+    >>> clusters = PrivateKMeans(3, domain=Grid(-12, 12, outside="clip"), random_state=0).fit(X)
+    >>> sorted(np.abs(clusters.cluster_centers_.round()).tolist())
+    [[0.0, 6.0], [6.0, 0.0], [6.0, 0.0]]
     """
 
     _rounds = _ROUNDS  # audits use fewer

@@ -1,10 +1,4 @@
-"""Clip each column to two private quantiles, and scale it to a public range.
-
->>> X = np.arange(4000.0)[:, None]
->>> clipper = PrivateMinMaxClipper(quantile_range=(10, 90), random_state=0).fit(X)
->>> np.round(clipper.transform([[-7.0], [2000.0], [1e9]]), 1).tolist()
-[[0.0], [0.5], [1.0]]
-"""
+"""Clip each column to two private quantiles, and scale it to a public range."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -44,7 +38,8 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
     quantile_range : pair of float, default=(1.0, 99.0)
         The quantiles, in percent.
     epsilon : float, default=1.0
-        Privacy budget of one fit, divided evenly over columns; positive, at least 1e-9.
+        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
+        shortest decimal: 0.1 is 1/10.
     method : {"auto", "quantiles", "above_threshold"}, default="auto"
         "quantiles": both ends are private quantiles, drawn from the whole domain. "above_threshold": each end
         is searched for outwards from 0, among four numbers from each power of two to the next, and is the
@@ -55,7 +50,7 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
         The possible values: one domain for all columns, or one for each. "float64": all finite floats.
         Columns of a data frame that a Schema does not name are dropped.
     ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
         guarantee states this.
@@ -86,6 +81,17 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
     search follow from `first_reaching`. See the result of `plan(n_samples, n_features=...)`.
 
     **Source.** As for `dplearn.releases.quantiles`; Durfee (2023) for the search.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.preprocessing import PrivateMinMaxClipper
+    >>> X = np.arange(4000.0)[:, None]
+    >>> clipper = PrivateMinMaxClipper(quantile_range=(10, 90), random_state=0).fit(X)
+    >>> np.round(clipper.transform([[-7.0], [2000.0], [1e9]]), 1).tolist()
+    [[0.0], [0.5], [1.0]]
     """
 
     def __init__(

@@ -1,12 +1,4 @@
-"""Private principal components, from noisy second moments of rows of bounded norm.
-
->>> from dplearn.domains import Grid
->>> rng = np.random.default_rng(0)
->>> X = rng.normal(size=(5000, 2)) @ [[3.0, 3.0, 0.0], [0.1, -0.1, 1.0]]
->>> pca = PrivatePCA(2, domain=Grid(-10, 10, outside="clip"), random_state=0).fit(X)
->>> np.abs(pca.components_[0]).round(1).tolist(), pca.explained_variance_ratio_[0].round(2) > 0.9
-([0.7, 0.7, 0.0], np.True_)
-"""
+"""Private principal components, from noisy second moments of rows of bounded norm."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -46,16 +38,22 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
     Parameters
     ----------
     n_components : int or float, optional
-        The number of components; a float in (0, 1): the least number that explains this share of the released
-        variance; None: all.
+        The number of components, at most that of the columns; a float in (0, 1): the least number that
+        explains this share of the released variance; None: all.
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive, at least 1e-9.
+        Privacy budget of one fit; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        As for `PrivateStandardScaler`.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
+        positive delta allows Gaussian noise, which is smaller for several columns. It is not spent where
+        Laplace noise is smaller.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        As for `PrivateStandardScaler`; the noise is proportional to the square of the box's diagonal.
+        The possible values: one domain for all columns, or one for each. The noise is proportional to the
+        square of the diagonal of the columns' ranges: declare bounds where they are known, for example
+        `Grid(0, 500, outside="clip")`. "float64", or `Floats()`: a fifth of epsilon releases two quantiles of
+        the column first, and numbers far beyond them are clipped. Columns of a data frame that a Schema does
+        not name are dropped.
     ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
         guarantee states this.
@@ -108,6 +106,19 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
     **Source.** Dwork, Talwar, Thakurta and Zhang (2014), with exact discrete noise. The weights, and the
     means released together, are ours. The eigenvalues without noise: Baik, Ben Arous and Peche (2005);
     Peche (2006).
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.domains import Grid
+    >>> from dplearn.preprocessing import PrivatePCA
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(5000, 2)) @ [[3.0, 3.0, 0.0], [0.1, -0.1, 1.0]]
+    >>> pca = PrivatePCA(2, domain=Grid(-10, 10, outside="clip"), random_state=0).fit(X)
+    >>> np.abs(pca.components_[0]).round(1).tolist(), pca.explained_variance_ratio_[0].round(2) > 0.9
+    ([0.7, 0.7, 0.0], np.True_)
     """
 
     def __init__(

@@ -1,10 +1,4 @@
-"""Transform each column to a uniform or a normal distribution by its private quantiles.
-
->>> X = np.arange(10_000.0)[:, None] ** 2
->>> spread = PrivateQuantileTransformer(n_quantiles=7, random_state=0).fit(X)
->>> np.round(spread.transform([[3000.0**2], [7000.0**2]]), 1).tolist()
-[[0.3], [0.7]]
-"""
+"""Transform each column to a uniform or a normal distribution by its private quantiles."""
 
 from fractions import Fraction
 from typing import Any
@@ -28,18 +22,19 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
     Parameters
     ----------
     n_quantiles : int, default=15
-        The number n of learned quantiles of each column: 1/(n + 1), ..., n/(n + 1). Numbers beyond the first
-        or the last quantile are mapped to that quantile's fraction. Half as many quantiles have about half
-        the error.
+        The number n of learned quantiles of each column, at least 1: 1/(n + 1), ..., n/(n + 1). Numbers
+        beyond the first or the last quantile are mapped to that quantile's fraction. Half as many quantiles
+        have about half the error.
     output_distribution : {"uniform", "normal"}, default="uniform"
         The distribution of the transformed columns.
     epsilon : float, default=1.0
-        Privacy budget of one fit, divided evenly over columns; positive, at least 1e-9.
+        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
+        shortest decimal: 0.1 is 1/10.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
         The possible values: one domain for all columns, or one for each. "float64": all finite floats.
         Columns of a data frame that a Schema does not name are dropped.
     ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
         guarantee states this.
@@ -71,6 +66,17 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
     `plan(n_samples, n_features=...)`.
 
     **Source.** As for `dplearn.releases.quantiles`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.preprocessing import PrivateQuantileTransformer
+    >>> X = np.arange(10_000.0)[:, None] ** 2
+    >>> spread = PrivateQuantileTransformer(n_quantiles=7, random_state=0).fit(X)
+    >>> np.round(spread.transform([[3000.0**2], [7000.0**2]]), 1).tolist()
+    [[0.3], [0.7]]
     """
 
     def __init__(

@@ -1,10 +1,4 @@
-"""Centre each column at its private median, and scale it by the distance between two private quantiles.
-
->>> X = np.arange(4000.0)[:, None]
->>> scaler = PrivateRobustScaler(random_state=0).fit(X)
->>> np.round(scaler.transform([[0.0], [4000.0]]), 1).tolist()
-[[-1.0], [1.0]]
-"""
+"""Centre each column at its private median, and scale it by the distance between two private quantiles."""
 
 from fractions import Fraction
 from typing import Any
@@ -31,12 +25,13 @@ class PrivateRobustScaler(QuantilesOfColumns):
     quantile_range : pair of float, default=(25.0, 75.0)
         The quantiles whose distance is the scale, in percent.
     epsilon : float, default=1.0
-        Privacy budget of one fit, divided evenly over columns; positive, at least 1e-9.
+        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
+        shortest decimal: 0.1 is 1/10.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
         The possible values: one domain for all columns, or one for each. "float64": all finite floats.
         Columns of a data frame that a Schema does not name are dropped.
     ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
         guarantee states this.
@@ -68,6 +63,17 @@ class PrivateRobustScaler(QuantilesOfColumns):
     `plan(n_samples, n_features=...)`.
 
     **Source.** As for `dplearn.releases.quantiles`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.preprocessing import PrivateRobustScaler
+    >>> X = np.arange(4000.0)[:, None]
+    >>> scaler = PrivateRobustScaler(random_state=0).fit(X)
+    >>> np.round(scaler.transform([[0.0], [4000.0]]), 1).tolist()
+    [[-1.0], [1.0]]
     """
 
     def __init__(

@@ -1,12 +1,4 @@
-"""Centre each column at its private mean, and scale it by its private standard deviation.
-
->>> from dplearn.domains import Grid
->>> X = np.random.default_rng(0).normal([50, 3], [10, 1], (4000, 2))
->>> columns = [Grid(0, 100, outside="clip"), Grid(-2, 8, outside="clip")]
->>> scaler = PrivateStandardScaler(domain=columns, random_state=0).fit(X)
->>> scaler.mean_.round().tolist(), scaler.scale_.round().tolist()
-([50.0, 3.0], [10.0, 1.0])
-"""
+"""Centre each column at its private mean, and scale it by its private standard deviation."""
 
 import math
 from dataclasses import dataclass, replace
@@ -41,11 +33,11 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
         Whether the mean is subtracted, and whether columns are divided by the standard deviation. If both are
         False, a fit costs nothing.
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive, at least 1e-9.
+        Privacy budget of one fit; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; choose it far below 1 / n_samples. A positive delta
-        allows Gaussian noise, which is smaller for several columns. It is not spent where Laplace noise is
-        smaller.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
+        positive delta allows Gaussian noise, which is smaller for several columns. It is not spent where
+        Laplace noise is smaller.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
         The possible values: one domain for all columns, or one for each. The noise is proportional to the
         width of a column's range: declare bounds where they are known, for example
@@ -53,7 +45,7 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
         the column first, and numbers far beyond them are clipped. Columns of a data frame that a Schema does
         not name are dropped.
     ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
         guarantee states this.
@@ -101,6 +93,19 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
     greater than `tolerance`. The grid rounds numbers by at most 1/8192 of the width, if columns are few.
 
     **Source.** Noisy sums: Blum, Dwork, McSherry and Nissim (2005). The weights of squares are ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.domains import Grid
+    >>> from dplearn.preprocessing import PrivateStandardScaler
+    >>> X = np.random.default_rng(0).normal([50, 3], [10, 1], (4000, 2))
+    >>> columns = [Grid(0, 100, outside="clip"), Grid(-2, 8, outside="clip")]
+    >>> scaler = PrivateStandardScaler(domain=columns, random_state=0).fit(X)
+    >>> scaler.mean_.round().tolist(), scaler.scale_.round().tolist()
+    ([50.0, 3.0], [10.0, 1.0])
     """
 
     def __init__(

@@ -3,17 +3,6 @@ r"""What a guarantee means for one person: how well an attacker can tell whether
 The attacker decides between two neighbouring tables from the whole release. Its true positive rate is the
 probability that it says "yes" where "yes" is true, its false positive rate that where "no" is true. A
 guarantee bounds the true positive rate at each false positive rate; see docs/theory/attack_risk.md.
-
->>> from dplearn.privacy.events import GaussianSums
->>> risk = attack_risk(ApproxDP(1))
->>> round(float(risk.advantage), 4), round(float(risk.true_positive_rate("0.01")), 4)
-(0.4621, 0.0272)
->>> round(float(risk.posterior("0.5")), 4), risk.exception
-(0.7311, Fraction(0, 1))
->>> float(epsilon_for_risk(advantage=0.1))
-0.200670695462
->>> round(float(attack_risk(ApproxDP(1, 1e-6), GaussianSums("0.028")).advantage), 4)  # Gaussian noise
-0.0942
 """
 
 import math
@@ -196,6 +185,17 @@ def attack_risk(guarantee: Guarantee, event: Event | None = None) -> AttackRisk:
 
     **Source.** Kairouz, Oh and Viswanath (2015), Theorem 2.1, for ApproxDP; Dong, Roth and Su (2022) for
     Gaussian-DP. The bounds for zero-concentrated privacy are ours, by data processing.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP, GaussianSums, attack_risk
+    >>> risk = attack_risk(ApproxDP(1))
+    >>> round(float(risk.advantage), 4), round(float(risk.true_positive_rate("0.01")), 4)
+    (0.4621, 0.0272)
+    >>> round(float(risk.posterior("0.5")), 4), risk.exception
+    (0.7311, Fraction(0, 1))
+    >>> round(float(attack_risk(ApproxDP(1, 1e-6), GaussianSums("0.028")).advantage), 4)  # Gaussian noise
+    0.0942
     """
     if not isinstance(guarantee, ApproxDP | ZeroConcentratedDP):
         raise TypeError(f"guarantee must be an ApproxDP or a ZeroConcentratedDP, got {guarantee!r}")

@@ -1,16 +1,5 @@
-"""Calibration of noise: the least noise for which a theorem, or the exact distribution, proves a guarantee.
-
->>> from dplearn.privacy.composition import Composition
->>> from dplearn.privacy.events import Gaussian, PureDP
->>> target = ApproxDP(1, 1e-6)
->>> epsilon = calibrate(lambda e: Composition({PureDP(e): 1000}), target, low=0.001, high=1)
->>> round(float(epsilon), 6)
-0.007495
->>> sigma2 = calibrate(lambda s: Composition({Gaussian(s): 8}), target, low=1, high=10**6, increasing=False)
->>> round(float(sigma2), 3)
-146.783
->>> round(float(gaussian_sigma2(target)), 3)
-17.899
+"""Calibration of noise: the least noise for which a theorem, or the exact distribution, proves a
+guarantee.
 """
 
 import math
@@ -65,6 +54,14 @@ def calibrate(
     ------
     ValueError
         If the cost exceeds `target` at both ends.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP, Composition, PureDP, calibrate
+    >>> target = ApproxDP(1, 1e-6)
+    >>> epsilon = calibrate(lambda e: Composition({PureDP(e): 1000}), target, low=0.001, high=1)
+    >>> round(float(epsilon), 6)
+    0.007495
     """
     cheap = check_number("low", low, above=0)
     dear = check_number("high", high, low=cheap)
@@ -120,6 +117,12 @@ def gaussian_sigma2(target: ApproxDP, sensitivity: int = 1) -> Fraction:
     P[Z > t] - exp(epsilon) P[Z > t + D].
 
     **Source.** Canonne, Kamath and Steinke (2020), Theorem 7.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP, gaussian_sigma2
+    >>> round(float(gaussian_sigma2(ApproxDP(1, 1e-6))), 3)
+    17.899
     """
     sensitivity = check_count("sensitivity", sensitivity, low=1)
     if target.delta < _LEAST_DELTA or target.epsilon > _LARGEST_EPSILON:

@@ -1,15 +1,4 @@
-"""Composition of privacy events: the least epsilon that any of six theorems proves at a given delta.
-
->>> compose([PureDP(0.1)] * 10).total().epsilon
-Fraction(1, 1)
->>> many = Composition({BoundedRange(0.01): 1000})
->>> list(many.bounds(delta=1e-6))
-['basic', 'advanced', 'optimal_homogeneous', 'zero_concentrated', 'renyi', 'gaussian']
->>> [round(float(epsilon), 3) for epsilon in many.bounds(delta=1e-6).values()]
-[10.0, 1.537, 1.365, 0.7, 0.7, 0.826]
->>> float(many.total(delta=1e-6).epsilon)
-0.700205104602
-"""
+"""Composition of privacy events: the least epsilon that any of six theorems proves at a given delta."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -79,6 +68,17 @@ class Composition(Event):
     TypeError, ValueError
         If `events` holds any other object, an event of negative cost, or an event whose class is not a frozen
         dataclass.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import BoundedRange, Composition
+    >>> many = Composition({BoundedRange(0.01): 1000})
+    >>> [round(float(epsilon), 3) for epsilon in many.bounds(delta=1e-6).values()]
+    [10.0, 1.537, 1.365, 0.7, 0.7, 0.826]
+    >>> list(many.bounds(delta=1e-6))
+    ['basic', 'advanced', 'optimal_homogeneous', 'zero_concentrated', 'renyi', 'gaussian']
+    >>> float(many.total(delta=1e-6).epsilon)
+    0.700205104602
     """
 
     parts: frozenset[tuple[Event, int]]
@@ -219,7 +219,14 @@ class Composition(Event):
 
 
 def compose(events: Events) -> Composition:
-    """Return the composition of `events`; the same as `Composition(events)`."""
+    """Return the composition of `events`; the same as `Composition(events)`.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import PureDP, compose
+    >>> compose([PureDP(0.1)] * 10).total().epsilon
+    Fraction(1, 1)
+    """
     return Composition(events)
 
 

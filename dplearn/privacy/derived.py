@@ -1,11 +1,4 @@
-"""Privacy events derived from other events: a release on a secret sample, and releases on disjoint parts.
-
->>> from dplearn.privacy.events import PureDP
->>> float(SampledWithReplacement(PureDP(1), m=10, n=1000).pure)
-0.01716807271133098
->>> Parallel([PureDP(0.1), PureDP(0.2), PureDP(0.3)], by="value").pure
-Fraction(1, 2)
-"""
+"""Privacy events derived from other events: a release on a secret sample, and releases on disjoint parts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -63,6 +56,12 @@ class SampledWithReplacement(Event):
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 4.12, state 6 epsilon m / n for
     epsilon <= 1 and n >= 2 m. The formula above and its proof are ours; for delta = 0 the bound is attained.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import PureDP, SampledWithReplacement
+    >>> float(SampledWithReplacement(PureDP(1), m=10, n=1000).pure)
+    0.01716807271133098
     """
 
     event: Event
@@ -133,6 +132,12 @@ class Parallel(Event):
         maximum over the parts. "value": a replaced record may leave one part and enter another, and the cost
         is the composition of the two costliest events; each event must then hold for a part that gains a
         record, loses one or has one replaced.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import Parallel, PureDP
+    >>> Parallel([PureDP(0.1), PureDP(0.2), PureDP(0.3)], by="value").pure
+    Fraction(1, 2)
     """
 
     parts: frozenset[tuple[Event, int]]

@@ -192,6 +192,12 @@ class PureDP(Event):
     ----------
     epsilon : number
         Nonnegative.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import PureDP
+    >>> PureDP(0.1).rho
+    Fraction(1, 200)
     """
 
     epsilon: Fraction
@@ -260,6 +266,12 @@ class BoundedRange(PureDP):
     are also at most epsilon, so the Renyi curve is the minimum of both bounds. For the exponential mechanism,
     each weight changes by a factor between exp(-epsilon / 2) and exp(epsilon / 2), and the division by the
     sum of the weights changes all ratios by the same factor.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import BoundedRange
+    >>> BoundedRange(0.1).rho
+    Fraction(1, 800)
     """
 
     @property
@@ -325,6 +337,12 @@ class Gaussian(Event):
         Above 0; the variance parameter of the noise on each coordinate.
     sensitivity2 : number, default=1
         The squared Euclidean sensitivity of the vector of integers.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import Gaussian
+    >>> Gaussian(100).rho
+    Fraction(1, 200)
     """
 
     sigma2: Fraction
@@ -465,5 +483,11 @@ def event_of(guarantee: Guarantee) -> Event:
     ------
     TypeError
         If `guarantee` is of another kind.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP, event_of
+    >>> event_of(ApproxDP(1, 1e-6))
+    Approximate(epsilon=Fraction(1, 1), delta=Fraction(1, 1000000))
     """
     return _event_of(guarantee)

@@ -1,19 +1,4 @@
-"""Privacy guarantees as frozen, exact values: approximate and zero-concentrated differential privacy.
-
->>> guarantee = ApproxDP(0.1, assumes=("the set of labels",))
->>> guarantee
-ApproxDP(epsilon=0.1, delta=0, neighbors='replace_one', protects='examples', assumes=('the set of labels',))
->>> guarantee.implies(ApproxDP(1, assumes=("the set of labels", "every value is finite")))
-True
->>> guarantee.for_group(10).epsilon
-Fraction(1, 1)
->>> guarantee.to_zcdp().rho
-Fraction(1, 200)
->>> epsilon_of(guarantee)
-Fraction(1, 10)
->>> float(ZeroConcentratedDP(0.005).to_approx(delta=1e-6).epsilon)
-0.429941468837
-"""
+"""Privacy guarantees as frozen, exact values: approximate and zero-concentrated differential privacy."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -33,7 +18,7 @@ _GROWTH_DIGITS = 30
 
 @dataclass(frozen=True, repr=False, init=False)
 class ApproxDP(Guarantee):
-    """Approximate differential privacy.
+    """The guarantee of (epsilon, delta)-differential privacy.
 
     For every two neighbouring data sets and every set of outcomes E,
     P[outcome in E] <= exp(epsilon) P'[outcome in E] + delta.
@@ -62,6 +47,17 @@ class ApproxDP(Guarantee):
     ------
     TypeError, ValueError
         If a parameter is not as described.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> guarantee = ApproxDP(0.1, assumes=("the set of labels",))
+    >>> guarantee.epsilon, guarantee.neighbors, guarantee.protects
+    (Fraction(1, 10), 'replace_one', 'examples')
+    >>> guarantee.implies(ApproxDP(1, assumes=("the set of labels", "every value is finite")))
+    True
+    >>> guarantee.for_group(10).epsilon, guarantee.to_zcdp().rho
+    (Fraction(1, 1), Fraction(1, 200))
     """
 
     epsilon: Fraction
@@ -149,7 +145,7 @@ class ApproxDP(Guarantee):
 
 @dataclass(frozen=True, repr=False, init=False)
 class ZeroConcentratedDP(Guarantee):
-    """Zero-concentrated differential privacy.
+    """The guarantee of rho-zero-concentrated differential privacy.
 
     For every two neighbouring data sets and every order a > 1, the Renyi divergence of order a between the
     two output distributions is at most rho a.
@@ -158,13 +154,30 @@ class ZeroConcentratedDP(Guarantee):
     ----------
     rho : int, float, str, Decimal or Fraction
         Nonnegative. A float stands for its shortest decimal.
-    neighbors, protects, assumes, reproducible
-        As for `ApproxDP`.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        Neighbouring data sets differ by one replaced record (their number n is public), or by one record
+        added or removed.
+    protects : {"groups", "examples", "labels"}, default="examples"
+        Whether a record consists of all rows of one group, such as those of one person; or is a whole
+        example; or is its label, while its features are public. Labels are replaced, and not added or
+        removed: "labels" goes with "replace_one" only.
+    assumes : iterable of str, default=()
+        Statements that the guarantee takes as true and public. The caller can check each of them without
+        access to the data.
+    reproducible : bool, default=False
+        True if the noise can be drawn again from a seed. The guarantee then holds only against an observer
+        without the seed, and the release should not be published.
 
     Raises
     ------
     TypeError, ValueError
         If a parameter is not as described.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ZeroConcentratedDP
+    >>> float(ZeroConcentratedDP(0.005).to_approx(delta=1e-6).epsilon)
+    0.429941468837
     """
 
     rho: Fraction

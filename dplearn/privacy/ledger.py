@@ -1,12 +1,4 @@
-"""The privacy ledger: a budget that each release is charged to before its noise is drawn.
-
->>> from dplearn.privacy.guarantees import ApproxDP
->>> ledger = PrivacyLedger(epsilon=0.3)
->>> for _ in range(3):
-...     _ = ledger.charge(ApproxDP(0.1), estimator="a histogram")
->>> ledger.remaining().epsilon, ledger.can_afford(ApproxDP(0.1))
-(Fraction(0, 1), False)
-"""
+"""The privacy ledger: a budget that each release is charged to before its noise is drawn."""
 
 import json
 import os
@@ -87,6 +79,16 @@ class PrivacyLedger:
 
     Copies of a ledger (`copy`, `deepcopy`, scikit-learn's `clone`, a pickle) share one account; they never
     open a second budget.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import PrivacyLedger
+    >>> from dplearn.privacy.guarantees import ApproxDP
+    >>> ledger = PrivacyLedger(epsilon=0.3)
+    >>> for _ in range(3):
+    ...     _ = ledger.charge(ApproxDP(0.1), estimator="a histogram")
+    >>> ledger.remaining().epsilon, ledger.can_afford(ApproxDP(0.1))
+    (Fraction(0, 1), False)
     """
 
     def __init__(

@@ -6,13 +6,6 @@ changes two counts by 1, which has one cost for any votes: `publishable_noisy_ma
 nearly all teachers agree, the cost is much smaller, but this smaller cost depends on the votes and may reveal
 a single vote. So the results of `secret_noisy_max_renyi` and `secret_noisy_max_epsilon` are private;
 `dplearn.mechanisms.sanitized_noisy_max_epsilon` computes an upper bound of the latter that may be published.
-
->>> import numpy as np
->>> unanimous = np.tile([250, 0, 0, 0], (1000, 1))
->>> round(float(publishable_noisy_max_cost(1000, 1600).total(delta=1e-5).epsilon), 3)
-4.991
->>> round(secret_noisy_max_epsilon(unanimous, sigma2=1600, delta=1e-5), 3)
-0.311
 """
 
 from fractions import Fraction
@@ -70,6 +63,12 @@ def publishable_noisy_max_cost(
     -------
     Composition
         Of Gaussian(sigma2, 2) for each answer and Gaussian(threshold_sigma2, 1) for each test.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import publishable_noisy_max_cost
+    >>> round(float(publishable_noisy_max_cost(1000, 1600).total(delta=1e-5).epsilon), 3)
+    4.991
     """
     events = {Gaussian(sigma2, 2): check_count("n_answered", n_answered)}
     if check_count("n_asked", n_asked):
@@ -108,6 +107,14 @@ def secret_noisy_max_epsilon(counts: Any, *, sigma2: Any, delta: Any) -> float:
     it, such as "the epsilon is .31" or "the budget is exhausted", reveals something about the votes.
 
     **Source.** Papernot et al. (2018), Section 3.2; with another q (see `secret_log_chance_of_another`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.privacy import secret_noisy_max_epsilon
+    >>> unanimous = np.tile([250, 0, 0, 0], (1000, 1))
+    >>> round(secret_noisy_max_epsilon(unanimous, sigma2=1600, delta=1e-5), 3)
+    0.311
     """
     variance, counts = _checked_sigma2(sigma2), _checked_counts(counts)
     delta = check_number("delta", delta, above=0, below=1)
@@ -169,6 +176,15 @@ def secret_noisy_max_renyi(counts: Any, *, sigma2: Any, orders: Any) -> Floats:
     The divergences of several queries add if no query depends on earlier answers.
 
     **Source.** Papernot et al. (2018), Theorem 6 and Proposition 10: see `dplearn.privacy.likely_outcome`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.privacy import secret_noisy_max_renyi
+    >>> unanimous = np.tile([250, 0, 0, 0], (1000, 1))
+    >>> costs = secret_noisy_max_renyi(unanimous, sigma2=1600, orders=[2, 10])
+    >>> costs.shape  # one row a query, one column an order
+    (1000, 2)
     """
     at = np.atleast_1d(np.asarray(orders, dtype=np.float64))
     if at.ndim != 1 or not at.size or not (np.isfinite(at) & (at > 1)).all():

@@ -1,12 +1,4 @@
-"""One-time state: private state for queries after a fit, which only one object in one process can use.
-
->>> kept = OneTimeState([3, 1, 2])
->>> kept
-<OneTimeState>
->>> with kept.use() as votes:
-...     max(votes)
-3
-"""
+"""One-time state: private state for queries after a fit, which only one object in one process can use."""
 
 import errno
 import hashlib
@@ -48,6 +40,16 @@ class OneTimeState(Generic[State]):
     object does not protect against a debugger in this process, against code that enumerates the garbage
     collector's objects, or against access to the process's memory. Do not fork inside `use`: the child would
     have a copy of the state.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import OneTimeState
+    >>> kept = OneTimeState([3, 1, 2])
+    >>> kept
+    <OneTimeState>
+    >>> with kept.use() as votes:
+    ...     max(votes)
+    3
     """
 
     __slots__ = ("__weakref__",)

@@ -1,14 +1,4 @@
-"""The guarantee of a fitted pipeline: the composition of the guarantees of its steps.
-
->>> class Scaler:
-...     guarantee_ = ApproxDP(0.5)
->>> class Learner:
-...     guarantee_ = ApproxDP(1, 1e-6)
->>> class Chain:
-...     steps = [("scale", Scaler()), ("nothing", "passthrough"), ("learn", Learner())]
->>> pipeline_guarantee(Chain()).epsilon
-Fraction(3, 2)
-"""
+"""The guarantee of a fitted pipeline: the composition of the guarantees of its steps."""
 
 from collections.abc import Collection, Iterator
 from fractions import Fraction
@@ -98,6 +88,19 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     pipeline was fitted once. (A search fits many pipelines and keeps one; a ledger has the cost of all.)
 
     **Source.** Dwork, McSherry, Nissim and Smith (2006), on composition.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from dplearn import StatisticalQueryLogisticRegression
+    >>> from dplearn.preprocessing import PrivateMinMaxClipper
+    >>> from dplearn.privacy import pipeline_guarantee
+    >>> X, y = np.arange(4000.0)[:, None], np.arange(4000) > 1000
+    >>> learner = StatisticalQueryLogisticRegression(epsilon=1.0)
+    >>> chain = make_pipeline(PrivateMinMaxClipper(epsilon=0.5), learner)
+    >>> pipeline_guarantee(chain.fit(X, y)).epsilon
+    Fraction(3, 2)
     """
     pairs = list(_steps(pipeline))
     steps = dict(pairs)

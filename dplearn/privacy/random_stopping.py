@@ -1,14 +1,4 @@
-"""Privacy cost of the best of a random number of private runs: about that of two or three runs.
-
->>> stopping = RandomStopping(40)  # from 1 to 40 runs, each number as likely as the others
->>> stopping.mean, stopping.total(ApproxDP("0.1", "1e-8")).epsilon
-(Fraction(41, 2), Fraction(3, 10))
->>> run = stopping.run_of(ApproxDP(1, "1e-6"))
->>> run.epsilon, float(run.delta)
-(Fraction(1, 3), 4.878048780487805e-08)
->>> round(float(stopping.missed(Fraction(1, 10))), 3)  # one of ten candidates, drawn anew for each run
-0.222
-"""
+"""Privacy cost of the best of a random number of private runs: about that of two or three runs."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -61,6 +51,19 @@ class RandomStopping:
     **Source.** Liu and Talwar (2019) for geometric numbers of runs; Papernot and Steinke (2022), Theorem 2
     and Corollary 3, for truncated negative binomial numbers, which are unbounded. Here the number is bounded;
     the condition on p_k and its proof are ours.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dplearn.privacy import ApproxDP, RandomStopping
+    >>> stopping = RandomStopping(40)  # from 1 to 40 runs, each number as likely as the others
+    >>> stopping.mean, stopping.total(ApproxDP("0.1", "1e-8")).epsilon
+    (Fraction(41, 2), Fraction(3, 10))
+    >>> run = stopping.run_of(ApproxDP(1, "1e-6"))
+    >>> run.epsilon, float(run.delta)
+    (Fraction(1, 3), 4.878048780487805e-08)
+    >>> round(float(stopping.missed(Fraction(1, 10))), 3)  # one of ten candidates, drawn anew for each run
+    0.222
     """
 
     most: int

@@ -188,6 +188,13 @@ def stable_answers_noise(
 
     **Source.** Bassily, Thakkar and Thakurta (2018), Theorem 3.6 and Corollary 3.9. There the noise is
     Laplace, always redrawn, and the threshold grows with the number of queries.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import stable_answers_noise
+    >>> stable_answers_noise(ApproxDP(1, 1e-6), 10).threshold
+    68
     """
     max_abstentions = check_count("max_abstentions", max_abstentions, low=1, high=10**9)
     epsilon, delta = check_number("epsilon", epsilon_of(privacy), low=_LEAST), delta_of(privacy)

@@ -1,12 +1,4 @@
-"""Secrecy of the sample: the guarantee for n records of a release computed from a secret sample of m rows.
-
->>> guarantee = subsampled(ApproxDP(1, 1e-6), m=100, n=10_000)
->>> guarantee.epsilon < Fraction("0.01719"), guarantee.delta < Fraction("1.009e-8")
-(True, True)
->>> published = published_subsampled(ApproxDP(1, 1e-6), m=100, n=10_000)
->>> published.epsilon == Fraction("0.06"), published.delta > Fraction("4.24e-8")
-(True, True)
-"""
+"""Secrecy of the sample: the guarantee for n records of a release computed from a secret sample of m rows."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -52,6 +44,13 @@ def subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:
     guarantee that protects only labels, with public features, is therefore refused.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 4.12; see `published_subsampled`.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP, subsampled
+    >>> guarantee = subsampled(ApproxDP(1, 1e-6), m=100, n=10_000)
+    >>> round(float(guarantee.epsilon), 5), float(guarantee.delta) < 1.009e-8
+    (0.01718, True)
     """
     m, n = _checked(guarantee, m, n)
     event = SampledWithReplacement(Approximate(guarantee.epsilon, guarantee.delta), m, n)
@@ -63,12 +62,23 @@ def published_subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:
 
     Parameters
     ----------
-    guarantee, m, n
-        As for `subsampled`; epsilon at most 1, and n at least 2 m.
+    guarantee : ApproxDP
+        The release's guarantee for one replaced row of the m, features and label; epsilon at most 1.
+    m : int
+        Number of rows drawn, at least 1: each uniformly from the n records, independently, with replacement.
+    n : int
+        Number of records, at least 2 m; public.
 
     Notes
     -----
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 4.12.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP, published_subsampled
+    >>> published = published_subsampled(ApproxDP(1, 1e-6), m=100, n=10_000)
+    >>> float(published.epsilon), float(published.delta) > 4.24e-8
+    (0.06, True)
     """
     m, n = _checked(guarantee, m, n)
     check_number("epsilon", guarantee.epsilon, high=1)

@@ -80,6 +80,12 @@ def sampling_bound(width: float, n: int, size: int = 1) -> TailBound:
     Notes
     -----
     **Source.** Hoeffding (1963): P[deviation of t or more] <= 2 exp(-2 n t**2 / width**2).
+
+    Examples
+    --------
+    >>> from dplearn.theory import sampling_bound
+    >>> round(sampling_bound(1, 1000).at(0.05), 4)
+    0.0429
     """
     return TailBound(root=width / math.sqrt(2 * n), size=size)
 
@@ -126,6 +132,14 @@ def query_sample_size(
 
     **Source.** Kasiviswanathan et al. (2011), Lemma 5.6 and Theorem 5.7, with constants; there each record
     adds Laplace noise, and n is of order t ln(t / beta) b**2 / (epsilon**2 tolerance**2).
+
+    Examples
+    --------
+    >>> from dplearn.theory import query_sample_size
+    >>> query_sample_size(tolerance=0.1, beta=0.05, epsilon=1)
+    3455
+    >>> query_sample_size(tolerance=0.1, beta=0.05, epsilon=1, trust_model="central")
+    1045
     """
     tolerance = float(check_number("tolerance", tolerance, above=0))
     beta = check_number("beta", beta, above=0, below=1) / check_count("queries", queries, low=1)

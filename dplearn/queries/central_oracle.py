@@ -1,21 +1,6 @@
 """An oracle of the central trust model: it answers with noisy means over all records.
 
->>> import numpy as np
->>> from dplearn.chance import SeededDice
->>> from dplearn.queries.query import MeanQuery
->>> coins = np.arange(1000) % 4 == 0
->>> heads = MeanQuery(lambda coins: coins.astype(int), low=0, high=1)
->>> oracle = CentralOracle(coins, privacy=ApproxDP(1), dice=SeededDice(0))
->>> answer = oracle.ask(heads, share=0.5)[0]
->>> answer.mean, round(answer.tolerance(0.05), 3), oracle.left
-(0.251, 0.056, Fraction(1, 2))
-
 With a guarantee for an added record, the number of records is estimated from a share of the budget:
-
->>> added = ApproxDP(1, neighbors="add_remove")
->>> answer = CentralOracle(coins, privacy=added, dice=SeededDice(0)).ask(heads)[0]
->>> answer.n, round(answer.mean, 3)
-(1006, 0.247)
 """
 
 import math
@@ -111,6 +96,26 @@ class CentralOracle(BudgetedOracle):
     estimated number is at most `most_records`.
 
     **Source.** Blum, Dwork, McSherry and Nissim (2005), here with exact discrete noise.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.queries import CentralOracle
+    >>> from dplearn.queries.query import MeanQuery
+    >>> coins = np.arange(1000) % 4 == 0
+    >>> heads = MeanQuery(lambda coins: coins.astype(int), low=0, high=1)
+    >>> oracle = CentralOracle(coins, privacy=ApproxDP(1), dice=SeededDice(0))
+    >>> answer = oracle.ask(heads, share=0.5)[0]
+    >>> answer.mean, round(answer.tolerance(0.05), 3), oracle.left
+    (0.251, 0.056, Fraction(1, 2))
+    >>> added = ApproxDP(1, neighbors="add_remove")
+    >>> answer = CentralOracle(coins, privacy=added, dice=SeededDice(0)).ask(heads)[0]
+    >>> answer.n, round(answer.mean, 3)
+    (1006, 0.247)
     """
 
     def __init__(

@@ -1,19 +1,4 @@
-"""Factories of oracles: each charges the ledger for all answers when the oracle is made.
-
->>> import numpy as np
->>> from dplearn.queries.query import MeanQuery
->>> ages = np.random.default_rng(0).integers(20, 80, 10_000)
->>> oracle = central(ages, epsilon=1, random_state=0)
->>> mean_age = MeanQuery(lambda ages: ages, low=0, high=120)
->>> round(oracle.ask(mean_age, share=0.5)[0].mean, 1), round(float(ages.mean()), 1)
-(49.5, 49.5)
->>> oracle = local(ages, epsilon=1, random_state=0)  # without a trusted curator
->>> round(oracle.ask(mean_age)[0].mean)
-49
->>> oracle = central(ages, epsilon=1, neighbors="add_remove", random_state=0)
->>> round(oracle.ask(mean_age)[0].mean, 1)
-49.5
-"""
+"""Factories of oracles: each charges the ledger for all answers when the oracle is made."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -151,10 +136,10 @@ def central(
     count_share : number, default=1/10
         As for `CentralOracle`; not used with "replace_one".
     ledger : PrivacyLedger, optional
-        Charged with the whole cost when the oracle is made.
-    random_state : None, int or numpy random generator, optional
-        None: the operating system's entropy. Any other value makes the answers reproducible, which the
-        guarantee states.
+        The ledger that all answers are charged to, when the oracle is made.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the answers reproducible, for tests only;
+        the guarantee states this.
 
     Returns
     -------
@@ -167,6 +152,19 @@ def central(
         If a parameter is invalid.
     BudgetExceededError
         If the cost exceeds the ledger's remaining budget; nothing is spent.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.queries import MeanQuery, central
+    >>> ages = np.random.default_rng(0).integers(20, 80, 10_000)
+    >>> mean_age = MeanQuery(lambda ages: ages, low=0, high=120)
+    >>> oracle = central(ages, epsilon=1, random_state=0)
+    >>> answer = oracle.ask(mean_age, share=0.5)[0]  # half of the budget is left for other queries
+    >>> round(answer.mean, 1), round(float(ages.mean()), 1)
+    (49.5, 49.5)
     """
     cost = cost_of("central", epsilon, delta, reproducible=random_state is not None)
     assumes = without_count(ASKED) if added(neighbors) else ASKED
@@ -201,10 +199,10 @@ def local(
     randomizer : {"bit", "laplace"}, default="bit"
         As for `LocalOracle`.
     ledger : PrivacyLedger, optional
-        Charged with the whole cost when the oracle is made.
-    random_state : None, int or numpy random generator, optional
-        None: the operating system's entropy. Any other value makes the answers reproducible, which the
-        guarantee states.
+        The ledger that all answers are charged to, when the oracle is made.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the answers reproducible, for tests only;
+        the guarantee states this.
 
     Returns
     -------
@@ -217,6 +215,19 @@ def local(
         If a parameter is invalid.
     BudgetExceededError
         If the cost exceeds the ledger's remaining budget; nothing is spent.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.queries import MeanQuery, local
+    >>> ages = np.random.default_rng(0).integers(20, 80, 10_000)
+    >>> mean_age = MeanQuery(lambda ages: ages, low=0, high=120)
+    >>> oracle = local(ages, epsilon=1, random_state=0)
+    >>> answer = oracle.ask(mean_age)[0]
+    >>> bool(abs(answer.mean - ages.mean()) < answer.tolerance(0.05))
+    True
     """
     cost = cost_of("local", epsilon, delta, reproducible=random_state is not None)
     privacy = replace(cost, assumes=ASKED)

@@ -1,16 +1,4 @@
-"""Estimates of the frequencies of values from the reports of randomised response.
-
->>> import numpy as np
->>> from dplearn.chance import SeededDice
->>> from dplearn.mechanisms import randomized_response
->>> from dplearn.privacy import ApproxDP
->>> truth = np.repeat([0, 1, 2], [600, 300, 100])
->>> reports = randomized_response(truth, 3, privacy=ApproxDP(2), dice=SeededDice(0))
->>> estimated_frequencies(reports, 3, epsilon=2).round(2).tolist()
-[0.62, 0.3, 0.08]
->>> estimated_frequencies([0, 0, 0, 1], 2, epsilon=3).round(3).tolist()
-[0.776, 0.224]
-"""
+"""Estimates of the frequencies of values from the reports of randomised response."""
 
 from typing import Any
 
@@ -45,6 +33,22 @@ def estimated_frequencies(reports: Any, n_values: int, *, epsilon: Any) -> NDArr
     ------
     TypeError, ValueError
         If `reports` are not such numbers, or none.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import randomized_response
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import estimated_frequencies
+    >>> truth = np.repeat([0, 1, 2], [600, 300, 100])
+    >>> reports = randomized_response(truth, 3, privacy=ApproxDP(2), dice=SeededDice(0))
+    >>> estimated_frequencies(reports, 3, epsilon=2).round(2).tolist()
+    [0.62, 0.3, 0.08]
+    >>> estimated_frequencies([0, 0, 0, 1], 2, epsilon=3).round(3).tolist()
+    [0.776, 0.224]
     """
     n_values = check_count("n_values", n_values, low=2, high=1 << 31)
     p = truth_probability(n_values, epsilon)

@@ -1,15 +1,4 @@
-"""An oracle of the local trust model: each record reports a randomised answer to one query.
-
->>> import numpy as np
->>> from dplearn.chance import PublicStream, SeededDice
->>> from dplearn.queries.query import MeanQuery
->>> coins = np.arange(100_000) % 4 == 0
->>> heads = MeanQuery(lambda coins: coins.astype(int), low=0, high=1)
->>> oracle = LocalOracle(coins, privacy=ApproxDP(1), dice=SeededDice(0), stream=PublicStream(0))
->>> answer = oracle.ask(heads, share=0.5)[0]
->>> round(answer.mean, 2), round(answer.tolerance(0.05), 3), answer.n
-(0.25, 0.013, 50000)
-"""
+"""An oracle of the local trust model: each record reports a randomised answer to one query."""
 
 import math
 from fractions import Fraction
@@ -71,6 +60,22 @@ class LocalOracle(BudgetedOracle):
     **Source.** Kasiviswanathan et al. (2011), Section 5.1.1 and Theorem 5.7. There each record adds Laplace
     noise to its value; a bit has less variance for the worst values, at every epsilon: with w their range,
     w**2 / (4 tanh(epsilon / 2)**2) < 2 (w / epsilon)**2 + w**2 / 4, since sinh(x) > x.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> import numpy as np
+    >>> from dplearn.chance import PublicStream, SeededDice
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.queries import LocalOracle
+    >>> from dplearn.queries.query import MeanQuery
+    >>> coins = np.arange(100_000) % 4 == 0
+    >>> heads = MeanQuery(lambda coins: coins.astype(int), low=0, high=1)
+    >>> oracle = LocalOracle(coins, privacy=ApproxDP(1), dice=SeededDice(0), stream=PublicStream(0))
+    >>> answer = oracle.ask(heads, share=0.5)[0]
+    >>> round(answer.mean, 2), round(answer.tolerance(0.05), 3), answer.n
+    (0.25, 0.013, 50000)
     """
 
     def __init__(

@@ -1,14 +1,4 @@
-"""An oracle for a known distribution; its answers are exact, or off by an adversary within a tolerance.
-
->>> import numpy as np
->>> from dplearn.queries.query import MeanQuery
->>> heads = MeanQuery(lambda coins: coins, low=0, high=1)
->>> oracle = PopulationOracle(np.array([0, 1]), weights=[0.25, 0.75])
->>> oracle.ask(heads)[0].mean
-0.75
->>> PopulationOracle(np.array([0, 1]), tolerance=0.1, adversary=lambda exact: exact + 9).ask(heads)[0].mean
-0.6
-"""
+"""An oracle for a known distribution; its answers are exact, or off by an adversary within a tolerance."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -45,6 +35,19 @@ class PopulationOracle(Oracle):
     adversary : callable, optional
         A function from the exact means, of shape (k,), to the answers, which are then clipped to within the
         tolerance. None: the answers are exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.queries import PopulationOracle
+    >>> from dplearn.queries.query import MeanQuery
+    >>> heads = MeanQuery(lambda coins: coins, low=0, high=1)
+    >>> oracle = PopulationOracle(np.array([0, 1]), weights=[0.25, 0.75])
+    >>> oracle.ask(heads)[0].mean
+    0.75
+    >>> oracle = PopulationOracle(np.array([0, 1]), tolerance=0.1, adversary=lambda exact: exact + 9)
+    >>> oracle.ask(heads)[0].mean
+    0.6
     """
 
     def __init__(

@@ -3,16 +3,6 @@
 A query is a public function of one record. The function takes many records at once, for speed, but each of
 its values must depend on one record alone. The guarantee rests on this, and on the declared bounds, which the
 query enforces. Only sensitivities that are passed to a `VectorQuery` are not enforced, and need a proof.
-
->>> ages = np.array([30, 40, 50])
->>> query = MeanQuery(lambda ages: ages, low=0, high=120)
->>> query.total(ages).tolist(), query.l1
-([120], 120)
->>> tall = HistogramQuery(lambda ages: ages > 35, categories=2)
->>> tall.total(ages).tolist(), tall.l1  # a replaced record leaves one category and enters another
-([1, 2], 2)
->>> query.added_l1, tall.added_l1  # an added one enters one
-(120, 1)
 """
 
 from abc import ABC, abstractmethod
@@ -131,6 +121,16 @@ class MeanQuery(StatisticalQuery):
         Public bounds on the function's values, low < high, in steps of `unit`.
     unit : number, default=1
         The value of one step; answers are multiplied by it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.queries import MeanQuery
+    >>> query = MeanQuery(lambda ages: ages, low=0, high=120)
+    >>> query.total(np.array([30, 40, 50])).tolist()
+    [120]
+    >>> query.l1, query.added_l1  # the most that a replaced and an added record change the total
+    (120, 120)
     """
 
     size = 1
@@ -174,6 +174,16 @@ class HistogramQuery(StatisticalQuery):
     total : callable, optional
         From records to the number of records in each category, of shape (categories,): a faster
         implementation of that count. It must be exactly the count of the function's values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.queries import HistogramQuery
+    >>> query = HistogramQuery(lambda ages: ages > 35, categories=2)
+    >>> query.total(np.array([30, 40, 50])).tolist()
+    [1, 2]
+    >>> query.l1, query.added_l1  # a replaced record leaves one category and enters another
+    (2, 1)
     """
 
     unit = Fraction(1)
@@ -234,6 +244,14 @@ class VectorQuery(StatisticalQuery):
         Unlike `norm` they are not enforced: where the query is made, they must be proved.
     added_l1 : int, optional
         Public. A bound on the L1 norm of a row, likewise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.queries import VectorQuery
+    >>> query = VectorQuery(lambda rows: rows, size=2, norm=5)
+    >>> query.total(np.array([[3, 4], [1, 0], [9, 9]])).tolist()  # the last row is longer than 5
+    [4, 4]
     """
 
     def __init__(

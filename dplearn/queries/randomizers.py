@@ -3,14 +3,6 @@
 `probability(value, report)` is exact, so a test can check that no report is more than exp(epsilon) times as
 probable for one value as for another, and statistical queries can simulate reports
 (`dplearn.queries.simulation`).
-
->>> from dplearn.chance import SeededDice
->>> randomizer = BitRandomizer(0, 10, Fraction(1))
->>> reports = randomizer.draw(np.full(10_000, 7), SeededDice(0))
->>> round(float(randomizer.estimate(reports)[0]), 1)
-7.1
->>> float(randomizer.probability(7, 1)) > 0.5 > float(randomizer.probability(3, 1))
-True
 """
 
 import math
@@ -118,6 +110,21 @@ class BitRandomizer(LocalRandomizer):
     p / (1 - p) <= exp(epsilon).
 
     **Source.** Duchi, Jordan and Wainwright (2013), one coordinate; here all probabilities are rational.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.queries import BitRandomizer
+    >>> randomizer = BitRandomizer(0, 10, Fraction(1))
+    >>> reports = randomizer.draw(np.full(10_000, 7), SeededDice(0))
+    >>> round(float(randomizer.estimate(reports)[0]), 1)
+    7.1
+    >>> float(randomizer.probability(7, 1)) > 0.5 > float(randomizer.probability(3, 1))
+    True
     """
 
     low: int
@@ -179,6 +186,19 @@ class LaplaceRandomizer(LocalRandomizer):
     unless 64 bits limit the ends.
 
     **Source.** Kasiviswanathan et al. (2011), Section 5.1.1; here the noise is discrete.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.queries import LaplaceRandomizer
+    >>> randomizer = LaplaceRandomizer(0, 10, Fraction(1))
+    >>> reports = randomizer.draw(np.full(10_000, 7), SeededDice(0))
+    >>> round(float(randomizer.estimate(reports)[0]))
+    7
     """
 
     low: int
@@ -287,6 +307,19 @@ class CategoryRandomizer(LocalRandomizer):
     **Privacy.** epsilon, for the one record: see `randomized_response`.
 
     **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016).
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.queries import CategoryRandomizer
+    >>> randomizer = CategoryRandomizer(3, Fraction(1))
+    >>> reports = randomizer.draw(np.array([0] * 9000 + [2] * 1000), SeededDice(0))
+    >>> randomizer.estimate(reports).round(1).tolist()
+    [0.9, -0.0, 0.1]
     """
 
     size: int

@@ -3,26 +3,6 @@
 `simulate_locally` runs a statistical query algorithm on records that report once each. `run_locally` runs a
 local algorithm, which requests randomised reports, on records. `simulate_by_queries` runs the same local
 algorithm without access to records: it draws the reports of random records by statistical queries.
-
->>> from dplearn.chance import SeededDice
->>> from dplearn.queries.population_oracle import PopulationOracle
->>> heads = MeanQuery(lambda coins: coins, low=0, high=1)
->>> coins = np.arange(2000) % 4 // 3
->>> run = simulate_locally(
-...     lambda oracle: oracle.ask(heads)[0].mean, coins, n_queries=1, tolerance=0.1, width=1, random_state=0
-... )
->>> round(run.result, 1), run.n_needed, run.adaptive
-(0.2, 864, False)
->>> def reported():
-...     reports = yield [Request(i, heads, heads.randomizer(Fraction(1), "bit")) for i in range(40)]
-...     return sum(reports)
->>> run_locally(reported, coins, epsilon=1, dice=SeededDice(0))  # near 40 (p / 4 + 3 (1 - p) / 4) = 15
-19
->>> run = simulate_by_queries(
-...     reported, PopulationOracle(coins), n_reports=40, epsilon=1, beta=0.1, dice=SeededDice(0)
-... )
->>> run.result, run.n_queries
-(12, 101)
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -102,9 +82,10 @@ def simulate_locally(
     width : number, default=2
         The greatest width of the range of a query's values, (high - low) * unit: 2 for -1..1.
     ledger : PrivacyLedger, optional
-        Charged before the first query.
-    random_state : None, int or numpy random generator, optional
-        As for `dplearn.queries.local`.
+        The ledger that all answers are charged to, before the first query.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the answers reproducible, for tests only;
+        the guarantee states this.
 
     Returns
     -------
@@ -129,6 +110,21 @@ def simulate_locally(
     collected in as many rounds as the algorithm has.
 
     **Source.** Kasiviswanathan et al. (2011), Theorem 5.7, with the constants of `query_sample_size`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.queries import MeanQuery, simulate_locally
+    >>> heads = MeanQuery(lambda coins: coins, low=0, high=1)
+    >>> coins = np.arange(2000) % 4 // 3
+    >>> run = simulate_locally(
+    ...     lambda oracle: oracle.ask(heads)[0].mean,
+    ...     coins, n_queries=1, tolerance=0.1, width=1, random_state=0,
+    ... )
+    >>> round(run.result, 1), run.n_needed, run.adaptive
+    (0.2, 864, False)
     """
     n_queries = check_count("n_queries", n_queries, low=1)
     exact, width = check_number("tolerance", tolerance, above=0), check_number("width", width, above=0)
@@ -230,6 +226,22 @@ def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, 
     **Assumes.** Requests depend on the records through earlier reports only.
 
     **Source.** Kasiviswanathan et al. (2011), Definition 5.3.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.queries import MeanQuery, Request, run_locally
+    >>> heads = MeanQuery(lambda coins: coins, low=0, high=1)
+    >>> def reported():
+    ...     reports = yield [Request(i, heads, heads.randomizer(Fraction(1), "bit")) for i in range(40)]
+    ...     return sum(reports)
+    >>> coins = np.arange(2000) % 4 // 3
+    >>> run_locally(reported, coins, epsilon=1, dice=SeededDice(0))  # near 40 (p / 4 + 3 (1 - p) / 4) = 15
+    19
     """
     budgets = RecordBudgets(check_number("epsilon", epsilon, above=0))
     records = as_records("records", records)
@@ -322,6 +334,23 @@ def simulate_by_queries(
 
     **Source.** Kasiviswanathan et al. (2011), Lemma 5.8. There tolerances are beta / (3 exp(2 epsilon) t);
     here they are x / (exp(epsilon) - exp(-epsilon)), which is enough.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.queries import MeanQuery, PopulationOracle, Request, simulate_by_queries
+    >>> heads = MeanQuery(lambda coins: coins, low=0, high=1)
+    >>> def reported():
+    ...     reports = yield [Request(i, heads, heads.randomizer(Fraction(1), "bit")) for i in range(40)]
+    ...     return sum(reports)
+    >>> coins = PopulationOracle(np.arange(2000) % 4 // 3)
+    >>> run = simulate_by_queries(reported, coins, n_reports=40, epsilon=1, beta=0.1, dice=SeededDice(0))
+    >>> run.result, run.n_queries
+    (12, 101)
     """
     if not isinstance(oracle, Oracle):
         raise TypeError(f"oracle must be an Oracle, such as population(records), got {type(oracle).__name__}")

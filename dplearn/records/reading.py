@@ -71,7 +71,10 @@ NO_GAPS = (
 _LABELLED = "drop records without a label if their number may be public, or make 'missing' one of the labels"
 _ONE_KIND = f"y must hold labels that are all strings or all numbers, and none missing; {_LABELLED}"
 #: The end of a message about several labels of a record.
-_SEVERAL = "; PrivateMultiOutputClassifier fits a classifier to each of several labels of a record"
+_SEVERAL = (
+    "; PrivateMultiOutputClassifier fits a classifier to each of several labels of a record, from a table in"
+    " memory, and AdditiveClassifier takes several labels, from parts too"
+)
 _NO_NAN = f"Input y contains NaN or infinity; {_LABELLED}"
 NOT_A_CELL = f"X holds an object whose argument must be a string or a real number; of dates {DATES_AS_DAYS}"
 
@@ -386,18 +389,18 @@ def check_given(name: str, value: Any, *, source: str, low: int = 1) -> int:
     return check_count(name, value, low=low)
 
 
-def label_cells(y: Any) -> NDArray[Any]:
-    """Return the labels as a one-dimensional array, without a conversion to a common type."""
+def label_cells(y: Any, *, what: str = "labels", several: str = _SEVERAL) -> NDArray[Any]:
+    """Return the labels, or targets, as a one-dimensional array, without a conversion to a common type."""
     if is_frame(y) and y.shape[1] != 1:
-        raise ValueError(f"y must have one column of labels, got a data frame of shape {y.shape}{_SEVERAL}")
+        raise ValueError(f"y must have one column of {what}, got a data frame of shape {y.shape}{several}")
     cells = frame_column(y, 0) if is_frame(y) else as_cells(y)
     if cells.ndim == 2 and cells.shape[1] > 1:
-        raise ValueError(f"y should be a 1d array, got an array of shape {cells.shape} instead{_SEVERAL}")
+        raise ValueError(f"y should be a 1d array, got an array of shape {cells.shape} instead{several}")
     listed = cells.ravel().tolist() if cells.dtype == object else []
     if not set(map(type, listed)) <= _PLAIN:
         listed = [_bare(label) for label in listed]
         if any(map(is_row, listed)):
-            raise ValueError(f"y must hold one label for each record, got a row of several{_SEVERAL}")
+            raise ValueError(f"y must hold one {what[:-1]} for each record, got a row of several{several}")
         cells = object_array(listed).reshape(cells.shape)
     _refuse_complex(cells.dtype, *set(map(type, listed)))
     if holds_times(cells.dtype):

@@ -118,6 +118,14 @@ class Examples(Records):
     ----------
     X, y : as given
         Private. A sparse matrix is converted to CSR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.queries import Examples
+    >>> examples = Examples(np.array([[31], [57]]), np.array(["well", "ill"]))
+    >>> len(examples)
+    2
     """
 
     def __init__(self, X: Any, y: Any):

@@ -35,6 +35,7 @@ _NOT_FINITE = (
     "Input y contains NaN, infinity or a value that is not a number, and a regressor predicts numbers; drop"
     " records without a target if their number may be public"
 )
+_ONE_TARGET = "; a regressor predicts one target: fit a regressor to each, with a share of the budget"
 _TEXT = re.compile(r"<?u\d|\|?s\d|str|bytes|binary|enum")
 
 
@@ -198,7 +199,7 @@ def read_numbers(y: Any, n: int) -> NDArray[Any]:
             f"y must hold numbers, got a type of text, {_type_of(y)}: a regressor predicts numbers, and a"
             " classifier labels; numbers written as text become numbers by y.astype(float)"
         )
-    cells = label_cells(y)
+    cells = label_cells(y, what="targets", several=_ONE_TARGET)
     if len(cells) != n:
         raise ValueError(f"X and y must have equal numbers of samples, got {n} and {len(cells)}")
     numbers = None

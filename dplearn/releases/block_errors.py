@@ -1,13 +1,6 @@
 """Plans and error bounds for distribution functions released from points in blocks of the sorted records.
 
 `block_plan` fixes the blocks, and the plan bounds the error of the distribution function:
-
->>> from dplearn.privacy import ApproxDP
->>> plan = block_plan(2**64, ApproxDP(1), 100_000)
->>> plan.left, plan.right, plan.spacing
-(63, 63, 790)
->>> f"{plan.error(100_000, beta=0.05):.4f}"
-'0.0183'
 """
 
 import math
@@ -191,6 +184,16 @@ def block_plan(size: int, privacy: ApproxDP, n_samples: int) -> BlockPlan:
     The division of epsilon between noise and points is optimised under the approximation that the number of
     records needed for a point is inversely proportional to its epsilon; the number of blocks and their
     spacing are then computed exactly.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import block_plan
+    >>> plan = block_plan(2**64, ApproxDP(1), 100_000)
+    >>> plan.left, plan.right, plan.spacing
+    (63, 63, 790)
+    >>> f"{plan.error(100_000, beta=0.05):.4f}"
+    '0.0183'
     """
     size, n_samples = check_count("size", size, low=1), check_count("n_samples", n_samples, low=1)
     return _block_plan(size, ApproxDP(epsilon_of(privacy), privacy.delta), n_samples)
@@ -233,13 +236,22 @@ def block_guarantee(size: int, privacy: ApproxDP) -> ApproxDP:
 
     Parameters
     ----------
-    size, privacy
-        As for `block_plan`.
+    size : int
+        Number of codes in the domain.
+    privacy : ApproxDP
+        Budget; epsilon positive. Delta is spent only if the recursive method needs fewer records for a point.
 
     Returns
     -------
     ApproxDP
         `privacy`, with delta 0 if the exponential mechanism finds the points.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import block_guarantee
+    >>> block_guarantee(2**64, ApproxDP(1)).epsilon
+    Fraction(1, 1)
     """
     return privacy if _recursive(size, privacy) else ApproxDP(privacy.epsilon)
 

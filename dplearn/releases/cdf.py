@@ -1,16 +1,4 @@
-"""Private release of a cumulative distribution function.
-
->>> import numpy as np
->>> incomes = np.random.default_rng(0).lognormal(10, 0.5, 100_000)
->>> found = cdf(incomes, epsilon=1, random_state=0)  # bounds are not needed
->>> found.ppf([0.1, 0.5, 0.9]).round(-2).tolist()
-[11700.0, 22000.0, 41900.0]
->>> print(f"{found.cdf(30_000):.2f}")
-0.73
->>> plan = cdf_plan(100_000, epsilon=1)
->>> round(plan.error, 3), plan.n_needed
-(0.05, 100716)
-"""
+"""Private release of a cumulative distribution function."""
 
 from fractions import Fraction
 from typing import Any
@@ -53,25 +41,27 @@ def cdf(
     ----------
     values : array-like of shape (n,), or parts of one
         Private. Numbers of the domain. Parts: a Dask series, or a function that returns series or arrays.
-    epsilon, delta : number, default=1.0 and 0.0
-        Budget; epsilon at least 1e-9. Delta is spent only if it reduces the error: on Gaussian noise
-        ("tree"), or on points in domains of many hundred bits ("blocks"). Otherwise the guarantee has delta
-        0.
+    epsilon : float, default=1.0
+        Privacy budget of the release; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=0.0
+        Probability with which the guarantee may fail, in [0, 1). A positive delta is spent only if it reduces
+        the error: on Gaussian noise ("tree"), or on points in domains of many hundred bits ("blocks").
+        Otherwise the guarantee has delta 0.
     method : {"tree", "blocks"}, default="tree"
         "tree": noisy counts of nested intervals, finer where there are many records. "blocks": an interior
         point of each of many blocks of the sorted records; the lengths of the blocks are noisy. "blocks"
         needs some thousands of records, and its error hardly grows with the size of the domain.
     domain : "float64" or NumberDomain, default="float64"
         Public. The possible values; "float64": all finite floats. Smaller domains need less noise.
-    groups : array-like of shape (n,), optional, or parts like those of `values`
+    groups : array-like of shape (n,), or parts like those of `values`, optional
         Private. The group of each value, such as the person that it belongs to: texts or integers. The
         guarantee then protects all values of a group together. One value of each group takes part, which is
         chosen by public chance, and the set of groups is public.
     ledger : PrivacyLedger, optional
-        The account that is charged, before any draw.
-    random_state : None, int or numpy random generator, optional
+        The ledger that the release is charged to, before any draw.
+    random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee records this.
+        the guarantee states this.
 
     Returns
     -------
@@ -106,6 +96,19 @@ def cdf(
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 4; "blocks" is a corrected version of their
     Theorem 4.6. Dwork, Naor, Pitassi and Rothblum (2010) for "tree".
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.releases import cdf
+    >>> incomes = np.random.default_rng(0).lognormal(10, 0.5, 100_000)
+    >>> found = cdf(incomes, epsilon=1, random_state=0)  # bounds are not needed
+    >>> found.ppf([0.1, 0.5, 0.9]).round(-2).tolist()
+    [11700.0, 22000.0, 41900.0]
+    >>> print(f"{found.cdf(30_000):.2f}")
+    0.73
     """
     return _CDF(epsilon, delta, method, domain, random_state).run(values, ledger, groups)
 
@@ -126,12 +129,22 @@ def cdf_plan(
     ----------
     n_samples : int
         Number of records, at least 1.
-    epsilon, delta, method, domain
-        As for `cdf`.
+    epsilon : float, default=1.0
+        Privacy budget of the release; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=0.0
+        Probability with which the guarantee may fail, in [0, 1). A positive delta is spent only if it reduces
+        the error: on Gaussian noise ("tree"), or on points in domains of many hundred bits ("blocks").
+        Otherwise the guarantee has delta 0.
+    method : {"tree", "blocks"}, default="tree"
+        "tree": noisy counts of nested intervals, finer where there are many records. "blocks": an interior
+        point of each of many blocks of the sorted records; the lengths of the blocks are noisy. "blocks"
+        needs some thousands of records, and its error hardly grows with the size of the domain.
+    domain : "float64" or NumberDomain, default="float64"
+        Public. The possible values; "float64": all finite floats. Smaller domains need less noise.
     alpha : float, default=0.05
         Target error for `n_needed`, as a fraction of the records, in (0, 1).
     beta : float, default=0.05
-        Probability of failure, in (0, 1).
+        Allowed probability of failure, in (0, 1).
 
     Returns
     -------
@@ -142,6 +155,13 @@ def cdf_plan(
     TypeError, ValueError
         If a parameter is not as described, or there are too few records for "blocks"; the message gives the
         number needed.
+
+    Examples
+    --------
+    >>> from dplearn.releases import cdf_plan
+    >>> plan = cdf_plan(100_000, epsilon=1)
+    >>> round(plan.error, 3), plan.n_needed
+    (0.05, 100716)
     """
     return _CDF(epsilon, delta, method, domain).plan(n_samples, alpha=alpha, beta=beta)
 

@@ -1,16 +1,6 @@
 """Released distribution functions with the methods of scipy's distributions, and their confidence bands.
 
 All methods are post-processing of released values and cost no privacy.
-
->>> from dplearn.releases.cdf import cdf
->>> from dplearn.domains import IntegerRange
->>> ages = [20] * 3000 + [40] * 5000 + [41] * 2000
->>> found = cdf(ages, epsilon=1, domain=IntegerRange(0, 120), random_state=0)
->>> found.cdf([19, 40]).round(2).tolist(), found.ppf([0.25, 0.5, 0.9]).tolist()
-([0.0, 0.8], [20, 40, 41])
->>> low, high = found.band(beta=0.05).at(40)
->>> print(f"{low:.2f} to {high:.2f}")
-0.78 to 0.82
 """
 
 from dataclasses import dataclass
@@ -111,6 +101,20 @@ class CDFRelease(Released):
         Public. The plan of the release.
     guarantee : ApproxDP
         Public. The guarantee of the release.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from dplearn.domains import IntegerRange
+    >>> from dplearn.releases.cdf import cdf
+    >>> ages = [20] * 3000 + [40] * 5000 + [41] * 2000
+    >>> found = cdf(ages, epsilon=1, domain=IntegerRange(0, 120), random_state=0)
+    >>> found.cdf([19, 40]).round(2).tolist(), found.ppf([0.25, 0.5, 0.9]).tolist()
+    ([0.0, 0.8], [20, 40, 41])
+    >>> low, high = found.band(beta=0.05).at(40)
+    >>> print(f"{low:.2f} to {high:.2f}")
+    0.78 to 0.82
     """
 
     knots: NDArray[Any]
@@ -273,7 +277,7 @@ class CDFRelease(Released):
             try:
                 from matplotlib import pyplot
             except ImportError:
-                raise ImportError("plot needs matplotlib: pip install '.[plot]'") from None
+                raise ImportError("plot needs matplotlib: pip install matplotlib") from None
             ax = pyplot.subplots()[1]
         shares = np.linspace(0.001, 0.999, 512)
         x = np.unique(self.ppf(shares))

@@ -1,11 +1,4 @@
-"""Distribution learning from released query answers, by a linear program.
-
->>> import numpy as np
->>> at_most = np.tri(4)  # query i: the fraction of records that are at most i
->>> learned = learned_distribution(at_most, [0.1, 0.4, 0.38, 1.0])  # noisy answers, not monotone
->>> round(learned.discrepancy, 4), bool(learned.weights[2] < 1e-9)
-(0.01, True)
-"""
+"""Distribution learning from released query answers, by a linear program."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -66,6 +59,15 @@ def learned_distribution(queries: Any, answers: Any) -> LearnedDistribution:
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 4.8; Dwork, Naor, Reingold, Rothblum and
     Vadhan (2009). Here the discrepancy is minimised, so that alpha need not be known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.releases import learned_distribution
+    >>> at_most = np.tri(4)  # query i: the fraction of records that are at most i
+    >>> learned = learned_distribution(at_most, [0.1, 0.4, 0.38, 1.0])  # noisy answers, not monotone
+    >>> round(learned.discrepancy, 4), bool(learned.weights[2] < 1e-9)
+    (0.01, True)
     """
     rows, wanted = csr_array(queries, dtype=np.float64), np.asarray(answers, dtype=np.float64)
     if wanted.shape != rows.shape[:1] or not rows.shape[1] or not wanted.size:

@@ -1,14 +1,4 @@
-"""Private counts, sums and means by category, for declared or learned categories.
-
->>> towns = ["north"] * 4000 + ["south"] * 2000 + ["east"]
->>> wages = [1500] * 4000 + [2500] * 2000 + [9000]
->>> found = grouped(towns, wages, bounds=(0, 5000), categories=["north", "south"], epsilon=1, random_state=0)
->>> {town: round(mean, -1) for town, mean in found.means.items()}
-{'north': 1500.0, 'south': 2500.0}
->>> learned = grouped(towns, wages, bounds=(0, 5000), epsilon=1, delta=1e-6, random_state=0)
->>> sorted(learned.counts)  # "east" has too few records
-['north', 'south']
-"""
+"""Private counts, sums and means by category, for declared or learned categories."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
@@ -186,7 +176,7 @@ def grouped(
     ----------
     keys : series, array, or list of shape (n,), or parts of a series or array
         Private. The category of each record, with the types of `stable_counts`.
-    values : array-like of shape (n,), optional, or parts like those of `keys`
+    values : array-like of shape (n,), or parts like those of `keys`, optional
         Private. One number a record; finite. None: only counts are released, from all of epsilon.
     bounds : pair of numbers
         Public bounds (low, high) on the values, known without looking at the data; required with values.
@@ -196,22 +186,24 @@ def grouped(
         category are left out. Keys of different types differ: the category "1" has no record with the key 1.
         None: the categories are learned as in `stable_counts`, which spends delta; categories of few records
         are not released.
-    groups : array-like of shape (n,), optional, or parts like those of `keys`
-        Private. The person that each record belongs to, such as a customer: texts or integers. The guarantee
-        then protects all records of a person together, as `groups` of other releases. One record of each
-        person takes part, which is chosen by public chance, and the set of persons is public.
+    groups : array-like of shape (n,), or parts like those of `keys`, optional
+        Private. The group of each record, such as the person that it belongs to: texts or integers. The
+        guarantee then protects all records of a group together. One record of each group takes part, which is
+        chosen by public chance, and the set of groups is public.
     epsilon : float, default=1.0
-        Privacy cost; positive. With values, one half is for the counts and one half for the sums.
+        Privacy budget of the release; positive. With values, one half is for the counts and one half for the
+        sums. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
-        Spent on learned categories only, which need it; in [0, 1).
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. Spent on
+        learned categories only, which need it.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, the number of
         records is private, and all noise is half as wide.
     ledger : PrivacyLedger, optional
-        The account that is charged, before any draw.
+        The ledger that the release is charged to, before any draw.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee records this.
+        the guarantee states this.
 
     Returns
     -------
@@ -247,6 +239,22 @@ def grouped(
     **Accuracy.** `Grouped.mean_intervals`, and `grouped_plan`.
 
     **Source.** Dwork, McSherry, Nissim and Smith (2006); for learned categories as for `stable_counts`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from dplearn.releases import grouped
+    >>> towns = ["north"] * 4000 + ["south"] * 2000 + ["east"]
+    >>> wages = [1500] * 4000 + [2500] * 2000 + [9000]
+    >>> found = grouped(
+    ...     towns, wages, bounds=(0, 5000), categories=["north", "south"], epsilon=1, random_state=0
+    ... )
+    >>> {town: round(mean, -1) for town, mean in found.means.items()}
+    {'north': 1500.0, 'south': 2500.0}
+    >>> learned = grouped(towns, wages, bounds=(0, 5000), epsilon=1, delta=1e-6, random_state=0)
+    >>> sorted(learned.counts)  # "east" has too few records
+    ['north', 'south']
     """
     return _Grouped(values is not None, bounds, categories, epsilon, delta, random_state, neighbors).run(
         (keys, values), ledger, groups
@@ -270,10 +278,25 @@ def grouped_plan(
     ----------
     n_samples : int or None
         Number of records, at least 1. None, for "add_remove": unknown.
-    bounds, categories, epsilon, delta, neighbors
-        As for `grouped`. Without bounds, the plan is that of counts alone.
+    bounds : pair of numbers, optional
+        Public bounds (low, high) on the values, known without looking at the data. None: the plan of counts
+        alone. The noise is proportional to the width.
+    categories : sequence of keys, optional
+        Public. The categories, known without looking at the data; all of them are released, and records of no
+        category are left out. Keys of different types differ: the category "1" has no record with the key 1.
+        None: the categories are learned as in `stable_counts`, which spends delta; categories of few records
+        are not released.
+    epsilon : float, default=1.0
+        Privacy budget of the release; positive. With values, one half is for the counts and one half for the
+        sums. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=0.0
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. Spent on
+        learned categories only, which need it.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, the number of
+        records is private, and all noise is half as wide.
     beta : float, default=0.05
-        Probability of failure, in (0, 1).
+        Allowed probability of failure, in (0, 1).
     n_keys : int, default=1
         Number of categories, chosen independently of the release, for which the errors hold together.
 
@@ -285,6 +308,13 @@ def grouped_plan(
     ------
     TypeError, ValueError
         If a parameter is not as described.
+
+    Examples
+    --------
+    >>> from dplearn.releases import grouped_plan
+    >>> plan = grouped_plan(6000, bounds=(0, 5000), categories=["north", "south"], epsilon=1)
+    >>> plan.count_error, round(plan.mean_error, 1), plan.n_needed
+    (15, 7.4, 298)
     """
     stages = _Grouped(bounds is not None, bounds, categories, epsilon, delta, neighbors=neighbors)
     return stages.plan(n_samples, beta=beta, n_keys=n_keys)

@@ -1,12 +1,4 @@
-"""Private release of an interior point: a number between the least and the greatest of private numbers.
-
->>> values = [20.5] * 100 + [31.0] * 150
->>> point = interior_point(values, epsilon=1, random_state=0)
->>> 20.5 <= point.value <= 31.0, point.plan.method, point.plan.n_needed
-(True, 'exponential', 187)
->>> interior_point_plan(250, epsilon=1).n_needed
-187
-"""
+"""Private release of an interior point: a number between the least and the greatest of private numbers."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -119,22 +111,23 @@ def interior_point(
         "recursive": it hardly grows with the domain's size; needs a positive delta. "auto": the method that
         needs fewer records.
     epsilon : float, default=1.0
-        Positive, at least 1e-9.
+        Privacy budget of the release; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
-        Spent by "recursive" only.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. Spent by
+        "recursive" only, which needs it.
     beta : float, default=0.05
         Probability of failure, in (0, 1), for the plan's `n_needed` and the sizes of "recursive".
     constants : {"tight", "paper"}, default="tight"
         The constants for `n_needed` and the sizes of "recursive"; see `interior_point_sample_size`.
-    groups : array-like of shape (n,), optional, or parts like those of `values`
+    groups : array-like of shape (n,), or parts like those of `values`, optional
         Private. The group of each value, such as the person that it belongs to: texts or integers. The
         guarantee then protects all values of a group together. One value of each group takes part, which is
         chosen by public chance, and the set of groups is public.
     ledger : PrivacyLedger, optional
-        The account that is charged, before any draw.
-    random_state : None, int or numpy random generator, optional
+        The ledger that the release is charged to, before any draw.
+    random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee records this.
+        the guarantee states this.
 
     Returns
     -------
@@ -165,6 +158,16 @@ def interior_point(
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 3; see `interior_point_code` and
     `recursive_interior_point`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from dplearn.releases import interior_point
+    >>> values = [20.5] * 100 + [31.0] * 150
+    >>> point = interior_point(values, epsilon=1, random_state=0)
+    >>> 20.5 <= point.value <= 31.0, point.plan.method
+    (True, 'exponential')
     """
     return _InteriorPoint(domain, method, epsilon, delta, beta, constants, random_state).run(
         values, ledger, groups
@@ -187,8 +190,21 @@ def interior_point_plan(
     ----------
     n_samples : int
         Number of records, at least 1.
-    domain, method, epsilon, delta, beta, constants
-        As for `interior_point`.
+    domain : "float64" or NumberDomain, default="float64"
+        Public. "float64": all finite floats.
+    method : {"auto", "exponential", "recursive"}, default="auto"
+        "exponential": the number of records needed grows with the logarithm of the domain's size.
+        "recursive": it hardly grows with the domain's size; needs a positive delta. "auto": the method that
+        needs fewer records.
+    epsilon : float, default=1.0
+        Privacy budget of the release; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=0.0
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. Spent by
+        "recursive" only, which needs it.
+    beta : float, default=0.05
+        Probability of failure, in (0, 1), for the plan's `n_needed` and the sizes of "recursive".
+    constants : {"tight", "paper"}, default="tight"
+        The constants for `n_needed` and the sizes of "recursive"; see `interior_point_sample_size`.
 
     Returns
     -------
@@ -198,6 +214,12 @@ def interior_point_plan(
     ------
     TypeError, ValueError
         If a parameter is not as described.
+
+    Examples
+    --------
+    >>> from dplearn.releases import interior_point_plan
+    >>> interior_point_plan(250, epsilon=1).n_needed
+    187
     """
     return _InteriorPoint(domain, method, epsilon, delta, beta, constants).plan(n_samples)
 

@@ -2,10 +2,6 @@
 
 The number of records needed grows with the logarithm of the domain's size for the exponential method, and
 with its iterated logarithm for the recursive method:
-
->>> [interior_point_sample_size(method, domain_size=2**65536, epsilon=1, delta=1e-6)
-...  for method in ("exponential", "recursive")]
-[181714, 1044]
 """
 
 import math
@@ -87,6 +83,14 @@ def interior_point_sample_size(
     "recursive": see `recursive_sizes`; "paper" is Theorem 3.4.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 3.
+
+    Examples
+    --------
+    >>> from dplearn.theory import interior_point_sample_size
+    >>> interior_point_sample_size("exponential", domain_size=2**65536, epsilon=1)
+    181714
+    >>> interior_point_sample_size("recursive", domain_size=2**65536, epsilon=1, delta=1e-6)
+    1044
     """
     if check_choice("method", method, _METHODS) == "recursive":
         return recursive_sizes(
@@ -106,8 +110,24 @@ def interior_point_method(
 
     Parameters
     ----------
-    domain_size, epsilon, delta, beta, constants
-        As for `interior_point_sample_size`.
+    domain_size : int
+        Number of codes in the domain; an integer of any size.
+    epsilon : number
+        Positive, at least 1e-9.
+    delta : number, default=0
+        Used by "recursive", where it must be positive.
+    beta : number, default=0.05
+        Probability of failure, in (0, 1).
+    constants : {"tight", "paper"}, default="tight"
+        "tight": the constants proved here. "paper": the published constants.
+
+    Examples
+    --------
+    >>> from dplearn.theory import interior_point_method
+    >>> interior_point_method(2**64, epsilon=1, delta=1e-6)
+    'exponential'
+    >>> interior_point_method(2**65536, epsilon=1, delta=1e-6)
+    'recursive'
     """
     if not check_number("delta", delta, low=0, below=1):
         return "exponential"
@@ -186,6 +206,12 @@ def recursive_sizes(
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 3.4 and Lemma 3.11. There, by Claim 3.12,
     fewer than t' pairs are closer than t' / 12. Step 4 requires that only prefixes of paired records are
     counted.
+
+    Examples
+    --------
+    >>> from dplearn.theory import recursive_sizes
+    >>> recursive_sizes(2**65536, epsilon=1, delta=1e-6).n_samples
+    1044
     """
     published = check_choice("constants", constants, _CONSTANTS) == "paper"
     check_number("delta", delta, above=0, below=1)

@@ -3,15 +3,6 @@
 Only the kinds of the columns are public: numbers, integers, booleans or categories. Every cell has a code in
 the learned domains: numbers beyond a range are clipped, unlisted categories share a code, and missing cells
 have a code.
-
->>> import numpy as np
->>> years = np.random.default_rng(0).integers(1990, 2021, 20_000)
->>> found = learned_schema(years[:, None], epsilon=1, random_state=0)
->>> found.schema.domains[0]
-IntegerRange(low=1988, high=2022, outside='accept', missing=True)
->>> plan = learned_schema_plan(20_000, ["integers"], epsilon=1)
->>> plan.tail, plan.error, plan.n_needed
-(0.005, 93, 372)
 """
 
 import math
@@ -234,18 +225,20 @@ def learned_schema(
         the types of the columns. An array of objects has no types: declare the kinds. A list has none either:
         its columns are categories unless declared, with a warning.
     epsilon : float, default=1.0
-        Privacy cost; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+        Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Delta of the guarantee, below 1. 0: categories are hashed, not listed.
-    groups : array-like of shape (n,), or str, optional
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
+        categories are hashed, not listed.
+    groups : array-like of shape (n,) or str, optional
         Private. The group of each row, such as the person that it belongs to: texts or integers. The
         guarantee then protects all rows of a group together. One row of each group takes part, which is
-        chosen by public chance, and the set of groups is public.
+        chosen by public chance, and the set of groups is public. Of a table in parts: the name of the column
+        that holds them.
     ledger : PrivacyLedger, optional
-        The account that is charged, before any draw.
+        The ledger that the release is charged to, before any draw.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee records this.
+        the guarantee states this.
 
     Returns
     -------
@@ -282,6 +275,17 @@ def learned_schema(
 
     **Source.** Smith (2011) for quantiles; Korolova, Kenthapadi, Mishra and Ntoulas (2009) for the lists. The
     schema of both, whose cells are all accepted, is ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.releases import learned_schema
+    >>> years = np.random.default_rng(0).integers(1990, 2021, 20_000)
+    >>> found = learned_schema(years[:, None], epsilon=1, random_state=0)
+    >>> found.schema.domains[0]
+    IntegerRange(low=1988, high=2022, outside='accept', missing=True)
     """
     return SchemaStages.of(columns, epsilon, delta, random_state).run(X, ledger, groups)
 
@@ -297,10 +301,13 @@ def learned_schema_plan(
         Number of records, at least 1.
     columns : mapping of str to str, or sequence of str
         The kind of each column; required, since there is no table.
-    epsilon, delta
-        As for `learned_schema`.
+    epsilon : float, default=1.0
+        Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
+        categories are hashed, not listed.
     beta : float, default=0.05
-        Probability of failure, in (0, 1).
+        Allowed probability of failure, in (0, 1).
 
     Returns
     -------
@@ -310,6 +317,13 @@ def learned_schema_plan(
     ------
     TypeError, ValueError
         If a parameter is not as described.
+
+    Examples
+    --------
+    >>> from dplearn.releases import learned_schema_plan
+    >>> plan = learned_schema_plan(20_000, ["integers"], epsilon=1)
+    >>> plan.tail, plan.error, plan.n_needed
+    (0.005, 93, 372)
     """
     stages = SchemaStages.of(columns, epsilon, delta)
     if columns is None:

@@ -79,6 +79,13 @@ def quantile_errors(
     ------
     TypeError, ValueError
         If a parameter is not as described.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dplearn.theory import quantile_errors
+    >>> quantile_errors([Fraction(i, 4) for i in (1, 2, 3)], 2**64, 10_000, epsilon=1).tolist()
+    [351, 234, 351]
     """
     n = check_count("n_samples", n_samples, low=1)
     size = check_count("size", size, low=1)
@@ -159,10 +166,16 @@ def quantile_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, alpha: An
 
     Parameters
     ----------
-    q, size, epsilon, beta
-        As for `quantile_errors`.
+    q : sequence of float of length k
+        Strictly increasing, from 0 to 1.
+    size : int
+        Number of values in the domain; an integer of any size.
+    epsilon : float
+        Privacy budget of all quantiles together.
     alpha : float
         Target error, as a fraction of the records, in (0, 1).
+    beta : float, default=0.05
+        Probability of failure, in (0, 1).
 
     Returns
     -------
@@ -174,6 +187,12 @@ def quantile_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, alpha: An
     ------
     TypeError, ValueError
         If a parameter is not as described.
+
+    Examples
+    --------
+    >>> from dplearn.theory import quantile_sample_size
+    >>> quantile_sample_size([0.5], 2**64, epsilon=1, alpha=0.01)
+    9500
     """
     share = check_number("alpha", alpha, above=0, below=1)
     return _from(lambda n: quantile_errors(q, size, n, epsilon=epsilon, beta=beta).max() <= share * n)
@@ -184,8 +203,14 @@ def quantile_range_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, bet
 
     Parameters
     ----------
-    q, size, epsilon, beta
-        As for `quantile_errors`.
+    q : sequence of float of length k
+        Strictly increasing, from 0 to 1.
+    size : int
+        Number of values in the domain; an integer of any size.
+    epsilon : float
+        Privacy budget of all quantiles together.
+    beta : float, default=0.05
+        Probability of failure, in (0, 1).
 
     Returns
     -------
@@ -205,6 +230,12 @@ def quantile_range_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, bet
     q n + e are less, so not all are if e < (1 - q) n. For a median the bound is nearly sharp: for n equal
     data a different value is released with probability (size - 1) r**n / (1 + (size - 1) r**n),
     r = exp(-epsilon / 4), which exceeds beta if n < (4 / epsilon) ln((size - 1) (1 - beta) / beta).
+
+    Examples
+    --------
+    >>> from dplearn.theory import quantile_range_sample_size
+    >>> quantile_range_sample_size([0.5], 2**64, epsilon=1)
+    191
     """
     tails = [min(each, 1 - each) for each in (check_number("q", each, low=0, high=1) for each in q)]
 

@@ -1,20 +1,4 @@
-"""Private release of quantiles, without bounds on the values, and plans with error bounds.
-
->>> plan = quantiles_plan(10_000, [0.25, 0.5, 0.75], epsilon=1)
->>> plan.errors, plan.n_inside, plan.n_needed
-((351, 234, 351), 1353, 6920)
->>> wages = [1200.0 + i for i in range(5000)]
->>> found = quantiles(wages, [0.25, 0.5, 0.75], epsilon=1, random_state=0)
->>> np.round(found.values / 50).tolist(), found.plan.error
-([49.0, 74.0, 99.0], 346)
->>> round(median(wages, epsilon=1, random_state=0).value, -2)
-3700.0
->>> print(median_plan(100))
-1 quantile of 100 records, epsilon 1.
-With probability 0.95 its error is at most 95 ranks.
-An error of at most 0.05 of the records needs 1900 records.
-100 records are fewer than 191: the released value may lie outside the data, anywhere in the domain.
-"""
+"""Private release of quantiles, without bounds on the values, and plans with error bounds."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
@@ -222,18 +206,19 @@ def quantiles(
     q : float or sequence of float of length k
         Public. Fractions from 0 to 1, strictly increasing; 0.25 is the lower quartile.
     epsilon : float, default=1.0
-        Privacy cost of all quantiles together; at least 1e-9.
+        Privacy budget of all quantiles together; at least 1e-9. A float stands for its shortest decimal: 0.1
+        is 1/10.
     domain : "float64" or NumberDomain, default="float64"
         Public. The possible values; "float64": all finite floats, for which no bounds are needed.
-    groups : array-like of shape (n,), optional, or parts like those of `values`
+    groups : array-like of shape (n,), or parts like those of `values`, optional
         Private. The group of each value, such as the person that it belongs to: texts or integers. The
         guarantee then protects all values of a group together. One value of each group takes part, which is
         chosen by public chance, and the set of groups is public.
     ledger : PrivacyLedger, optional
-        The account that is charged, before any draw.
-    random_state : None, int or numpy random generator, optional
+        The ledger that the release is charged to, before any draw.
+    random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee records this.
+        the guarantee states this.
 
     Returns
     -------
@@ -268,6 +253,16 @@ def quantiles(
     **Source.** Smith (2011) for one quantile; Kaplan, Schnapp and Stemmer (2022) for several, corrected for
     ties and for replaced records; for many that are far apart after Imola and others (2025), with a proof of
     our own.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from dplearn.releases import quantiles
+    >>> wages = [1200.0 + i for i in range(5000)]
+    >>> found = quantiles(wages, [0.25, 0.5, 0.75], epsilon=1, random_state=0)
+    >>> [round(value / 50) for value in found.values], found.plan.error
+    ([49, 74, 99], 346)
     """
     return _Quantiles("quantiles", q, epsilon, domain, random_state).run(values, ledger, groups)
 
@@ -287,12 +282,17 @@ def quantiles_plan(
     ----------
     n_samples : int
         Number of records, at least 1.
-    q, epsilon, domain
-        As for `quantiles`.
+    q : float or sequence of float of length k
+        Public. Fractions from 0 to 1, strictly increasing; 0.25 is the lower quartile.
+    epsilon : float, default=1.0
+        Privacy budget of all quantiles together; at least 1e-9. A float stands for its shortest decimal: 0.1
+        is 1/10.
+    domain : "float64" or NumberDomain, default="float64"
+        Public. The possible values; "float64": all finite floats, for which no bounds are needed.
     alpha : float, default=0.05
         Target error for `n_needed`, as a fraction of the records, in (0, 1).
     beta : float, default=0.05
-        Probability of failure, in (0, 1).
+        Allowed probability of failure, in (0, 1).
 
     Returns
     -------
@@ -306,6 +306,13 @@ def quantiles_plan(
     See Also
     --------
     dplearn.theory.quantile_errors : The bound and its proof.
+
+    Examples
+    --------
+    >>> from dplearn.releases import quantiles_plan
+    >>> plan = quantiles_plan(10_000, [0.25, 0.5, 0.75], epsilon=1)
+    >>> plan.errors, plan.n_inside, plan.n_needed
+    ((351, 234, 351), 1353, 6920)
     """
     return _Quantiles("quantiles", q, epsilon, domain).plan(n_samples, alpha=alpha, beta=beta)
 
@@ -323,13 +330,35 @@ def median(
 
     Parameters
     ----------
-    values, epsilon, domain, groups, ledger, random_state
-        As for `quantiles`.
+    values : array-like of shape (n,), or parts of one
+        Private. Numbers of the domain. Parts: a Dask series, or a function that returns series or arrays.
+    epsilon : float, default=1.0
+        Privacy budget of the release; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
+    domain : "float64" or NumberDomain, default="float64"
+        Public. The possible values; "float64": all finite floats, for which no bounds are needed.
+    groups : array-like of shape (n,), or parts like those of `values`, optional
+        Private. The group of each value, such as the person that it belongs to: texts or integers. The
+        guarantee then protects all values of a group together. One value of each group takes part, which is
+        chosen by public chance, and the set of groups is public.
+    ledger : PrivacyLedger, optional
+        The ledger that the release is charged to, before any draw.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
+        the guarantee states this.
 
     Returns
     -------
     Quantiles
         The result for the single quantile 0.5.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from dplearn.releases import median
+    >>> wages = [1200.0 + i for i in range(5000)]
+    >>> round(median(wages, epsilon=1, random_state=0).value, -2)
+    3700.0
     """
     return _Quantiles("median", 0.5, epsilon, domain, random_state).run(values, ledger, groups)
 
@@ -346,12 +375,29 @@ def median_plan(
 
     Parameters
     ----------
-    n_samples, epsilon, domain, alpha, beta
-        As for `quantiles_plan`.
+    n_samples : int
+        Number of records, at least 1.
+    epsilon : float, default=1.0
+        Privacy budget of the release; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
+    domain : "float64" or NumberDomain, default="float64"
+        Public. The possible values; "float64": all finite floats, for which no bounds are needed.
+    alpha : float, default=0.05
+        Target error for `n_needed`, as a fraction of the records, in (0, 1).
+    beta : float, default=0.05
+        Allowed probability of failure, in (0, 1).
 
     Returns
     -------
     QuantilesPlan
+
+    Examples
+    --------
+    >>> from dplearn.releases import median_plan
+    >>> print(median_plan(100))
+    1 quantile of 100 records, epsilon 1.
+    With probability 0.95 its error is at most 95 ranks.
+    An error of at most 0.05 of the records needs 1900 records.
+    100 records are fewer than 191: the released value may lie outside the data, anywhere in the domain.
     """
     return _Quantiles("median", 0.5, epsilon, domain).plan(n_samples, alpha=alpha, beta=beta)
 

@@ -2,17 +2,6 @@
 
 Each function takes private records and a private algorithm as a callable. Its docstring bounds the change in
 the callable's input for one replaced record, and so gives the guarantee.
-
->>> interior_point_from_counts([40, 50, 60], 100, n_padded=5, release=lambda codes: (
-...     lambda code: sum(value <= code for value in codes)
-... ))
-50
->>> threshold_from_interior_point([3, 8, 12], [1, 1, 0], 20, m=2, interior_point=lambda codes, size: 10)
-9
->>> learner_from_release([3, 8, 12], [1, 1, 0], range(-1, 20), absent=20, release=lambda values: (
-...     lambda threshold: sum(value <= threshold for value in values)
-... ))
-8
 """
 
 from collections.abc import Callable, Sequence
@@ -77,6 +66,14 @@ def interior_point_from_counts(
     returned code, and some are at least it.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 4.6, item 1.
+
+    Examples
+    --------
+    >>> from dplearn.releases import interior_point_from_counts
+    >>> def release(codes):  # exact counts; a private algorithm takes their place
+    ...     return lambda code: sum(value <= code for value in codes)
+    >>> interior_point_from_counts([40, 50, 60], 100, n_padded=5, release=release)
+    50
     """
     padding = check_count("n_padded", n_padded, low=len(codes)) - len(codes)
     if padding % 2:
@@ -141,6 +138,14 @@ def threshold_from_interior_point(
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, item 1 (and so Theorem 5.6, item 1). There
     no example is moved, and the lemma fails for ties: if two records with label 0 are at the greatest code
     and m = 1, that code may be the interior point, and the threshold there is wrong on both.
+
+    Examples
+    --------
+    >>> from dplearn.releases import threshold_from_interior_point
+    >>> def interior_point(codes, size):  # always 10; a private algorithm takes its place
+    ...     return 10
+    >>> threshold_from_interior_point([3, 8, 12], [1, 1, 0], 20, m=2, interior_point=interior_point)
+    9
     """
     check_count("m", m, low=1)
     values = codes if isinstance(codes, np.ndarray) else np.array(codes, dtype=object)
@@ -195,6 +200,14 @@ def interior_point_from_threshold_learner(
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, item 2 (and, with `SecretSampleClassifier`,
     Theorem 5.6, item 2). The half step is added here.
+
+    Examples
+    --------
+    >>> from dplearn.releases import interior_point_from_threshold_learner
+    >>> def learn(codes, labels, size):  # no privacy; a private algorithm takes its place
+    ...     return max((code for code, label in zip(codes, labels, strict=True) if label), default=-1)
+    >>> interior_point_from_threshold_learner([4, 5, 8, 9], 20, n_padded=4, learn=learn)
+    5
     """
     n = len(codes)
     padding = check_count("n_padded", n_padded, low=n) - n
@@ -322,6 +335,14 @@ def learner_from_release(
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 6.8, after Gupta, Hardt, Roth and Ullman (2011)
     and Beimel, Nissim and Stemmer (2013). The constants are ours. If the concepts are in the class, the
     learner is proper.
+
+    Examples
+    --------
+    >>> from dplearn.releases import learner_from_release
+    >>> def release(values):  # exact counts; a private algorithm takes their place
+    ...     return lambda threshold: sum(value <= threshold for value in values)
+    >>> learner_from_release([3, 8, 12], [1, 1, 0], range(-1, 20), absent=20, release=release)
+    8
     """
     if not len(concepts) or len(values) != len(labels):
         raise ValueError(

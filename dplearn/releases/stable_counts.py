@@ -1,21 +1,5 @@
-"""Private release of the frequent keys of a column and their noisy counts, without a list of possible keys.
-
->>> codes = ["J45"] * 400 + ["E11"] * 250 + [None] * 90 + ["E84"] * 2
->>> found = stable_counts(codes, epsilon=1.0, delta=1e-6, random_state=0)
->>> found.most_common()
-[('J45', 397), ('E11', 249), (None, 91)]
->>> found.plan.threshold, found.error(beta=0.05)
-(28, 6)
->>> print(stable_counts_plan(742, delta=1e-6))
-StableCountsPlan
-  guarantee  epsilon 1, delta 1e-06
-  advantage  0.462118  (of an attacker on one record, at most: see `risk`)
-  n_samples  742
-  threshold  28
-  error      6  (of a count)
-  n_needed   33  (records of a key, for its release)
-  beta       0.05
-  n_keys     1
+"""Private release of the frequent keys of a column and their noisy counts, without a list of possible
+keys.
 """
 
 from collections.abc import Hashable
@@ -163,11 +147,11 @@ def stable_counts(
         as `list(zip(df.sex, df.race))` for pairs. Missing values of any kind are the key None; whole floats
         are read as integers, True as 1. Parts: a Dask series, or a function that returns series or arrays.
     epsilon : float, default=1.0
-        Privacy cost; positive. A float stands for its shortest decimal: 0.1 is exactly 1/10.
+        Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float
-        Delta of the guarantee, in (0, 1): a key of a single record is released with probability at most
-        delta.
-    groups : array-like of shape (n,), optional, or parts like those of `keys`
+        Probability with which the guarantee may fail, in (0, 1); choose it far below 1 / n_samples. A key of
+        a single record is released with probability at most delta.
+    groups : array-like of shape (n,), or parts like those of `keys`, optional
         Private. The group of each key, such as the person that it belongs to: texts or integers. The
         guarantee then protects all keys of a group together. One key of each group takes part, which is
         chosen by public chance, and the set of groups is public.
@@ -175,10 +159,10 @@ def stable_counts(
         The tables between which the guarantee holds. "add_remove": one has one record more, the number of
         records is private, and the noise is half as wide.
     ledger : PrivacyLedger, optional
-        The account that is charged, before any draw.
+        The ledger that the release is charged to, before any draw.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee records this.
+        the guarantee states this.
 
     Returns
     -------
@@ -208,6 +192,18 @@ def stable_counts(
     released unless its noise is below -t.
 
     **Source.** As for `dplearn.mechanisms.stable_histogram`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from dplearn.releases import stable_counts
+    >>> codes = ["J45"] * 400 + ["E11"] * 250 + [None] * 90 + ["E84"] * 2
+    >>> found = stable_counts(codes, epsilon=1.0, delta=1e-6, random_state=0)
+    >>> found.most_common()
+    [('J45', 397), ('E11', 249), (None, 91)]
+    >>> found.plan.threshold, found.error(beta=0.05)
+    (28, 6)
     """
     return _StableCounts(epsilon, delta, random_state, neighbors).run(keys, ledger, groups)
 
@@ -227,10 +223,16 @@ def stable_counts_plan(
     ----------
     n_samples : int or None
         Number of records, at least 1. None, for "add_remove": unknown.
-    epsilon, delta, neighbors
-        As for `stable_counts`.
+    epsilon : float, default=1.0
+        Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float
+        Probability with which the guarantee may fail, in (0, 1); choose it far below 1 / n_samples. A key of
+        a single record is released with probability at most delta.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, the number of
+        records is private, and the noise is half as wide.
     beta : float, default=0.05
-        Probability of failure, in (0, 1).
+        Allowed probability of failure, in (0, 1).
     n_keys : int, default=1
         Number of keys, chosen independently of the release, for which `error` and `n_needed` hold together.
 
@@ -242,6 +244,20 @@ def stable_counts_plan(
     ------
     TypeError, ValueError
         If a parameter is not as described.
+
+    Examples
+    --------
+    >>> from dplearn.releases import stable_counts_plan
+    >>> print(stable_counts_plan(742, delta=1e-6))
+    StableCountsPlan
+      guarantee  epsilon 1, delta 1e-06
+      advantage  0.462118  (of an attacker on one record, at most: see `risk`)
+      n_samples  742
+      threshold  28
+      error      6  (of a count)
+      n_needed   33  (records of a key, for its release)
+      beta       0.05
+      n_keys     1
     """
     return _StableCounts(epsilon, delta, neighbors=neighbors).plan(n_samples, beta=beta, n_keys=n_keys)
 

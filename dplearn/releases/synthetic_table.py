@@ -1,25 +1,6 @@
 """Synthetic records from a private table: noisy tables of a network of columns, and samples from these.
 
 No error is promised for queries that are not measured: the network is a model of the table.
-
->>> import numpy as np
->>> import pandas as pd
->>> from dplearn.domains import Categories, IntegerRange, Schema
->>> rng = np.random.default_rng(0)
->>> age = rng.integers(18, 90, 5000)
->>> frame = pd.DataFrame({"age": age, "works": np.where(age < 65, "yes", "no")})
->>> schema = Schema({"age": IntegerRange(18, 90), "works": Categories(["no", "yes"])})
->>> table = SyntheticTable(epsilon=1.0, delta=1e-6, domain=schema, random_state=0).fit(frame)
->>> table.sample(3, random_state=0)
-   age works
-0   51   yes
-1   90    no
-2   26   yes
->>> rows = table.sample(10_000, random_state=0)
->>> bool(rows[rows.works == "no"].age.quantile(0.1) > 60), table.network_
-(True, {'age': (), 'works': ('age',)})
->>> table.plan(5000).expected_tv["age"] < 0.02
-True
 """
 
 import json
@@ -66,7 +47,7 @@ _NOT_FITTED = "this SyntheticTable is not fitted yet; call fit(frame) first"
 
 
 class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
-    """Synthetic records, for one price: any number of rows, for any number of learners and tables.
+    """Synthetic records from noisy tables of columns: any number of rows for the privacy cost of one fit.
 
     A fit measures a noisy table of each column, chooses which columns depend on which others, and measures
     noisy tables of these. All else follows from the released tables: sampled records cost no privacy.
@@ -74,10 +55,10 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy cost of one fit, from 1e-9 to 1e9. A float stands for its shortest decimal: 0.1 is 1/10.
+        Privacy budget of one fit, from 1e-9 to 1e9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail, below 1; choose it far below 1 / n_samples. 0: Laplace
-        noise, and pure differential privacy, with less accurate tables.
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
+        Laplace noise, and pure differential privacy, with less accurate tables.
     domain : "learn", Learn, Schema, Product or LearnedSchema, default="learn"
         Public. "learn": a fit releases a schema first, from a tenth of its budget, and accepts every cell, as
         `learned_schema` does. `Learn(...)` has another share, and declares kinds of columns. Or the possible
@@ -89,9 +70,9 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         depend on it, and tables with it are measured. None: the network has no such column. Where the columns
         have no names, or these are no texts, they are "x0", "x1", and so on.
     degree : int, default=2
-        The most columns that a column depends on, `target` included. With 1 and a target, all columns depend
-        on the target alone. It is lowered so that all rounds count at most 10,660 tables: with 41 columns or
-        more besides the target to one besides it, with 23 or more to two.
+        The most columns that a column depends on, at least 1, `target` included. With 1 and a target, all
+        columns depend on the target alone. It is lowered so that all rounds count at most 10,660 tables: with
+        41 columns or more besides the target to one besides it, with 23 or more to two.
     n_bins : int, default=16
         The most bins of a column of integers or of a grid, from 2 to 16,384; `Floats` have bins between
         powers of two, whatever it is. The bin of missing numbers is one more.
@@ -99,7 +80,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     max_cells : int, default=20_000
         The most cells of a measured table, at least 4.
     ledger : PrivacyLedger, optional
-        The account that each fit is charged to, before any draw.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
         guarantee states this.
@@ -139,6 +120,30 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     **Source.** Zhang, Cormode, Procopiuc, Srivastava and Xiao (2017) for Bayesian networks; McKenna, Mullins,
     Sheldon and Miklau (2022) for candidates that are charged for their noise; Bun, Nissim and Stemmer (2016),
     Section 3.1, for many learners on one sanitised table.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from dplearn.domains import Categories, IntegerRange, Schema
+    >>> from dplearn.releases import SyntheticTable
+    >>> rng = np.random.default_rng(0)
+    >>> age = rng.integers(18, 90, 5000)
+    >>> frame = pd.DataFrame({"age": age, "works": np.where(age < 65, "yes", "no")})
+    >>> schema = Schema({"age": IntegerRange(18, 90), "works": Categories(["no", "yes"])})
+    >>> table = SyntheticTable(epsilon=1.0, delta=1e-6, domain=schema, random_state=0).fit(frame)
+    >>> table.sample(3, random_state=0)
+       age works
+    0   51   yes
+    1   90    no
+    2   26   yes
+    >>> rows = table.sample(10_000, random_state=0)
+    >>> bool(rows[rows.works == "no"].age.quantile(0.1) > 60), table.network_
+    (True, {'age': (), 'works': ('age',)})
+    >>> table.plan(5000).expected_tv["age"] < 0.02
+    True
     """
 
     _read_private_rows = frozenset({"fit"})
@@ -199,7 +204,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         frame : data frame or array of shape (n, d), or parts of it
             Private. Cells within the declared domain; of any kind if it is learned. Parts: as for the
             learners of tables in parts, without y.
-        groups : array-like of shape (n,), or str, optional
+        groups : array-like of shape (n,) or str, optional
             Private. The group of each row, such as the person that it belongs to: texts or integers. The
             guarantee then protects all rows of a group together. One row of each group takes part, which is
             chosen by public chance, and the set of groups is public. Of a table in parts: the name of the

@@ -288,6 +288,7 @@ class LearnedTableStages(Release[Any, ReleasedTable]):
         elif n_features not in (None, len(declared)):
             raise ValueError(f"n_features must be {len(declared)}, as domain lists, got {n_features}")
         self.kinds = declared
+        self.choices.check_target(self._names)
         return self.plan(n_samples)
 
     def summarize_parts(self, rows: PartedRecords, plan: SchemaFitPlan) -> PartedRecords:  # noqa: ARG002

@@ -2,14 +2,6 @@
 
 `tree_plan` fixes the intervals, and the plan bounds the error of the distribution function, both from public
 numbers:
-
->>> plan = tree_plan(2**32, ApproxDP(1))
->>> plan.fan_out, plan.depth, plan.threshold
-(16, 8, 101)
->>> f"{plan.error(100_000, beta=0.05):.4f}, {dkw_bound(100_000, beta=0.05):.4f}"
-'0.0151, 0.0043'
->>> plan.sample_size(alpha=0.01, beta=0.05)
-152060
 """
 
 import math
@@ -219,6 +211,18 @@ def tree_plan(size: int, privacy: ApproxDP) -> TreePlan:
     The threshold is such that noise splits an empty node with probability at most 1 / (64 `fan_out`), so that
     an empty node has on average at most 1/63 split descendants; the threshold also prevents splits of nodes
     with fewer records than the noise.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import tree_plan
+    >>> plan = tree_plan(2**32, ApproxDP(1))
+    >>> plan.fan_out, plan.depth, plan.threshold
+    (16, 8, 101)
+    >>> f"{plan.error(100_000, beta=0.05):.4f}"
+    '0.0151'
+    >>> plan.sample_size(alpha=0.01, beta=0.05)
+    152060
     """
     check_count("size", size, low=1)
     choices = _noises(privacy)
@@ -283,6 +287,12 @@ def dkw_bound(n: int, beta: float) -> float:
     Notes
     -----
     **Source.** Dvoretzky, Kiefer and Wolfowitz (1956), with the constant of Massart (1990).
+
+    Examples
+    --------
+    >>> from dplearn.theory import dkw_bound
+    >>> round(float(dkw_bound(100_000, beta=0.05)), 4)
+    0.0043
     """
     n = check_count("n", n, low=1)
     return math.sqrt(math.log(2 / float(check_number("beta", beta, above=0, below=1))) / (2 * n))

@@ -2,14 +2,6 @@
 
 The published numbers are those of Bassily, Thakkar and Thakurta (2018): k teachers learn from disjoint parts
 of n examples and answer m queries by plurality, of which T may be unstable.
-
->>> privacy = ApproxDP(1, 1e-6)
->>> published_setting(privacy, 10, n_queries=1000, beta=0.05).n_teachers
-39991
->>> teachers_needed(privacy, 11, n_queries=1000, beta=0.05, agreement="2/3")
-2009
->>> teachers_needed(privacy, 11, n_queries=1000, beta=0.05)
-1005
 """
 
 import math
@@ -120,6 +112,13 @@ def published_setting(
     Returns
     -------
     PublishedSetting
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import published_setting
+    >>> published_setting(ApproxDP(1, 1e-6), 10, n_queries=1000, beta=0.05).n_teachers
+    39991
     """
     epsilon, delta = _float("epsilon", epsilon_of(privacy)), _float("delta", delta_of(privacy))
     most = check_count("max_abstentions", max_abstentions, low=1, high=_HUGE)
@@ -153,6 +152,12 @@ def published_max_abstentions(n_queries: int, *, alpha: Any, beta: Any, gamma: A
     Returns
     -------
     int
+
+    Examples
+    --------
+    >>> from dplearn.theory import published_max_abstentions
+    >>> published_max_abstentions(1000, alpha=0.01, beta=0.05)
+    242
     """
     m = check_count("n_queries", n_queries, low=1, high=_HUGE)
     error = _float("alpha", alpha, below=1) + float(check_number("gamma", gamma, low=0, below=1))
@@ -181,6 +186,12 @@ def agreement_bound(n_teachers: int, *, n_queries: int, beta: Any, probability: 
     -------
     float
         At least 0.
+
+    Examples
+    --------
+    >>> from dplearn.theory import agreement_bound
+    >>> round(float(agreement_bound(1000, n_queries=100, beta=0.05)), 3)
+    0.688
     """
     k = check_count("n_teachers", n_teachers, low=1, high=_HUGE)
     m, failure = check_count("n_queries", n_queries, low=1, high=_HUGE), _float("beta", beta, below=1)
@@ -228,6 +239,13 @@ def classification_queries_sample_size(
     ------
     TypeError, ValueError
         If a parameter is invalid.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import classification_queries_sample_size
+    >>> classification_queries_sample_size(10, 5000, privacy=ApproxDP(1, 1e-6), alpha=0.1, beta=0.05)
+    288018720
     """
     excess, failure = _float("alpha", alpha, below=1), _float("beta", beta, below=1)
     least = math.ceil(_least_queries(excess, failure))
@@ -277,6 +295,13 @@ def knowledge_transfer_sample_size(
     ------
     TypeError, ValueError
         If a parameter is invalid.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import knowledge_transfer_sample_size
+    >>> knowledge_transfer_sample_size(10, privacy=ApproxDP(1, 1e-6), alpha=0.1, beta=0.05)
+    TransferSampleSize(n_private=186045620, n_public=2120)
     """
     v = check_count("vc_dimension", vc_dimension, low=1, high=_HUGE)
     excess, failure = _float("alpha", alpha, below=1), _float("beta", beta, below=1)
@@ -301,8 +326,15 @@ def teachers_needed(
 
     Parameters
     ----------
-    privacy, max_abstentions, n_queries, beta
-        As for `stable_answers_noise`. Fewer than `max_abstentions` further queries may lack agreement.
+    privacy : ApproxDP
+        The cost of all answers together: epsilon at least 1e-12, delta positive.
+    max_abstentions : int
+        T: the number of abstentions after which the sparse vector stops; from 1 to 10**9. Fewer than T
+        queries besides `n_queries` may lack agreement.
+    n_queries : int, default=1000
+        The number of stable queries for which the noise is chosen. Privacy does not depend on it.
+    beta : number, default=0.05
+        The noise is chosen such that all of them are answered with probability 1 - beta.
     agreement : number, default=5/6
         The fraction u of teachers that give the same answer to each of the `n_queries`, above 1/2 and at
         most 1.
@@ -319,6 +351,15 @@ def teachers_needed(
     that wins ties, ceil((2 c - k) / 2) = c - floor(k/2) votes must change before it wins. With d the least
     distance, k = 2 j suffices if ceil((2 u - 1) j) >= d + 1, and k = 2 j + 1 if
     ceil((2 u - 1) j + u) >= d + 1.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import teachers_needed
+    >>> teachers_needed(ApproxDP(1, 1e-6), 11, n_queries=1000)
+    1005
+    >>> teachers_needed(ApproxDP(1, 1e-6), 11, n_queries=1000, agreement="2/3")
+    2009
     """
     u = check_number("agreement", agreement, above=0.5, high=1)
     noise = stable_answers_noise(privacy, max_abstentions, n_queries=n_queries, beta=beta)
@@ -340,10 +381,14 @@ def teachers_table(
 
     Parameters
     ----------
-    privacy, n_queries, beta
-        As for `stable_answers_noise`.
+    privacy : ApproxDP
+        The cost of all answers together: epsilon at least 1e-12, delta positive.
     max_abstentions : iterable of int, default=(1, 10, 50, 100)
         Values of T: the numbers of queries, among `n_queries`, with arbitrary votes.
+    n_queries : int, default=1000
+        The number of stable queries for which the noise is chosen. Privacy does not depend on it.
+    beta : number, default=0.05
+        The noise is chosen such that all of them are answered with probability 1 - beta.
     agreement : number, default=2/3
         As for `teachers_needed`. The published number always assumes 2/3.
 
@@ -355,6 +400,13 @@ def teachers_table(
     -----
     The published algorithm stops at abstention T + 1, ours at the number that it is given. Ours is given
     T + 1, so both can answer further queries after T abstentions. In both, half of beta is for the noise.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import teachers_table
+    >>> next(teachers_table(ApproxDP(1, 1e-6), [11]))
+    TeachersRow(max_abstentions=11, published=42107, ours=2279)
     """
     half = check_number("beta", beta, above=0, below=1) / 2
     for most in max_abstentions:

@@ -1,8 +1,4 @@
-"""A lower bound for private learners that are accurate on the data set itself.
-
->>> [empirical_lower_bound(vc, epsilon=1, alpha=0.05, beta=0.05) for vc in (2, 11, 101, 1001)]
-[80, 80, 564, 5640]
-"""
+"""A lower bound for private learners that are accurate on the data set itself."""
 
 import math
 from fractions import Fraction
@@ -61,6 +57,12 @@ def empirical_lower_bound(vc_dimension: int, *, epsilon: Any, delta: Any = 0, al
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 5.5, who exchange the labels of two points and
     state no constant.
+
+    Examples
+    --------
+    >>> from dplearn.theory import empirical_lower_bound
+    >>> [empirical_lower_bound(vc, epsilon=1, alpha=0.05, beta=0.05) for vc in (2, 11, 101, 1001)]
+    [80, 80, 564, 5640]
     """
     d = check_count("vc_dimension", vc_dimension, low=1)
     epsilon = check_number("epsilon", epsilon, above=0)

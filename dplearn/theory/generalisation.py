@@ -1,7 +1,5 @@
-"""Generalisation bounds: the number of records with which a small empirical error implies a small true error.
-
->>> generalisation_sample_size(1, alpha=0.1, empirical_alpha=0.05, beta=0.05)
-1486
+"""Generalisation bounds: the number of records with which a small empirical error implies a small true
+error.
 """
 
 import math
@@ -63,6 +61,12 @@ def generalisation_failure(
     (error - share) / sqrt(error) with the constants of Anthony and Shawe-Taylor (1993) gives
     4 S exp(-n (alpha - s)**2 / (4 alpha)), which is weaker, since alpha + s is less than 2 alpha. Bun,
     Nissim, Stemmer and Vadhan (2015), Lemma 5.8, is a bound for thresholds.
+
+    Examples
+    --------
+    >>> from dplearn.theory import generalisation_failure
+    >>> round(float(generalisation_failure(1, 1486, alpha=0.1, empirical_alpha=0.05)), 4)
+    0.0498
     """
     d, n = check_count("vc_dimension", vc_dimension), check_count("n_samples", n_samples)
     exponent = _log_failure(d, n, _rate(alpha, empirical_alpha))
@@ -74,14 +78,24 @@ def generalisation_sample_size(vc_dimension: int, *, alpha: Any, empirical_alpha
 
     Parameters
     ----------
-    vc_dimension, alpha, empirical_alpha
-        As for `generalisation_failure`.
+    vc_dimension : int
+        VC dimension of the hypotheses, at least 0.
+    alpha : number
+        True error, in (0, 1).
+    empirical_alpha : number, default=0
+        Empirical error, as a share of the records, at least 0 and below alpha.
     beta : number
         Probability of failure, in (0, 1).
 
     Returns
     -------
     int
+
+    Examples
+    --------
+    >>> from dplearn.theory import generalisation_sample_size
+    >>> generalisation_sample_size(1, alpha=0.1, empirical_alpha=0.05, beta=0.05)
+    1486
     """
     d, rate = check_count("vc_dimension", vc_dimension), _rate(alpha, empirical_alpha)
     wanted = math.log(float(check_number("beta", beta, low=_TINY, below=1)))

@@ -1,10 +1,4 @@
-"""Lower bounds on the number of records with which a private method can find interior points.
-
->>> [interior_point_lower_bound(2**bits, epsilon=1, delta=1e-6) for bits in (8, 64, 65536)]
-[9, 15, 15]
->>> interior_point_lower_bound(2**64, epsilon=1)
-48
-"""
+"""Lower bounds on the number of records with which a private method can find interior points."""
 
 import math
 from collections.abc import Iterator
@@ -76,6 +70,14 @@ def interior_point_lower_bound(domain_size: int, *, epsilon: Any, delta: Any = 0
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 3.2 and Lemma 3.3, which has one digit more,
     base 1 / delta(n), m = 2, and n of order ``log*|X|`` for delta(n) <= 1 / (50 n**2), with no constant
     stated.
+
+    Examples
+    --------
+    >>> from dplearn.theory import interior_point_lower_bound
+    >>> [interior_point_lower_bound(2**bits, epsilon=1, delta=1e-6) for bits in (8, 64, 65536)]
+    [9, 15, 15]
+    >>> interior_point_lower_bound(2**64, epsilon=1)
+    48
     """
     size = check_count("domain_size", domain_size, low=1)
     epsilon = check_number("epsilon", epsilon, above=0)

@@ -1,17 +1,4 @@
-"""The Littlestone dimension of small classes, and what it says about pure privacy.
-
->>> thresholds = [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]  # four concepts on three points
->>> littlestone_dimension(thresholds)
-LittlestoneDimension(lower=2, upper=2)
->>> tree = mistake_tree(thresholds)
->>> tree.check()
->>> tree.points  # columns of the table: the middle one first
-(1, 2, 0)
->>> pure_private_lower_bound(thresholds, epsilon=1.0, alpha=0.1, beta=0.1)
-39
->>> [pure_private_lower_bound(d, epsilon=1.0, alpha=0.1, beta=0.1) for d in (64, 128, 256)]
-[39, 66, 121]
-"""
+"""The Littlestone dimension of small classes, and what it says about pure privacy."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -106,6 +93,13 @@ def littlestone_dimension(concepts: Any, *, most_spaces: int = MOST_SPACES) -> L
     the smaller part has enough concepts. It is at most log2 of the number of concepts.
 
     **Source.** Littlestone (1988).
+
+    Examples
+    --------
+    >>> from dplearn.theory import littlestone_dimension
+    >>> thresholds = [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]  # four concepts on three points
+    >>> littlestone_dimension(thresholds)
+    LittlestoneDimension(lower=2, upper=2)
     """
     return LittlestoneDimension(*_spaces(concepts, most_spaces).bounds())
 
@@ -123,6 +117,15 @@ def mistake_tree(concepts: Any) -> MistakeTree:
     MistakeTree
         Its points are positions of columns; of a concept class, positions in the product of the codes of all
         columns, the last column's code varying fastest. Its concepts are rows of the table.
+
+    Examples
+    --------
+    >>> from dplearn.theory import mistake_tree
+    >>> thresholds = [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]  # four concepts on three points
+    >>> tree = mistake_tree(thresholds)
+    >>> tree.check()
+    >>> tree.points  # columns of the table: the middle one first
+    (1, 2, 0)
     """
     table = concept_table(concepts)
     spaces = VersionSpaces(table)
@@ -158,6 +161,15 @@ def pure_private_lower_bound(concepts: Any, *, epsilon: Any, alpha: Any, beta: A
     dimension. For approximate privacy, with delta > 0, it does not hold.
 
     **Source.** Feldman and Xiao (2014), Theorem 7; the constants are ours.
+
+    Examples
+    --------
+    >>> from dplearn.theory import pure_private_lower_bound
+    >>> thresholds = [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]  # four concepts on three points
+    >>> pure_private_lower_bound(thresholds, epsilon=1.0, alpha=0.1, beta=0.1)
+    39
+    >>> [pure_private_lower_bound(d, epsilon=1.0, alpha=0.1, beta=0.1) for d in (64, 128, 256)]
+    [39, 66, 121]
     """
     asked = (
         check_number("epsilon", epsilon, above=0),
@@ -188,6 +200,14 @@ def least_sample_size(plan: Any) -> int | None:
         with the same epsilon and delta (`multi_label_lower_bound`). None if no such number is known: the plan
         has no alpha and beta, the guarantee is not of the kind for which there is a bound, or the class is
         not known before the fit.
+
+    Examples
+    --------
+    >>> from dplearn import PointClassifier
+    >>> from dplearn.theory import least_sample_size
+    >>> learner = PointClassifier(classes=[0, 1])
+    >>> least_sample_size(learner.plan(1000))
+    56
     """
     found = getattr(plan, "n_least", None)
     return None if found is None else int(found)

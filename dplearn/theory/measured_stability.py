@@ -1,12 +1,4 @@
-"""Measure the stability of a learner's scores under one replaced example, on public or synthetic data.
-
->>> X, y = np.zeros((50, 1)), np.arange(50) % 2
->>> def share(X, y, seed):
-...     return lambda queries: np.full(len(queries), np.mean(y))
->>> found = measure_stability(share, X, y, X[:1], n_records=10, n_pairs=400, seed=1)
->>> found.n_pairs, bool(abs(found.mean_square[0] - 0.01 * 25 / 49) < 4 * found.mean_square_error[0])
-(400, True)
-"""
+"""Measure the stability of a learner's scores under one replaced example, on public or synthetic data."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -89,6 +81,17 @@ def measure_stability(
     ------
     TypeError, ValueError
         If a parameter is invalid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.theory import measure_stability
+    >>> X, y = np.zeros((50, 1)), np.arange(50) % 2
+    >>> def share(X, y, seed):
+    ...     return lambda queries: np.full(len(queries), np.mean(y))
+    >>> found = measure_stability(share, X, y, X[:1], n_records=10, n_pairs=400, seed=1)
+    >>> found.n_pairs, bool(abs(found.mean_square[0] - 0.01 * 25 / 49) < 4 * found.mean_square_error[0])
+    (400, True)
     """
     n = check_count("n_records", n_records, low=1, high=len(X) - 1)
     count = check_count("n_pairs", n_pairs, low=2)
@@ -120,6 +123,12 @@ def example_order(n_records: int, n_steps: int, order: str, seed: int) -> NDArra
     Returns
     -------
     ndarray of int64 of shape (n_steps,)
+
+    Examples
+    --------
+    >>> from dplearn.theory import example_order
+    >>> example_order(3, 6, "in_turn", 0).tolist()
+    [0, 1, 2, 0, 1, 2]
     """
     n, steps = check_count("n_records", n_records, low=1), check_count("n_steps", n_steps, low=1)
     check_choice("order", order, ORDERS)
@@ -155,6 +164,14 @@ def logistic_sgd(
     Returns
     -------
     ndarray of float64 of shape (..., n_features)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.theory import logistic_sgd
+    >>> X, y = np.array([[1.0], [-1.0]]), np.array([1, -1])
+    >>> logistic_sgd(X, y, [0, 1], [1.0, 1.0]).round(2).tolist()
+    [1.88]
     """
     rows, labels = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     penalty = float(check_number("alpha", alpha, low=0))

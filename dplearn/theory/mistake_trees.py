@@ -3,11 +3,6 @@
 A mistake tree is a complete binary tree of points. Each leaf has a concept of the class that labels the
 points of its path by the branches taken. So an adversary can make any learner err on each level, and no pure
 private learner does with few records (`pure_private_lower_bound`).
-
->>> tree = halfspace_mistake_tree(2, 2)  # on a grid of 4 by 4 points
->>> tree.depth, tree.points[0], len(tree.concepts)
-(4, (1, 0), 16)
->>> tree.check()
 """
 
 from collections.abc import Callable, Sequence
@@ -127,6 +122,12 @@ def box_mistake_tree(bits: int, n_features: int) -> MistakeTree:
     a binary search along each direction tells where.
 
     **Source.** Feldman and Xiao (2014), Section 4.
+
+    Examples
+    --------
+    >>> from dplearn.theory import box_mistake_tree
+    >>> box_mistake_tree(2, 2).depth
+    4
     """
     bits, d = check_count("bits", bits, low=1), check_count("n_features", n_features, low=1)
     _check_levels(2 * d * (bits - 1))
@@ -170,6 +171,14 @@ def halfspace_mistake_tree(bits: int, n_features: int) -> MistakeTree:
     are the thresholds of these products; a binary search has b k levels.
 
     **Source.** Feldman and Xiao (2014), Section 4, with b d (d - 1) / 2 levels.
+
+    Examples
+    --------
+    >>> from dplearn.theory import halfspace_mistake_tree
+    >>> tree = halfspace_mistake_tree(2, 2)  # on a grid of 4 by 4 points
+    >>> tree.depth, tree.points[0], len(tree.concepts)
+    (4, (1, 0), 16)
+    >>> tree.check()
     """
     bits, d = check_count("bits", bits, low=1), check_count("n_features", n_features, low=1)
     _check_levels(bits * (d * (d - 1) // 2 + 1))
@@ -213,6 +222,12 @@ def ball_mistake_tree(bits: int, n_features: int) -> MistakeTree:
     Let R exceed the squared length of each grid point x. The ball with centre R w contains x if 2 R w . x -
     ``|x|**2`` is at least R times the bound. This holds if 2 w . x exceeds the bound, an integer, and not
     if it is less.
+
+    Examples
+    --------
+    >>> from dplearn.theory import ball_mistake_tree
+    >>> ball_mistake_tree(2, 2).depth
+    4
     """
     tree = halfspace_mistake_tree(bits, n_features)
     far = n_features * ((1 << bits) - 1) ** 2 + 1

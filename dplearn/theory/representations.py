@@ -1,14 +1,4 @@
-"""Protocols and representations of small classes, computed exactly: how few hypotheses stand for a class.
-
->>> import numpy as np
->>> points = np.eye(4, dtype=int)  # four concepts on four points
->>> one_way_error(points, 2).upper  # two messages err with at most this probability
-Fraction(3, 13)
->>> len(deterministic_representation(points, 0.25))
-4
->>> representation_value(points, 0.25).upper
-Fraction(1, 4)
-"""
+"""Protocols and representations of small classes, computed exactly: how few hypotheses stand for a class."""
 
 import math
 from collections.abc import Iterator
@@ -76,6 +66,14 @@ def one_way_error(concepts: Any, n_messages: int) -> ProvedValue:
     less probable label of each set of concepts and x as a variable. The dual is the protocol.
 
     **Source.** Feldman and Xiao (2014), Section 3; Yao (1977).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.theory import one_way_error
+    >>> points = np.eye(4, dtype=int)  # four concepts on four points
+    >>> one_way_error(points, 2).upper  # two messages err with at most this probability
+    Fraction(3, 13)
     """
     table = concept_table(concepts)
     n, points = table.shape
@@ -138,6 +136,13 @@ def deterministic_representation(concepts: Any, alpha: Any) -> NDArray[np.uint8]
     program: which hypotheses are taken, and for each concept a distribution over those.
 
     **Source.** Beimel, Kasiviswanathan and Nissim (2010), Definition 4 of Feldman and Xiao (2014).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.theory import deterministic_representation
+    >>> len(deterministic_representation(np.eye(4, dtype=int), 0.25))
+    4
     """
     table, share = concept_table(concepts), check_number("alpha", alpha, above=0, below=1)
     hypotheses = _hypotheses(table)
@@ -204,6 +209,13 @@ def representation_value(concepts: Any, alpha: Any) -> ProvedValue:
     alpha, the greatest least one is a quotient of such determinants.
 
     **Source.** Beimel, Nissim and Stemmer (2013); Feldman and Xiao (2014), Definition 5, for sets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.theory import representation_value
+    >>> representation_value(np.eye(4, dtype=int), 0.25).upper
+    Fraction(1, 4)
     """
     table, share = concept_table(concepts), check_number("alpha", alpha, above=0, below=1)
     hypotheses = _hypotheses(table)

@@ -1,11 +1,5 @@
-"""How many records a small database needs to answer all queries of a class, and how many noisy counts need.
-
->>> small_database_sizes(2**4, 24, epsilon=1.0, alpha=0.1, beta=0.05)  # all two-way tables of four bits
-SmallDatabaseSizes(n_samples=2551, n_rows=3514)
->>> noisy_counts_sample_size(24, n_moved=12, epsilon=1.0, alpha=0.1, beta=0.05)
-740
->>> noisy_counts_sample_size(24, n_moved=12, epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05)
-580
+"""How many records a small database needs to answer all queries of a class, and how many noisy counts
+need.
 """
 
 import math
@@ -75,6 +69,12 @@ def small_database_sizes(
     for each m up to the first whose ln C exceeds the least bound even for a = 0.
 
     **Source.** Blum, Ligett and Roth (2008); Bun, Nissim and Stemmer (2016), Theorem 2.18.
+
+    Examples
+    --------
+    >>> from dplearn.theory import small_database_sizes
+    >>> small_database_sizes(2**4, 24, epsilon=1.0, alpha=0.1, beta=0.05)  # all two-way tables of four bits
+    SmallDatabaseSizes(n_samples=2551, n_rows=3514)
     """
     size = check_count("domain_size", domain_size, low=2)
     spread = (math.log(2) + math.log(check_count("n_queries", n_queries, low=1))) / 2
@@ -117,6 +117,14 @@ def noisy_counts_sample_size(
     ratio r reaches this with probability 2 r**(t + 1) / (1 + r), Gaussian noise of variance n_moved / (2 rho)
     with probability at most 2 exp(-(t + 1)**2 rho / n_moved) (Canonne, Kamath and Steinke, 2020). The sum of
     this over the counts is at most beta.
+
+    Examples
+    --------
+    >>> from dplearn.theory import noisy_counts_sample_size
+    >>> noisy_counts_sample_size(24, n_moved=12, epsilon=1.0, alpha=0.1, beta=0.05)
+    740
+    >>> noisy_counts_sample_size(24, n_moved=12, epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05)
+    580
     """
     counts = check_count("n_counts", n_counts, low=1)
     moved = check_count("n_moved", n_moved, low=1)

@@ -4,14 +4,6 @@ The published numbers are those of Bassily, Thakkar and Thakurta (2018), Section
 constants. k teachers learn from disjoint shards of n' examples, and score each of m queries in [0, 1]. The
 released score is the midpoint of the fullest bin of a histogram, or that of the fullest bin of a second
 histogram, whose bins are shifted by half a bin. For the proofs see `docs/theory/soft_label_stability.md`.
-
->>> published_soft_label_precision(1e-4, 5000).width, soft_label_precision(1e-4, 5000).width
-(0.16, 0.04)
->>> privacy = ApproxDP(1, 1e-6)
->>> published_soft_label_setting(privacy, 10, n_queries=1000).n_teachers
-58162
->>> soft_label_teachers(privacy, 10, n_queries=1000)
-2819
 """
 
 import math
@@ -116,6 +108,13 @@ def published_soft_label_setting(
     -----
     Theorem 5.6 omits an assumption: a query for which both histograms are unstable counts twice towards T.
     The proof of Theorem 5.14 needs k >= 72 ln(2m/beta), which `n_teachers` satisfies unless epsilon is large.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import published_soft_label_setting
+    >>> published_soft_label_setting(ApproxDP(1, 1e-6), 10, n_queries=1000).n_teachers
+    58162
     """
     scale = _published_scale(privacy, max_abstentions)
     m, delta = check_count("n_queries", n_queries, low=1), float(delta_of(privacy))
@@ -136,8 +135,12 @@ def published_strong_quality_teachers(
 
     Parameters
     ----------
-    privacy, max_abstentions, n_queries
-        As for `published_soft_label_setting`, which returns lambda and w.
+    privacy : ApproxDP
+        The guarantee, with epsilon and delta positive.
+    max_abstentions : int
+        T, at least 1: the number of queries whose first histogram may be unstable.
+    n_queries : int
+        m, at least 1.
     beta : number, default=0.05
         beta', the probability of failure for this query, in (0, 1).
 
@@ -146,6 +149,13 @@ def published_strong_quality_teachers(
     int
         The maximum of 3 (sqrt(5) lambda ln(2/beta') + w) and 72 ln(2/beta'), rounded up. The proof needs the
         latter, which the lemma omits.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import published_strong_quality_teachers
+    >>> published_strong_quality_teachers(ApproxDP(1, 1e-6), 10, n_queries=1000)
+    8777
     """
     failure = float(check_number("beta", beta, above=0, below=1))
     setting = published_soft_label_setting(privacy, max_abstentions, n_queries=n_queries)
@@ -175,6 +185,12 @@ def published_soft_label_precision(stability: Any, n_records: int, *, quality: A
     -----
     This accuracy is half the width, which holds if the mean prediction is in the fullest bin of the first
     histogram. If it is in an adjacent bin, only 12 a sqrt(2n') + nu/2 holds. See `docs/errata.md`.
+
+    Examples
+    --------
+    >>> from dplearn.theory import published_soft_label_precision
+    >>> published_soft_label_precision(1e-4, 5000).width
+    0.16
     """
     a, n, nu = _shard(stability, n_records, quality)
     unit = a * math.sqrt(2 * n)
@@ -186,8 +202,11 @@ def score_radius(stability: Any, n_records: int, *, probability: Any = 0.75) -> 
 
     Parameters
     ----------
-    stability, n_records
-        As for `published_soft_label_precision`.
+    stability : number
+        a, above 0: the root mean square change of a score when one example is replaced (Definition 5.7). This
+        is `SGDStability.root_mean_square`, not its `mean`.
+    n_records : int
+        n', the number of examples of one teacher, at least 1.
     probability : number, default=0.75
         p, above 0 and below 1: the probability, over a teacher's shard and random draws, that its score is
         within the radius. At 3/4 the radius is a sqrt(2n'), a fourth of that of Lemma 5.8.
@@ -204,6 +223,12 @@ def score_radius(stability: Any, n_records: int, *, probability: Any = 0.75) -> 
     shards, given the teacher's draws. All teachers have the same mean prediction if it does not depend on the
     draws, or if they use the same draws; in the latter case `stability` must hold for these draws, as
     `SGDStability.any_order` does.
+
+    Examples
+    --------
+    >>> from dplearn.theory import score_radius
+    >>> round(float(score_radius(1e-4, 5000)), 4)
+    0.01
     """
     a, n, _ = _shard(stability, n_records, 0)
     p = float(check_number("probability", probability, above=0, below=1))
@@ -217,8 +242,11 @@ def any_order_radius(any_order: Any, n_records: int, *, probability: Any = 0.75)
     ----------
     any_order : number
         b, above 0: `SGDStability.any_order` of a score, which holds for each order of the examples.
-    n_records, probability
-        As for `score_radius`.
+    n_records : int
+        n', the number of examples of one teacher, at least 1.
+    probability : number, default=0.75
+        p, above 0 and below 1: the probability, over a teacher's shard and random draws, that its score is
+        within the radius. At 3/4 the radius is a sqrt(2n'), a fourth of that of Lemma 5.8.
 
     Returns
     -------
@@ -229,6 +257,12 @@ def any_order_radius(any_order: Any, n_records: int, *, probability: Any = 0.75)
     For a given order a score is a function of n' independent examples, each of which changes it by at most
     c_j, with c_1^2 + ... + c_n'^2 <= n' b^2, so McDiarmid's inequality applies. As p tends to 1 this radius
     grows with the root of a logarithm, that of `score_radius` with 1/sqrt(1 - p).
+
+    Examples
+    --------
+    >>> from dplearn.theory import any_order_radius
+    >>> round(float(any_order_radius(0.001, 5000)), 4)
+    0.0721
     """
     b, n = float(check_number("any_order", any_order, above=0)), check_count("n_records", n_records, low=1)
     p = float(check_number("probability", probability, above=0, below=1))
@@ -247,8 +281,13 @@ def soft_label_precision(
 
     Parameters
     ----------
-    stability, n_records, quality
-        As for `published_soft_label_precision`.
+    stability : number
+        a, above 0: the root mean square change of a score when one example is replaced (Definition 5.7). This
+        is `SGDStability.root_mean_square`, not its `mean`.
+    n_records : int
+        n', the number of examples of one teacher, at least 1.
+    quality : number, default=0
+        nu, from 0 to 1/2: on all queries but T the mean prediction is below nu or above 1 - nu.
     probability : number, default=0.75
         p: the probability that a teacher's score is within the radius. Use the same p for
         `soft_label_teachers`.
@@ -267,6 +306,12 @@ def soft_label_precision(
     in one bin, or it contains one boundary of bins and then is in one shifted bin. If more than two thirds of
     all scores are in the interval, the answer to a query is the midpoint of a bin that the interval
     intersects. If the mean prediction is below nu, the interval is in the first bin.
+
+    Examples
+    --------
+    >>> from dplearn.theory import soft_label_precision
+    >>> soft_label_precision(1e-4, 5000).width
+    0.04
     """
     _, _, nu = _shard(stability, n_records, quality)
     radius = score_radius(stability, n_records, probability=probability)
@@ -288,11 +333,15 @@ def soft_label_teachers_agreeing(
 
     Parameters
     ----------
-    privacy, n_queries, beta
-        As for `stable_answers_noise`.
+    privacy : ApproxDP
+        The cost of all answers together: epsilon at least 1e-12, delta positive.
     max_abstentions : int
         T: the noise is that of 2 T unstable tests. A query uses one if its first histogram is unstable, and
         another if its second one is. Further queries without agreement must use fewer than 2 T together.
+    n_queries : int, default=1000
+        The number of stable queries for which the noise is chosen. Privacy does not depend on it.
+    beta : number, default=0.05
+        The noise is chosen such that all of them are answered with probability 1 - beta.
     agreement : number, default=5/6
         The fraction of the scores that are in one bin of either histogram, on each of the `n_queries`, above
         1/2 and at most 1.
@@ -301,6 +350,13 @@ def soft_label_teachers_agreeing(
     -------
     int
         `teachers_needed` with the noise of 2 T unstable tests.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import soft_label_teachers_agreeing
+    >>> soft_label_teachers_agreeing(ApproxDP(1, 1e-6), 10, n_queries=1000)
+    1649
     """
     unstable = 2 * check_count("max_abstentions", max_abstentions, low=1)
     return teachers_needed(privacy, unstable, n_queries=n_queries, beta=beta, agreement=agreement)
@@ -318,10 +374,14 @@ def soft_label_teachers(
 
     Parameters
     ----------
-    privacy, n_queries, beta
-        As for `stable_answers_noise`.
+    privacy : ApproxDP
+        The cost of all answers together: epsilon at least 1e-12, delta positive.
     max_abstentions : int
         T: up to T queries may have an unstable first histogram; the second histogram of these is stable.
+    n_queries : int, default=1000
+        The number of stable queries for which the noise is chosen. Privacy does not depend on it.
+    beta : number, default=0.05
+        The noise is chosen such that all of them are answered with probability 1 - beta.
     probability : number, default=0.75
         p of `soft_label_precision`, above 2/3 and below 1.
 
@@ -331,6 +391,13 @@ def soft_label_teachers(
         The least k for which our bounds show that, with probability 1 - beta, all queries are answered, each
         within the accuracy of `soft_label_precision` of the mean prediction. Half of beta is for the scores,
         of which more than two thirds must be near the mean, and half for the noise of 2 T unstable tests.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import soft_label_teachers
+    >>> soft_label_teachers(ApproxDP(1, 1e-6), 10, n_queries=1000)
+    2819
     """
     unstable = 2 * check_count("max_abstentions", max_abstentions, low=1)
     half = check_number("beta", beta, above=0, below=1) / 2

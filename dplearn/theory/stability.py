@@ -3,16 +3,6 @@
 The bounds follow Hardt, Recht and Singer (2016), who bound the mean change. The soft labels of Bassily,
 Thakkar and Thakurta (2018) need the mean square, whose root can be much greater than the mean. For the proofs
 see `docs/theory/soft_label_stability.md`.
-
->>> constants = logistic_constants(1, alpha=0.5)
->>> steps = decaying_steps(constants, 1000)
->>> weights = sgd_stability(constants, steps, 1000, order="in_turn")
->>> f"{weights.mean:.4f} {weights.root_mean_square:.4f} {logistic_score_stability(weights, 1).mean:.4f}"
-'0.0040 0.0040 0.0010'
->>> steps = [largest_step(constants)] * 1000
->>> weights = sgd_stability(constants, steps, 1000)  # constant steps
->>> f"{weights.mean:.4f} {weights.root_mean_square:.4f}"
-'0.0040 0.1033'
 """
 
 import math
@@ -119,6 +109,12 @@ def logistic_constants(radius: Any, alpha: Any = 0, *, intercept: bool = False) 
     LossConstants
         L = R, smoothness R^2/4 + alpha and mu = alpha, or with an intercept L = sqrt(R^2 + 1), smoothness
         (R^2 + 1)/4 + alpha and mu = 0. The penalty does not enter L, since it is the same for all examples.
+
+    Examples
+    --------
+    >>> from dplearn.theory import logistic_constants
+    >>> logistic_constants(1, alpha=0.5)
+    LossConstants(lipschitz=1.0, smoothness=0.75, strong_convexity=0.5)
     """
     r = float(check_number("radius", radius, above=0))
     penalty = float(check_number("alpha", alpha, low=0))
@@ -135,6 +131,13 @@ def largest_step(constants: LossConstants) -> float:
 
     With mu = 0 this is the bound 2/smoothness of Hardt, Recht and Singer (2016). With mu > 0 it is at least
     1/smoothness, their bound for constant steps.
+
+    Examples
+    --------
+    >>> from dplearn.theory import largest_step, logistic_constants
+    >>> constants = logistic_constants(1, alpha=0.5)
+    >>> round(float(largest_step(constants)), 3)
+    1.6
     """
     total = constants.smoothness + constants.strong_convexity
     return 2 / total if total else math.inf
@@ -158,6 +161,13 @@ def decaying_steps(constants: LossConstants, n_steps: int) -> NDArray[np.float64
     -------
     ndarray of float64 of shape (n_steps,)
         t0 is the least integer, at least 0, for which no step is above `largest_step`.
+
+    Examples
+    --------
+    >>> from dplearn.theory import decaying_steps, logistic_constants
+    >>> constants = logistic_constants(1, alpha=0.5)
+    >>> [round(float(step), 3) for step in decaying_steps(constants, 3)]
+    [1.0, 0.667, 0.5]
     """
     mu = float(check_number("strong_convexity", constants.strong_convexity, above=0))
     count = check_count("n_steps", n_steps, low=1)
@@ -171,14 +181,26 @@ def published_weight_bound(constants: LossConstants, steps: Iterable[float], n_r
 
     Parameters
     ----------
-    constants, steps, n_records
-        As for `sgd_stability`; no step may be above `largest_step`.
+    constants : LossConstants
+        The constants of a convex loss.
+    steps : iterable of float
+        Step sizes, above 0 and at most `largest_step`, in order; each step uses one example. The sizes and
+        their number must not depend on the data.
+    n_records : int
+        n', at least 1.
 
     Returns
     -------
     float
         (2 L/n') times the sum of steps if mu = 0, else 2 L/(mu n'), which does not depend on the steps. It
         bounds `SGDStability.mean`, not `SGDStability.root_mean_square`.
+
+    Examples
+    --------
+    >>> from dplearn.theory import logistic_constants, published_weight_bound
+    >>> constants = logistic_constants(1, alpha=0.5)
+    >>> round(float(published_weight_bound(constants, [0.1] * 1000, 1000)), 4)
+    0.004
     """
     taken = _checked_steps(steps, largest_step(constants), "")
     n, mu = check_count("n_records", n_records, low=1), constants.strong_convexity
@@ -190,8 +212,12 @@ def published_decaying_bound(constants: LossConstants, n_records: int, *, diamet
 
     Parameters
     ----------
-    constants, n_records, diameter
-        As for `sgd_stability`; mu above 0.
+    constants : LossConstants
+        The constants of a strongly convex loss: mu above 0.
+    n_records : int
+        n', at least 1.
+    diameter : number
+        Diameter of a convex set onto which the weights are projected after each step.
 
     Returns
     -------
@@ -199,6 +225,13 @@ def published_decaying_bound(constants: LossConstants, n_records: int, *, diamet
         (2 L + smoothness D)/(mu n'), a bound on the mean change of the weights (the paper's is on the loss).
         The first smoothness/mu steps are too large to contract; for an example used in these the change is
         bounded by the diameter D.
+
+    Examples
+    --------
+    >>> from dplearn.theory import logistic_constants, published_decaying_bound
+    >>> constants = logistic_constants(1, alpha=0.5)
+    >>> round(float(published_decaying_bound(constants, 1000, diameter=4)), 4)
+    0.01
     """
     mu = float(check_number("strong_convexity", constants.strong_convexity, above=0))
     n, most = check_count("n_records", n_records, low=1), float(check_number("diameter", diameter, above=0))
@@ -254,6 +287,17 @@ def sgd_stability(
     **Source.** Hardt, Recht and Singer (2016), on convex and strongly convex losses, for the mean; there
     steps are at most 1/smoothness for strongly convex losses. Here the influences are summed instead of
     bounded, and further moments are bounded.
+
+    Examples
+    --------
+    >>> from dplearn.theory import decaying_steps, largest_step, logistic_constants, sgd_stability
+    >>> constants = logistic_constants(1, alpha=0.5)
+    >>> weights = sgd_stability(constants, decaying_steps(constants, 1000), 1000, order="in_turn")
+    >>> f"{weights.mean:.4f} {weights.root_mean_square:.4f}"
+    '0.0040 0.0040'
+    >>> weights = sgd_stability(constants, [largest_step(constants)] * 1000, 1000)  # constant steps
+    >>> f"{weights.mean:.4f} {weights.root_mean_square:.4f}"
+    '0.0040 0.1033'
     """
     if diameter is None:
         limit = 2 / constants.smoothness if constants.smoothness else math.inf
@@ -286,6 +330,14 @@ def logistic_score_stability(weights: SGDStability, radius: Any) -> SGDStability
     Notes
     -----
     The sigmoid has a slope of at most 1/4, and w.x changes by at most `radius` times the change of w.
+
+    Examples
+    --------
+    >>> from dplearn.theory import decaying_steps, logistic_constants, logistic_score_stability, sgd_stability
+    >>> constants = logistic_constants(1, alpha=0.5)
+    >>> weights = sgd_stability(constants, decaying_steps(constants, 1000), 1000, order="in_turn")
+    >>> round(float(logistic_score_stability(weights, 1).mean), 4)
+    0.001
     """
     return weights.scaled(float(check_number("radius", radius, low=0)) / 4)
 

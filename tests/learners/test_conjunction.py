@@ -149,6 +149,18 @@ def test_bad_parameters_are_refused_by_name(parameters, message):
         ConjunctionClassifier(**parameters).fit(X, y)
 
 
+def test_a_fit_warns_of_numbers_that_no_domain_declares_to_be_bits():
+    ages = np.random.default_rng(0).integers(18, 90, (20_000, 2))
+    y = ages[:, 0] > 40
+    learner = ConjunctionClassifier(classes=[False, True])
+    with pytest.warns(UserWarning, match="each column is read as a bit, which is 1 where a value is above 0"):
+        assert str(learner.fit(ages, y).concept_) == "True if x0 > 0 and x1 > 0, else False"
+    for domain in (Bits(), IntegerRange(18, 89), "learn"):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message="domain is None")
+            clone(learner).set_params(domain=domain).fit(ages, y)
+
+
 def test_unsupported_tables_are_refused():
     X, y = bits(4)
     with pytest.raises(ValueError, match="needs a record for each of 6 columns, got n_samples=4"):

@@ -224,6 +224,15 @@ def test_a_kept_pipeline_that_was_changed_is_looked_at_anew():
     assert pipeline_guarantee(best).epsilon == privacy_card(best).guarantee.epsilon == 100
 
 
+def test_an_error_about_the_budget_of_one_fit_says_that_it_is_a_share():
+    wanted = (
+        r"epsilon must be .* at least 3\.2e-05, got 2\.5e-07; a fit of PointClassifier has epsilon 2\.5e-07"
+    )
+    model = PointClassifier(classes=[0, 1])
+    with pytest.raises(ValueError, match=wanted):
+        search(model, {"method": ["auto", "hashing"]}, epsilon=1e-6, delta=1e-6).fit(X, Y)
+
+
 def test_a_step_that_was_said_to_learn_nothing_needs_no_second_word():
     declared = FunctionTransformer(np.abs)
     pipeline = Pipeline([("abs", declared), ("cut", clone(STUMPS))])

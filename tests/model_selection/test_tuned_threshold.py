@@ -141,6 +141,7 @@ def test_the_positive_label_of_a_score_of_one_label_is_1_by_default(classes):
         ({"estimator": GaussianNB()}, TypeError, "estimator must be, or end in, a private classifier"),
         ({"estimator": logistic(classes=[0, 1, 2])}, ValueError, "Only binary classification is supported"),
         ({"epsilon": 0}, ValueError, "epsilon must be a finite number above 0"),
+        ({"epsilon": 1e-30}, ValueError, "epsilon must be greater: with 1e-30"),
     ],
 )
 def test_bad_parameters_are_refused_before_anything_is_charged(parameters, error, message):

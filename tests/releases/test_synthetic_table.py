@@ -235,6 +235,11 @@ def test_bad_input_is_refused_before_anything_is_spent(name):
     assert "129" not in str(caught.value)
 
 
+def test_a_plan_refuses_a_target_that_is_no_column_as_a_fit_does():
+    with pytest.raises(ValueError, match="target must be the name of a column of the domain, got 'ages'"):
+        SyntheticTable(target="ages").plan(1000, n_features=4)
+
+
 @pytest.mark.parametrize("m", [0, -1, 2.5, "many"])
 def test_samples_have_at_least_one_record(table, m):
     with pytest.raises((TypeError, ValueError), match="m must be"):

@@ -1,13 +1,4 @@
-"""Gaussian elimination over GF(2) for a growing system; most rows of a tall system are only verified.
-
->>> system = Elimination(2).add([[1, 0]], [1])
->>> system.rank, system.pivots.tolist(), system.solution(bits=[1, 1]).tolist()
-(1, [0], [1, 1])
->>> system.add([[1, 0], [1, 1]], [1, 1]).solution().tolist()
-[1, 0]
->>> system.add([[0, 0]], [1]).consistent
-False
-"""
+"""Gaussian elimination over GF(2) for a growing system; most rows of a tall system are only verified."""
 
 from collections.abc import Iterator
 from math import gcd
@@ -55,6 +46,17 @@ class Elimination:
     of the null space, and only those with a nonzero product are eliminated. Otherwise all rows are
     eliminated. The results do not depend on this choice, and the time is at most a small multiple of that of
     eliminating all rows.
+
+    Examples
+    --------
+    >>> from dplearn.core.gf2 import Elimination
+    >>> system = Elimination(2).add([[1, 0]], [1])
+    >>> system.rank, system.pivots.tolist(), system.solution(bits=[1, 1]).tolist()
+    (1, [0], [1, 1])
+    >>> system.add([[1, 0], [1, 1]], [1, 1]).solution().tolist()
+    [1, 0]
+    >>> system.add([[0, 0]], [1]).consistent
+    False
     """
 
     def __init__(self, n_columns: int, n_sides: int | None = None):

@@ -127,6 +127,13 @@ def pack(bits: Any) -> BitMatrix:
         If `bits` are neither integers nor booleans, or sparse.
     ValueError
         If `bits` is not two-dimensional or an integer is neither 0 nor 1. The message does not show it.
+
+    Examples
+    --------
+    >>> from dplearn.core.gf2 import pack
+    >>> A = pack([[1, 0, 1], [0, 1, 1]])
+    >>> A.shape, A.words.tolist()
+    ((2, 3), [[5], [6]])
     """
     if issparse(bits):
         raise TypeError("a matrix of bits must be dense: use .toarray()")
@@ -147,6 +154,12 @@ def unpack(matrix: BitMatrix) -> NDArray[np.uint8]:
     Returns
     -------
     ndarray of uint8 of shape (n_rows, n_columns)
+
+    Examples
+    --------
+    >>> from dplearn.core.gf2 import pack, unpack
+    >>> unpack(pack([[1, 0, 1], [0, 1, 1]])).tolist()
+    [[1, 0, 1], [0, 1, 1]]
     """
     return matrix.unpack()
 

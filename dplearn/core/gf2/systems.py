@@ -35,6 +35,12 @@ def rank(A: Any) -> int:
         If `A` holds neither integers nor booleans.
     ValueError
         If `A` is not two-dimensional or an integer is neither 0 nor 1. The message does not show it.
+
+    Examples
+    --------
+    >>> from dplearn.core.gf2 import rank
+    >>> rank([[1, 1, 0], [0, 1, 1], [1, 0, 1]])  # the third row is the sum of the others
+    2
     """
     return _eliminated(A).rank
 
@@ -58,6 +64,13 @@ def rref(A: Any) -> tuple[Any, NDArray[np.intp]]:
     ------
     TypeError, ValueError
         As for `rank`.
+
+    Examples
+    --------
+    >>> from dplearn.core.gf2 import rref
+    >>> form, pivots = rref([[1, 1, 0], [0, 1, 1]])
+    >>> form.tolist(), pivots.tolist()
+    ([[1, 0, 1], [0, 1, 1]], [0, 1])
     """
     system = _eliminated(A)
     return _in_the_form_of(A, system.rref()), system.pivots
@@ -80,6 +93,12 @@ def nullspace(A: Any) -> Any:
     ------
     TypeError, ValueError
         As for `rank`.
+
+    Examples
+    --------
+    >>> from dplearn.core.gf2 import nullspace
+    >>> nullspace([[1, 1, 0], [0, 1, 1], [1, 0, 1]]).tolist()
+    [[1, 1, 1]]
     """
     return _in_the_form_of(A, _eliminated(A).nullspace())
 
@@ -105,6 +124,14 @@ def solve(A: Any, b: Any) -> NDArray[np.uint8] | None:
         If `A` or `b` hold neither integers nor booleans.
     ValueError
         If their shapes do not fit or an integer is neither 0 nor 1. The messages show no bits.
+
+    Examples
+    --------
+    >>> from dplearn.core.gf2 import solve
+    >>> solve([[1, 1, 0], [0, 1, 1]], [1, 0]).tolist()
+    [1, 0, 0]
+    >>> solve([[1, 1, 0], [1, 1, 0]], [1, 0]) is None
+    True
     """
     return _eliminated(A, b).solution()
 
@@ -128,6 +155,14 @@ def only_solution(A: Any, b: Any) -> NDArray[np.uint8] | None:
     ------
     TypeError, ValueError
         As for `solve`.
+
+    Examples
+    --------
+    >>> from dplearn.core.gf2 import only_solution
+    >>> only_solution([[1, 0], [1, 1]], [1, 1]).tolist()
+    [1, 0]
+    >>> only_solution([[1, 0]], [1]) is None  # there are two solutions
+    True
     """
     system = _eliminated(A, b)
     return system.solution() if system.unique else None
@@ -160,6 +195,13 @@ def uniform_solution(A: Any, b: Any, bits: Any) -> NDArray[np.uint8] | None:
     Notes
     -----
     The unknowns in the columns without pivot are the corresponding `bits`; they determine the others.
+
+    Examples
+    --------
+    >>> from dplearn.core.gf2 import uniform_solution
+    >>> A = [[1, 1, 0], [0, 1, 1]]
+    >>> [uniform_solution(A, [1, 0], [0, 0, coin]).tolist() for coin in (0, 1)]
+    [[1, 0, 0], [0, 1, 1]]
     """
     return _eliminated(A, b).solution(bits)
 
