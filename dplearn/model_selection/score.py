@@ -26,6 +26,7 @@ from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains.cells import cells_of
+from dplearn.model_selection.candidates import last_step
 from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.model_selection.measures import Measure, NoisyTable, released_ends
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
@@ -168,7 +169,7 @@ def private_score(
         Private. The true labels or targets.
     scoring : None, str or PrivateScorer, default=None
         The metric, by scikit-learn's name, or with public parameters; None is "accuracy". See
-        `PrivateScorer`.
+        `PrivateScorer`. A metric of regressors without `target_range` has that of the estimator.
     groups : array-like of shape (n_samples,), optional
         Private. The group of each row, such as a person. One row of each takes part, and the guarantee
         protects all rows of a group together; the set of groups is public. Not for parts.
@@ -213,7 +214,7 @@ def private_score(
     **Source.** Dwork, McSherry, Nissim and Smith (2006) for the noise; Clopper and Pearson (1934), and
     Hoeffding (1963), for the sampling error of the records.
     """
-    scorer = PrivateScorer.of(scoring)
+    scorer = _with_target_range(PrivateScorer.of(scoring), estimator)
     cost = ApproxDP(
         check_number("epsilon", epsilon, above=0),
         check_number("delta", delta, low=0, below=1),
@@ -244,6 +245,14 @@ def private_score(
     charge(guarantee)
     table = _release(counts, n, statistic, noise, dice)
     return _scored(measure, table, beta, guarantee, scorer, labels)
+
+
+def _with_target_range(scorer: PrivateScorer, estimator: Any) -> PrivateScorer:
+    """Return a scorer of regressors with the public target range of the estimator, if it has none itself."""
+    if not scorer.regression or scorer.target_range is not None:
+        return scorer
+    estimator = getattr(estimator, "best_estimator_", estimator)  # of a search
+    return replace(scorer, target_range=getattr(last_step(estimator), "target_range", None))
 
 
 def public_labels(scorer: PrivateScorer, estimator: Any) -> tuple[Any, ...]:
@@ -284,8 +293,8 @@ def _check_predicts(estimator: Any, *, regression: bool) -> None:
     if tagged and is_regressor(estimator) and not regression:
         raise TypeError(
             f"estimator must be a classifier, got the regressor {type(estimator).__name__}: the score is one"
-            " of labels; for a regressor pass scoring=PrivateScorer('r2', target_range=(low, high)) or"
-            " 'neg_mean_absolute_error'"
+            " of labels; for a regressor pass scoring='r2' or 'neg_mean_absolute_error', with bounds on"
+            " the target if the regressor has none: PrivateScorer('r2', target_range=(low, high))"
         )
     if regression and tagged and is_classifier(estimator):
         raise TypeError(
