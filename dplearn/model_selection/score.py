@@ -33,6 +33,7 @@ from dplearn.model_selection.metrics import PrivateScorer, measure_of
 from dplearn.model_selection.statistics import Statistic
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
+from dplearn.privacy.result_table import ResultTable
 from dplearn.records.groups import SHIFTS, about_groups, grouping_of, one_row_each
 from dplearn.records.part_sources import source_of
 from dplearn.records.part_types import PartTypes
@@ -56,7 +57,7 @@ _OF_REGRESSORS = (
 
 
 @dataclass(frozen=True)
-class PrivateScore:
+class PrivateScore(ResultTable):
     """The result of `private_score`.
 
     Attributes
@@ -93,6 +94,14 @@ class PrivateScore:
     scorer: PrivateScorer = field(default_factory=lambda: PrivateScorer("accuracy"), compare=False)
     labels: tuple[Any, ...] = field(default=(), compare=False)
     table: Any = field(default=None, compare=False, repr=False)
+
+    def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        sure = f"with probability {1 - self.beta:g}"
+        return ("", self.scoring), [
+            ("released", self.value),
+            (f"of these {self.n_samples:,} records, {sure}", self.records_interval),
+            (f"of the population, {sure}", self.interval),
+        ]
 
     @property
     def scoring(self) -> str:
