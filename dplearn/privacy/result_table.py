@@ -57,7 +57,7 @@ class ResultTable(ABC):
         head = "".join(f"<th>{escape(name)}</th>" for name in names)
         body = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows)
         rest = f"<p>... and {more:,} more</p>" if more else ""
-        return f"<table><caption>{escape(self._caption())}</caption><tr>{head}</tr>{body}</table>{rest}"
+        return f"<p>{escape(self._caption())}</p><table><tr>{head}</tr>{body}</table>{rest}"
 
 
 def cell_text(value: Any) -> str:
