@@ -31,7 +31,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["changelog.d", "gallery", "changelog.md"]
+exclude_patterns = ["changelog.d", "gallery", "notebooks", "changelog.md"]
 default_role = "py:obj"  # single backticks in docstrings: a link where there is something to link to
 myst_heading_anchors = 3
 
@@ -43,8 +43,9 @@ numpydoc_class_members_toctree = False
 copybutton_exclude = ".linenos, .gp, .go"  # prompts and answers are not copied
 
 sphinx_gallery_conf = {
-    "examples_dirs": "gallery",
-    "gallery_dirs": "_gallery",
+    "examples_dirs": ["gallery", "notebooks"],
+    "gallery_dirs": ["_gallery", "_notebooks"],
+    "filename_pattern": r"/plot_|docs/notebooks/",  # what is run
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "parallel": True,  # as many examples at a time as sphinx-build is told

@@ -4,6 +4,7 @@ from dplearn.audit.codes import BonehShawCode, TardosCode, ThresholdCode, Unifor
 from dplearn.audit.distributions import OutputDistribution, exact_distribution, least_exp_epsilon
 from dplearn.audit.enumeration import PrivacyReport, enumerate_privacy
 from dplearn.audit.faults import FaultyDice
+from dplearn.audit.fits import fitted_with
 from dplearn.audit.guesses import epsilon_from_guesses, guesses_p_value
 from dplearn.audit.interior_point_code import InteriorPointCode
 from dplearn.audit.mutants import Mutant, how_caught
@@ -33,6 +34,7 @@ __all__ = [
     "enumerate_privacy",
     "epsilon_from_guesses",
     "exact_distribution",
+    "fitted_with",
     "freeze",
     "guesses_p_value",
     "how_caught",

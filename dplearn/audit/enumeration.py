@@ -8,10 +8,12 @@ from itertools import combinations_with_replacement, product
 from typing import Any
 
 from dplearn._validation import check_choice, check_count, check_number
+from dplearn._writing import brief
 from dplearn.audit.distributions import OutputDistribution, exact_distribution, least_exp_epsilon
 from dplearn.audit.fits import Fit, Rows, run_on
 from dplearn.core.exact import at_most_exp, log_bounds
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.base import decimal
 
 __all__ = [
     "Places",
@@ -25,7 +27,7 @@ __all__ = [
 Places = tuple[int, ...]  # of records in the universe
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PrivacyReport:
     """The result of `enumerate_privacy`: the exact epsilon, and the pair of neighbours where it is reached.
 
@@ -63,6 +65,16 @@ class PrivacyReport:
             return math.inf
         high = log_bounds(self.exp_epsilon)[1]
         return float(high) if Fraction(float(high)) >= high else math.nextafter(float(high), math.inf)
+
+    def __repr__(self) -> str:
+        first, last = map(brief, self.pair)
+        epsilon = "inf" if self.exp_epsilon is None else decimal(Fraction(self.epsilon))  # rounded up
+        return (
+            f"PrivacyReport(epsilon {epsilon} at delta {float(self.delta):.6g}, {self.neighbors}, on"
+            f" {first} and {last}, in {brief(self.event)};"
+            f" {self.n_datasets} datasets, {self.n_pairs} pairs, {self.n_distributions} distributions,"
+            f" {self.n_outcomes} outcomes)"
+        )
 
     def keeps(self, claim: ApproxDP) -> bool:
         """Return, without rounding, whether all pairs satisfy the claim.

@@ -13,7 +13,10 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from sklearn.base import clone
+
 from dplearn.chance.dice import Dice
+from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.part_reading import summary_of
 from dplearn.privacy.plan import Plan
 
@@ -25,6 +28,7 @@ __all__ = [
     "StagedFit",
     "TableFit",
     "WholeFit",
+    "fitted_with",
     "refitted",
     "run_on",
     "two_parts",
@@ -57,6 +61,50 @@ def run_on(fit: Fit, rows: Rows) -> Run:
         The records.
     """
     return fit.on(rows) if isinstance(fit, TableFit) else partial(fit, rows)
+
+
+def fitted_with(model: Any, X: Any, y: Any = None, *, dice: Dice, groups: Any = None) -> Any:
+    """Return an estimator like `model`, fitted with given dice: a whole fit as a computation for audits.
+
+    Parameters
+    ----------
+    model : PrivateEstimator
+        Supplies the parameters; it is not fitted itself, and its ledger is not charged.
+    X, y, groups : object
+        As for `fit`. Audits show their records: they must be public or made up.
+    dice : Dice
+        The source of chance of the fit, such as those that `enumerate_privacy` passes to a computation.
+
+    Returns
+    -------
+    PrivateEstimator
+        Fitted.
+
+    Raises
+    ------
+    TypeError
+        If `model` is not an estimator of dplearn that is fitted with dice.
+
+    Examples
+    --------
+    >>> from dplearn import StatisticalQueryNaiveBayes
+    >>> from dplearn.audit import enumerate_privacy
+    >>> from dplearn.domains import Bits
+    >>> model = StatisticalQueryNaiveBayes(epsilon=1, delta=0, domain=Bits(), classes=[0, 1])
+    >>> records = [(0, 0), (0, 1), (1, 0), (1, 1)]  # one feature and the label
+    >>> report = enumerate_privacy(
+    ...     lambda rows, dice: fitted_with(model, [[x] for x, _ in rows], [y for _, y in rows], dice=dice),
+    ...     universe=records,
+    ...     n=1,
+    ... )
+    >>> round(report.epsilon, 6), report.n_distributions
+    (1.0, 4)
+    """
+    if not isinstance(model, PrivateEstimator):
+        raise TypeError(f"model must be an estimator of dplearn, got {type(model).__name__}")
+    fresh = clone(model).set_params(ledger=None)
+    fresh._fit(X, y, dice, **({} if groups is None else {"groups": groups}))
+    return fresh
 
 
 def refitted(model: Any) -> Callable[[], Any]:

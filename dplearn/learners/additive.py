@@ -120,6 +120,10 @@ class ColumnShape:
         return float(np.sqrt(self.masses @ squares))
 
 
+def _of_one_output(model: Any) -> bool:
+    return not isinstance(getattr(model, "classes_", None), list)
+
+
 class _Additive(PrivateEstimator):
     """The stages that classifiers and regressors share."""
 
@@ -222,6 +226,29 @@ class _Additive(PrivateEstimator):
             )
         ]
 
+    @available_if(_of_one_output)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @ignores_float_errors
+    def effects(self, X: Any) -> NDArray[np.float64]:
+        """Return the effect of each column on each row's prediction; costs no privacy.
+
+        The intercept plus a row's effects, plus the effect of its interactions if the model has them, is its
+        margin, or in a regression its predicted number before that is clipped to the target range. A model of
+        several outputs has no such method; its `estimators_` have one each.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, n_columns), or (..., n_classes) of more than two classes
+            Columns are those of `shapes_`, in their order.
+        """
+        cells = self._cells(X)
+        columns = zip(self.shapes_, cells.T, strict=True)
+        return np.stack([_with_unknown(shape.effects)[places] for shape, places in columns], axis=1)
+
     def _cells(self, X: Any) -> NDArray[np.int16]:
         """Return the cell of each column of each row, of shape (n, d); unknown: one past the last."""
         check_is_fitted(self)
@@ -251,8 +278,9 @@ class _Additive(PrivateEstimator):
         return tags
 
 
-def _of_one_output(model: Any) -> bool:
-    return not isinstance(getattr(model, "classes_", None), list)
+def _with_unknown(effects: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the effects of cells, and after them that of a value in no cell, which is 0."""
+    return np.concatenate([effects, np.zeros_like(effects[:1])])
 
 
 @learns_schema(concentrated=gaussian_noise)

@@ -59,7 +59,8 @@ class PrivateScorer:
         Public. The range on which decision values are binned, for classifiers without `predict_proba`; values
         outside it are in the outermost bins.
     target_range : pair of float, optional
-        Public. For regressors: targets and predictions outside it count as its nearest end.
+        Public. For regressors: targets and predictions outside it count as its nearest end. None: the
+        `target_range` of the estimator, or of the candidates of a search.
     least_probability : float, default=0.001
         Public. For "neg_log_loss": a lower probability of a record's label counts as this one, so that a loss
         is at most -ln(least_probability). (In scikit-learn it is about 2e-16.)

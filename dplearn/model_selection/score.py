@@ -16,12 +16,14 @@ from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains.cells import cells_of
+from dplearn.model_selection.candidates import last_step
 from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.model_selection.measures import Measure, NoisyTable, released_ends
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
 from dplearn.model_selection.statistics import Statistic
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
+from dplearn.privacy.result_table import ResultTable
 from dplearn.records.groups import SHIFTS, about_groups, grouping_of, one_row_each
 from dplearn.records.part_sources import source_of
 from dplearn.records.part_types import PartTypes
@@ -45,7 +47,7 @@ _OF_REGRESSORS = (
 
 
 @dataclass(frozen=True)
-class PrivateScore:
+class PrivateScore(ResultTable):
     """The result of `private_score`.
 
     Attributes
@@ -82,6 +84,14 @@ class PrivateScore:
     scorer: PrivateScorer = field(default_factory=lambda: PrivateScorer("accuracy"), compare=False)
     labels: tuple[Any, ...] = field(default=(), compare=False)
     table: Any = field(default=None, compare=False, repr=False)
+
+    def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        sure = f"with probability {1 - self.beta:g}"
+        return ("", self.scoring), [
+            ("released", self.value),
+            (f"of these {self.n_samples:,} records, {sure}", self.records_interval),
+            (f"of the population, {sure}", self.interval),
+        ]
 
     @property
     def scoring(self) -> str:
@@ -158,7 +168,7 @@ def private_score(
         Private. The true labels or targets.
     scoring : None, str or PrivateScorer, default=None
         The metric, by scikit-learn's name, or with public parameters; None is "accuracy". See
-        `PrivateScorer`.
+        `PrivateScorer`. A metric of regressors without `target_range` has that of the estimator.
     groups : array-like of shape (n_samples,), optional
         Private. The group of each row, such as the person that it belongs to: texts or integers. The
         guarantee then protects all rows of a group together. One row of each group takes part, which is
@@ -221,7 +231,7 @@ def private_score(
     >>> score.confusion_matrix.tolist(), score.value, round(score.also("recall").value, 2)
     ([[750, -1], [248, -7]], 0.5, 0.0)
     """
-    scorer = PrivateScorer.of(scoring)
+    scorer = _with_target_range(PrivateScorer.of(scoring), estimator)
     cost = ApproxDP(
         check_number("epsilon", epsilon, above=0),
         check_number("delta", delta, low=0, below=1),
@@ -252,6 +262,14 @@ def private_score(
     charge(guarantee)
     table = _release(counts, n, statistic, noise, dice)
     return _scored(measure, table, beta, guarantee, scorer, labels)
+
+
+def _with_target_range(scorer: PrivateScorer, estimator: Any) -> PrivateScorer:
+    """Return a scorer of regressors with the public target range of the estimator, if it has none itself."""
+    if not scorer.regression or scorer.target_range is not None:
+        return scorer
+    estimator = getattr(estimator, "best_estimator_", estimator)  # of a search
+    return replace(scorer, target_range=getattr(last_step(estimator), "target_range", None))
 
 
 def public_labels(scorer: PrivateScorer, estimator: Any) -> tuple[Any, ...]:
@@ -292,8 +310,8 @@ def _check_predicts(estimator: Any, *, regression: bool) -> None:
     if tagged and is_regressor(estimator) and not regression:
         raise TypeError(
             f"estimator must be a classifier, got the regressor {type(estimator).__name__}: the score is one"
-            " of labels; for a regressor pass scoring=PrivateScorer('r2', target_range=(low, high)) or"
-            " 'neg_mean_absolute_error'"
+            " of labels; for a regressor pass scoring='r2' or 'neg_mean_absolute_error', with bounds on"
+            " the target if the regressor has none: PrivateScorer('r2', target_range=(low, high))"
         )
     if regression and tagged and is_classifier(estimator):
         raise TypeError(

@@ -17,12 +17,14 @@ from dplearn.releases.tree_errors import TreePlan
 __all__ = ["count_warnings", "extremes_warnings", "few_records_warnings", "quantile_warnings", "written"]
 
 _EXACT = 1 << 20  # smaller numbers of values are written as digits
+_FEW = 1001  # values: of so many at most, the example would be no smaller domain
+_SMALLER = f"a smaller domain=, such as Grid(0, 100, {_FEW})"
 _HALF = 0.5
 _BETA = 0.05  # probability of failure of the error bound of a distribution function
 
 
 def few_records_warnings(
-    n_samples: int, error: float, *, enough: float, problem: str, remedy: str = ""
+    n_samples: int, error: float, *, enough: float, problem: str, size: int | None = None, remedy: str = ""
 ) -> tuple[str, ...]:
     """Return a warning if the error bound of a release is too large, else no warning.
 
@@ -36,6 +38,8 @@ def few_records_warnings(
         The least error bound that gives a warning.
     problem : str
         The consequence, and its cause.
+    size : int, optional
+        Number of values in the domain, if it is one of numbers that bounds can make smaller.
     remedy : str, default=""
         A remedy besides a smaller domain and a larger epsilon.
 
@@ -46,10 +50,9 @@ def few_records_warnings(
     """
     if error < enough:
         return ()
-    return (
-        f"n_samples is {n_samples}: {problem}; declare a smaller domain=, such as Grid(0, 100, 1001),"
-        f" spend more epsilon{remedy}",
-    )
+    domain = "fewer values in domain=" if size is not None and size <= _FEW else _SMALLER
+    spend = "spend more epsilon" if remedy else "or spend more epsilon"
+    return (f"n_samples is {n_samples}: {problem}; declare {domain}, {spend}{remedy}",)
 
 
 def quantile_warnings(
@@ -92,6 +95,7 @@ def quantile_warnings(
         problem=f"with epsilon {float(epsilon):.3g}{' a column' if columns > 1 else ''}, quantiles among"
         f" {written(size)} values may miss by {max(missed, default=0)} ranks, so that every value of the"
         " domain is possible",
+        size=size,
         remedy=", or take fewer columns" if columns > 1 else "",
     )
 
@@ -158,7 +162,10 @@ def count_warnings(n_samples: int, plan: TreePlan) -> tuple[str, ...]:
         problem=f"with epsilon {float(plan.guarantee.epsilon):.3g}, counts among {written(plan.size)} values"
         f" may be off by {100 * error:.0f} % of the records, so that there is no guarantee for the median;"
         f" {plan.sample_size(_HALF, _BETA)} records would be enough, see cdf_plan(..., alpha=0.5).n_needed",
-        remedy=", or use a coarser domain of floats, Floats(significand_bits=...)",
+        size=plan.size,
+        remedy=", or use a coarser domain of floats, Floats(significand_bits=...)"
+        if plan.size >= _EXACT
+        else "",
     )
 
 

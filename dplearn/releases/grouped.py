@@ -26,6 +26,7 @@ from dplearn.mechanisms.stable_histogram import (
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, noted
+from dplearn.privacy.result_table import ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, moved_counts, without_count
 from dplearn.records.dask_parts import DaskParts, is_dask, partitions
 from dplearn.records.groups import selected
@@ -102,7 +103,7 @@ class GroupedPlan(ReleasePlan):
 
 
 @dataclass(frozen=True)
-class Grouped(Released):
+class Grouped(Released, ResultTable):
     """The result of `grouped`.
 
     Attributes
@@ -124,6 +125,11 @@ class Grouped(Released):
     means: dict[Hashable, float] | None
     bounds: tuple[float, float] | None
     plan: GroupedPlan
+
+    def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        columns = {"count": self.counts, "sum": self.sums, "mean": self.means}
+        known = {name: column for name, column in columns.items() if column is not None}
+        return ("group", *known), [(key, *(each[key] for each in known.values())) for key in self.counts]
 
     def mean_intervals(self, beta: float = 0.05) -> dict[Hashable, tuple[float, float]]:
         """Return an interval for the mean of each category's clipped values; costs no privacy.

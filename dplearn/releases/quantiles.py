@@ -24,6 +24,7 @@ from dplearn.mechanisms.rank_selection import examined_reach
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import hidden
+from dplearn.privacy.result_table import ResultTable
 from dplearn.records.part_ranks import parted_ranks
 from dplearn.records.parts import PartedRecords
 from dplearn.records.rows import Columns
@@ -154,7 +155,7 @@ class QuantilesPlan(ReleasePlan):
 
 
 @dataclass(frozen=True, eq=False)
-class Quantiles(Released):
+class Quantiles(Released, ResultTable):
     """The result of `quantiles` and `median`.
 
     Attributes
@@ -181,6 +182,9 @@ class Quantiles(Released):
         if len(self.values) != 1:
             raise ValueError(f"value needs a single quantile, got {len(self.values)}: use values instead")
         return self.values.tolist()[0]
+
+    def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        return ("quantile", "value"), list(zip(self.q, self.values.tolist(), strict=True))
 
     def __float__(self) -> float:
         """Return the value of a single quantile as a float."""

@@ -22,6 +22,7 @@ from dplearn.mechanisms.stable_histogram import (
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import noted
+from dplearn.privacy.result_table import ResultTable
 from dplearn.privacy.unknown_count import MOST_RECORDS, added, without_count
 from dplearn.records.parts import PartedRecords
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
@@ -76,7 +77,7 @@ class StableCountsPlan(ReleasePlan):
 
 
 @dataclass(frozen=True)
-class StableCounts(Released):
+class StableCounts(Released, ResultTable):
     """The result of `stable_counts`: the frequent keys and their noisy counts.
 
     Attributes
@@ -92,6 +93,9 @@ class StableCounts(Released):
 
     counts: dict[Hashable, int]
     plan: StableCountsPlan
+
+    def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        return ("key", "count"), self.most_common()
 
     def most_common(self, k: int | None = None) -> list[tuple[Hashable, int]]:
         """Return the `k` keys with the greatest noisy counts, and these counts.

@@ -1,6 +1,7 @@
 """Enumeration finds exactly what can be computed by hand."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -29,6 +30,16 @@ def test_the_pair_and_the_event_attain_what_is_reported():
     mine, theirs = report.pair
     assert sum(a != b for a, b in zip(mine, theirs, strict=True)) == 1
     assert len(report.event) >= 1
+
+
+def test_a_report_is_one_short_line_that_never_understates_epsilon():
+    report = enumerate_privacy(noisy_sum, [0, 1], 3)
+    assert repr(report).startswith("PrivacyReport(epsilon 1.00000 at delta 0, replace_one, on (")
+    assert repr(report).endswith("; 8 datasets, 12 pairs, 4 distributions, 4 outcomes)")
+    rounded = replace(report, exp_epsilon=1 / decay_ratio(Fraction("1.00000001")))
+    assert "epsilon 1.00001 at" in repr(rounded)
+    assert "epsilon inf at" in repr(replace(report, exp_epsilon=None))
+    assert len(repr(enumerate_privacy(lambda rows, dice: rows, range(3), 4, ordered=False))) < 500
 
 
 def test_a_claim_that_is_a_hair_too_small_is_not_kept():

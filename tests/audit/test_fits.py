@@ -7,14 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 
-from dplearn import ExponentialMechanismClassifier
+from dplearn import ExponentialMechanismClassifier, PrivacyLedger, StatisticalQueryNaiveBayes
 from dplearn.audit import exact_distribution
 from dplearn.audit.case import AuditCase
 from dplearn.audit.cases import CASES
 from dplearn.audit.distributions import observe
 from dplearn.audit.enumeration import distribution_on
-from dplearn.audit.fits import StagedFit, TableFit, WholeFit, refitted, run_on
+from dplearn.audit.fits import StagedFit, TableFit, WholeFit, fitted_with, refitted, run_on
 from dplearn.chance import EnumeratingDice, SeededDice
 from dplearn.domains import IntegerRange
 from dplearn.privacy import ApproxDP
@@ -45,6 +47,23 @@ def test_paths_of_one_table_show_what_whole_fits_with_the_same_draws_show(case):
     for seed in range(3):
         whole = observe(partial(case.fit.whole, rows), SeededDice(seed, case.name))
         assert observe(run, SeededDice(seed, case.name)) == whole
+
+
+def test_a_model_is_fitted_with_given_dice_and_stays_as_it_was():
+    ledger = PrivacyLedger(epsilon=1)
+    model = clone(MODEL).set_params(ledger=ledger)
+    for seed in range(3):
+        found = fitted_with(model, *table(ROWS), dice=SeededDice(seed))
+        again = fitted_with(model, *table(ROWS), dice=SeededDice(seed))
+        assert found.concept_ == again.concept_
+        assert found.guarantee_ == MODEL.plan(3, n_features=1).guarantee
+    assert not hasattr(model, "concept_")
+    assert ledger.history() == []
+    model = StatisticalQueryNaiveBayes(domain=IntegerRange(0, 1), classes=["no", "yes"])
+    grouped = fitted_with(model, *table(ROWS), dice=SeededDice(0), groups=[1, 1, 2])
+    assert grouped.guarantee_.protects == "groups"
+    with pytest.raises(TypeError, match="model must be an estimator of dplearn, got LogisticRegression"):
+        fitted_with(LogisticRegression(), *table(ROWS), dice=SeededDice(0))
 
 
 def test_every_class_has_a_case_of_which_the_whole_fit_is_run():

@@ -135,6 +135,35 @@ def test_margins_are_the_sums_of_intercept_and_effects(fitted):
     assert model.decision_function(X[:9]) == pytest.approx(total)
 
 
+def test_effects_explain_each_prediction():
+    iris, diabetes = load_iris(return_X_y=True), load_diabetes(return_X_y=True)
+    three = classifier(classes=[0, 1, 2], interactions=False).fit(*iris)
+    found = three.effects(iris[0])
+    assert found.shape == (150, 4, 3)
+    np.testing.assert_allclose(three.intercept_ + found.sum(axis=1), three.decision_function(iris[0]))
+    numbers = regressor(target_range=(0, 400)).fit(*diabetes)
+    rest = numbers._sums(numbers._cells(diabetes[0]))[:, 0] - numbers.effects(diabetes[0]).sum(axis=1)
+    joint = (
+        0
+        if numbers.interactions_ is None
+        else numbers.interactions_.margins(numbers._cells(diabetes[0]))[:, 0]
+    )
+    np.testing.assert_allclose(rest, numbers.intercept_[0] + joint)
+    both = classifier().fit(iris[0], np.column_stack([iris[1] > 0, iris[1] > 1]).astype(int))
+    assert not hasattr(both, "effects")
+    assert both.estimators_[1].effects(iris[0]).shape == (150, 4)
+
+
+def test_a_value_in_no_cell_has_no_effect():
+    X, margins, _ = made(2000)
+    model = classifier(domain=DOMAIN, interactions=False).fit(X, (margins > 0).astype(int))
+    rows = np.array([[3, "b", 40], [3, "unheard of", 99]], dtype=object)
+    found = model.effects(rows)
+    assert found[1, 1] == 0
+    assert found[1, [0, 2]].tolist() == found[0, [0, 2]].tolist()
+    np.testing.assert_allclose(model.intercept_ + found.sum(axis=1), model.decision_function(rows))
+
+
 def test_probabilities_are_calibrated_at_large_epsilon(fitted):
     model, X, _, y = fitted
     likely = model.predict_proba(X)[:, 1]

@@ -11,11 +11,13 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClas
 from sklearn.metrics import get_scorer, roc_auc_score
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
-from dplearn import PrivacyLedger
+from dplearn import LinearRegressor, PrivacyLedger
 from dplearn.audit.cases.scores import Echo
-from dplearn.domains import DomainError
-from dplearn.model_selection import PrivateScorer, private_score
+from dplearn.domains import DomainError, Grid
+from dplearn.model_selection import PrivateScorer, PrivateSearchCV, private_score
 from dplearn.model_selection.measures import NoisyTable
 from dplearn.model_selection.metrics import METRICS, measure_of
 from dplearn.model_selection.table_noise import TableNoise
@@ -314,6 +316,24 @@ def test_regressors_need_a_range_of_the_target():
     assumes = private_score(LINEAR, LINE, TARGETS, scoring=scorer_of("r2")).guarantee.assumes
     assert any("regressor predicts for each record by itself" in each for each in assumes)
     assert any("target range is public" in each for each in assumes)
+
+
+def test_a_regressor_with_a_target_range_needs_no_other():
+    model = LinearRegressor(
+        epsilon=1e6, delta=0, domain=Grid(-9, 9), target_range=(-20, 20), clip_target=True
+    )
+    model.fit(LINE, TARGETS)
+    for scored in (model, make_pipeline(FunctionTransformer(), model)):
+        score = private_score(scored, LINE, TARGETS, scoring="r2", random_state=0)
+        given = private_score(
+            scored, LINE, TARGETS, scoring=PrivateScorer("r2", target_range=(-20, 20)), random_state=0
+        )
+        assert score == given
+        assert score.scorer.target_range == (-20, 20)
+    narrow = private_score(model, LINE, TARGETS, scoring=PrivateScorer("r2", target_range=(-1, 1)))
+    assert narrow.scorer.target_range == (-1, 1)
+    search = PrivateSearchCV(model, {"domain": [Grid(-9, 9)]}, epsilon=1e6).fit(LINE, TARGETS)
+    assert private_score(search, LINE, TARGETS, scoring="r2").scorer.target_range == (-20, 20)
 
 
 def test_metrics_of_one_table_cost_once_and_others_are_refused():

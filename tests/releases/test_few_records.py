@@ -29,7 +29,9 @@ def test_the_message_says_how_many_what_may_happen_and_what_helps():
     )
     [message] = quantile_warnings(3, [HALF], 121, epsilon=Fraction(1))
     assert "among 121 values may miss by 3 ranks" in message
-    assert "columns" not in message
+    assert message.endswith("; declare fewer values in domain=, or spend more epsilon")
+    [message] = quantile_warnings(3, [HALF], 5000, epsilon=Fraction(1))
+    assert message.endswith("; declare a smaller domain=, such as Grid(0, 100, 1001), or spend more epsilon")
 
 
 def test_the_ends_are_warned_of_at_any_number_of_records():
@@ -59,6 +61,8 @@ def test_counts_are_warned_of_where_the_promised_error_is_a_half():
         " cdf_plan(..., alpha=0.5).n_needed; declare a smaller domain=, such as Grid(0, 100, 1001),"
         " spend more epsilon, or use a coarser domain of floats, Floats(significand_bits=...)"
     )
+    [message] = count_warnings(100, tree_plan(73, ApproxDP("0.5")))
+    assert message.endswith("; declare fewer values in domain=, or spend more epsilon")
     assert count_warnings(enough, plan) == ()
     assert count_warnings(1, tree_plan(1, ApproxDP(1))) == ()
 
