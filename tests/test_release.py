@@ -103,6 +103,13 @@ def test_every_module_imports_without_any_extra_and_without_a_warning():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("script", [".ci/run", ".ci/release"])
+def test_the_tests_that_a_script_runs_exist(script):
+    named = re.findall(r"\btests/[\w/.]+", (ROOT / script).read_text())
+    assert len(named) > 4
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
 def test_a_python_of_32_bits_is_refused():
     code = "import sys; sys.maxsize = 2**31 - 1; import dplearn"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
