@@ -17,6 +17,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+#: The most bytes: of a wheel, and of the frozen distributions of the audit, which may not come to dominate it.
+MOST_OF_WHEEL, MOST_OF_FROZEN = 2_000_000, 1_000_000
 METADATA = {"METADATA", "RECORD", "WHEEL", "licenses/LICENSE"}
 
 
@@ -36,6 +38,13 @@ def must_be_equal(archive: Path, found: set[str], wanted: set[str]) -> None:
     print(f"{archive.name}: {len(found)} files, {archive.stat().st_size // 1024} KiB")
 
 
+def must_be_small(name: str, size: int, most: int) -> None:
+    """Stop if a file is larger than it may be."""
+    if size > most:
+        sys.exit(f"{name}: {size} bytes, and may have {most}")
+    print(f"{name}: {size} bytes, of at most {most}")
+
+
 def metadata(wheel: Path) -> email.message.Message:
     """Return a wheel's METADATA."""
     with zipfile.ZipFile(wheel) as archive:
@@ -53,6 +62,9 @@ def check(checkout: Path, dist: Path) -> None:
         must_be_equal(
             wheel, set(archive.namelist()), package | {f"{stem}.dist-info/{name}" for name in METADATA}
         )
+        must_be_small(wheel.name, wheel.stat().st_size, MOST_OF_WHEEL)
+        frozen = archive.getinfo("dplearn/audit/frozen.json")
+        must_be_small(frozen.filename, frozen.file_size, MOST_OF_FROZEN)
     with tarfile.open(sdist) as archive:
         names = {member.name for member in archive.getmembers() if member.isfile()}
     must_be_equal(sdist, names, {f"{stem}/{name}" for name in committed(checkout) | {"PKG-INFO"}})

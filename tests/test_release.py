@@ -103,6 +103,19 @@ def test_every_module_imports_without_any_extra_and_without_a_warning():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("script", [".ci/run", ".ci/release"])
+def test_the_tests_that_a_script_runs_exist(script):
+    named = re.findall(r"\btests/[\w/.]+", (ROOT / script).read_text())
+    assert len(named) > 4
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_a_python_of_32_bits_is_refused():
+    code = "import sys; sys.maxsize = 2**31 - 1; import dplearn"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1].startswith("ImportError: dplearn needs a Python of 64 bits")
+
+
 def test_what_modules_import_is_declared():
     declared = {name_of(line) for line in PROJECT["project"]["dependencies"]}
     allowed = {IMPORTED_AS.get(name, name) for name in declared} | {"dplearn"} | set(sys.stdlib_module_names)

@@ -10,7 +10,8 @@ and never creates it, so that a deleted or replaced file does not begin a second
 
 **Locks.** One thread of one process uses the file at a time. On POSIX systems, SQLite's own locks belong to a
 process, and closing any descriptor of the file drops them: even a thread that only reads the file drops them.
-So `flock` locks the whole file as long as a connection is open. On Windows, SQLite's locks have no such gap.
+So `flock` locks the whole file as long as a connection is open. A system without `flock`, such as Windows, is
+refused: the file is neither made nor opened.
 
 >>> process_identity() == process_identity()
 True
@@ -41,7 +42,7 @@ from dplearn.privacy.privacy_filter import PrivacyFilter
 fcntl: ModuleType | None
 try:
     import fcntl
-except ImportError:  # Windows
+except ImportError:  # Windows, WebAssembly
     fcntl = None
 
 __all__ = ["Account", "Draft", "FileAccount", "MemoryAccount", "open_file", "process_identity"]
@@ -63,6 +64,10 @@ _PAUSE = 0.001
 _LOCKED = "is locked by another process or thread"
 _READ_ONLY = "cannot be written to"
 _GONE = "does not exist (any more)"
+_NO_LOCKS = (
+    "needs file locks (fcntl), which this system, {platform}, does not have: leave path=None, for a budget in the"
+    " memory of one process, or charge it on Linux"
+)
 _WHY = {
     sqlite3.SQLITE_BUSY: _LOCKED,
     sqlite3.SQLITE_PROTOCOL: _LOCKED,
@@ -81,7 +86,7 @@ _WHY_NOT_REACHED = {
 }
 # On Linux the two kinds of locks are independent, and SQLite's locks exclude other programs. On the BSDs and
 # macOS they are not: SQLite would wait for this library's own lock, so it takes none.
-_VFS = "" if sys.platform == "linux" or fcntl is None else "&vfs=unix-none"
+_VFS = "" if sys.platform == "linux" else "&vfs=unix-none"
 
 
 class Account(Protocol):
@@ -256,6 +261,7 @@ def open_file(
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a null byte, no access
         why = getattr(error, "strerror", None) or error
         raise LedgerError(f"{str(path)!r} cannot be a ledger: {why}") from None
+    _check_locks(file)
     if rule is not None and absent:
         _create(file, rule)
     head = _in_session(file, timeout, lambda db: _head(db, file))
@@ -473,7 +479,13 @@ def _check_not_lost(file: Path) -> None:
         )
 
 
+def _check_locks(file: Path) -> None:
+    if fcntl is None:
+        raise LedgerError(f"{file}: a ledger in a file {_NO_LOCKS.format(platform=sys.platform)}")
+
+
 def _attempt(file: Path, work: Callable[[sqlite3.Connection], T]) -> T:
+    _check_locks(file)  # the path may come from a pickle that another system made
     _check_not_lost(file)
     if _State.user == threading.get_ident():  # closing this descriptor would drop the locks of the outer use
         raise LedgerError(f"{file} cannot be used in the middle of another use of a ledger in this thread")
@@ -492,11 +504,9 @@ def _attempt(file: Path, work: Callable[[sqlite3.Connection], T]) -> T:
         raise LedgerError(f"{file} {why}") from None
 
 
-def _locked(file: Path, work: Callable[[IO[bytes] | None], T]) -> T:
+def _locked(file: Path, work: Callable[[IO[bytes]], T]) -> T:
     """Return the result of `work`, run while the file is locked."""
-    if fcntl is None:
-        with _GATE:
-            return work(None)
+    assert fcntl is not None
     with file.open("r+b", buffering=0) as held:
         _HELD.add(held)
         try:
@@ -513,16 +523,15 @@ def _locked(file: Path, work: Callable[[IO[bytes] | None], T]) -> T:
                 _HELD.discard(held)
 
 
-def _sole(file: Path, held: IO[bytes] | None, work: Callable[[sqlite3.Connection], T]) -> T:
+def _sole(file: Path, held: IO[bytes], work: Callable[[sqlite3.Connection], T]) -> T:
     """Return the result of `work` if the locked file is the one at that path, with no second name."""
 
     def checked(db: sqlite3.Connection) -> T:
-        if held is not None:
-            status = os.fstat(held.fileno())
-            if status.st_nlink > 1:
-                raise LedgerError(f"{file} has a second name, a hard link, which must be removed")
-            if not os.path.samestat(status, file.stat()):
-                raise _Busy  # it was replaced just now
+        status = os.fstat(held.fileno())
+        if status.st_nlink > 1:
+            raise LedgerError(f"{file} has a second name, a hard link, which must be removed")
+        if not os.path.samestat(status, file.stat()):
+            raise _Busy  # it was replaced just now
         return work(db)
 
     return _connected(file, checked)
@@ -574,7 +583,7 @@ def _publish(draft: Path, file: Path) -> None:
         If the file cannot be renamed.
     """
 
-    def rename(_: IO[bytes] | None) -> None:
+    def rename(_: IO[bytes]) -> None:
         try:
             os.link(draft, file)  # unlike a rename, a link never replaces a file
         finally:

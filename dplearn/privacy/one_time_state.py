@@ -5,6 +5,7 @@ import hashlib
 import os
 import pickle
 import stat
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -101,7 +102,8 @@ class OneTimeState(Generic[State]):
         RuntimeError
             If the object is closed, or this thread is using the state.
         OSError
-            If the file exists or cannot be written; the object stays open.
+            If the file exists or cannot be written, or the system has no permissions of POSIX, which keep
+            other users from it (Windows); the object stays open.
 
         Notes
         -----
@@ -109,6 +111,13 @@ class OneTimeState(Generic[State]):
         ".state-"; `load` then refuses both names until one is removed.
         """
         target = Path(path)
+        if sys.platform == "win32":
+            raise OSError(
+                errno.ENOTSUP,
+                f"private state cannot be exported on this system, {sys.platform}: a file that only its owner can"
+                " read needs the permissions of POSIX",
+                str(target),
+            )
         draft = target.with_name(f".state-{os.urandom(8).hex()}")
         with _KEPT[self].opened() as kept:
             try:

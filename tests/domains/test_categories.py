@@ -17,7 +17,7 @@ from dplearn.domains import Bits, Categories, DomainError, Hashed
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 
-MISSING = [None, float("nan"), np.nan, np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT")]
+MISSING = [None, float("nan"), np.nan, np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "D")]
 
 
 def objects(values):

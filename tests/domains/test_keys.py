@@ -34,7 +34,7 @@ keys = st.recursive(parts, lambda inner: st.lists(inner, max_size=3).map(tuple),
         (np.float64("nan"), None),
         (pd.NA, None),
         (pd.NaT, None),
-        (np.datetime64("NaT"), None),
+        (np.datetime64("NaT", "D"), None),
         (("a", (2.0, pd.NA)), ("a", (2, None))),
     ],
 )

@@ -717,3 +717,36 @@ ledger.charge(ApproxDP(1))
 @posix
 def test_a_forked_child_of_the_same_number_does_not_have_a_ledger_in_memory(script):
     assert script(NAMESAKE) == ["refused"]
+
+
+# Systems without file locks
+
+
+@posix
+def test_a_system_without_file_locks_neither_makes_nor_uses_a_file(ledger, path, tmp_path, monkeypatch):
+    monkeypatch.setattr(ledger_storage, "fcntl", None)  # as after a failed import
+    monkeypatch.setattr(sys, "platform", "win32")
+    why = r"needs file locks \(fcntl\), which this system, win32, does not have: leave path=None"
+    for use in (
+        lambda: PrivacyLedger(1, path=tmp_path / "new"),
+        lambda: PrivacyLedger.open(path),
+        lambda: pickle.loads(pickle.dumps(ledger)).remaining(),
+        lambda: ledger.charge(TENTH),
+    ):
+        with pytest.raises(LedgerError, match=why):
+            use()
+    assert [file.name for file in tmp_path.iterdir() if file.name == "new" or file.name[0] == "."] == []
+    in_memory = PrivacyLedger(1)
+    in_memory.charge(TENTH)
+    assert in_memory.spent() == TENTH
+
+
+def test_without_the_module_of_locks_the_package_imports_and_a_ledger_in_memory_works():
+    hidden = "import sys; sys.modules['fcntl'] = None\n"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{hidden}from dplearn import PrivacyLedger; print(repr(PrivacyLedger(1)))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "PrivacyLedger(epsilon=1, delta=0)\n"

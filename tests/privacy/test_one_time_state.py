@@ -251,6 +251,16 @@ def test_an_export_closes_the_holder_and_a_load_opens_another(holder, path):
 
 
 @posix
+def test_an_export_where_files_have_no_owner_is_refused_and_leaves_the_holder_open(holder, path, monkeypatch):
+    with monkeypatch.context() as windows:
+        windows.setattr(state_module.sys, "platform", "win32")
+        with pytest.raises(OSError, match="cannot be exported on this system, win32") as refused:
+            holder.export(str(path))
+    assert refused.value.errno == errno.ENOTSUP
+    assert not holder.closed
+    assert list(path.parent.iterdir()) == []
+
+
 def test_an_export_is_for_its_owners_eyes(holder, path):
     holder.export(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
