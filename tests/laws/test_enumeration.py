@@ -44,6 +44,7 @@ LIKE_OTHERS = (
     "synthetic_table_with_learned_schema",
     "added_vector",
     "added_gaussian",
+    "added_scores",
     "added_naive_bayes_of_two_columns",
     "added_learned_groups",
     "added_moments",
