@@ -155,9 +155,9 @@ def test_each_mistake_breaks_the_claim(case, pair, mistake, monkeypatch):
     ("case", "pair"),
     [
         (FOUR, CUT),
-        (FOUR, MODULO),
-        (FOUR, PUBLIC),
-        (FOUR, LAST),
+        pytest.param(FOUR, MODULO, marks=pytest.mark.nightly),
+        pytest.param(FOUR, PUBLIC, marks=pytest.mark.nightly),
+        pytest.param(FOUR, LAST, marks=pytest.mark.nightly),
         (TWO, ONE_MORE),
         (CASES["added_votes"], ((0, 0, 1), (0, 0))),
     ],
