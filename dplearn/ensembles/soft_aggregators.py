@@ -138,6 +138,7 @@ class MeanScores(Aggregator):
     Released means are unbiased except for the rounding to the grid, and may be below 0 or above 1.
     """
 
+    concentrated = True
     planned_lead = Fraction(1, 4)  # here the error of a mean, without the rounding to the grid
 
     def __init__(self, ballot: SoftBallot):

@@ -2,7 +2,12 @@
 
 For neighbors="add_remove" a share of the budget estimates the number of records. The rest of the fit is that
 of a plan for as many records and the remaining budget: the plan is a function of public values and of the
-estimate, which is released, and all of its queries are answered by the same oracle.
+estimate, which is released. Where the rest consists of queries, the same oracle answers all of them.
+
+>>> from dplearn.chance import SeededDice
+>>> count, rest = counted_shares(ApproxDP(2, 1e-6, neighbors=ADDED), concentrated=False)
+>>> str(count.epsilon), str(rest.epsilon), noisy_count(1000, count, SeededDice(0))
+('1/5', '9/5', 1000)
 """
 
 from collections.abc import Callable
@@ -12,17 +17,20 @@ from typing import Any, cast
 
 from dplearn.chance.dice import Dice
 from dplearn.estimator.stages import Public, Table
-from dplearn.privacy import ApproxDP
-from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
+from dplearn.mechanisms import gaussian_counts, laplace_counts
+from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+from dplearn.privacy.shares import CONCENTRATED, GAUSSIAN, concentrated_budget, gaussian_budget
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, without_count
 from dplearn.queries.central_oracle import COUNT_SHARE, CentralOracle
 
-__all__ = ["counted", "counted_plan", "counted_warnings"]
+__all__ = ["counted", "counted_plan", "counted_shares", "counted_warnings", "noisy_count"]
 
 _ANY = 1  # a number of records by which parameters are checked before one is known
 
 
-def counted_plan(plan_of: Callable[[ApproxDP, Public], Any], cost: ApproxDP, public: Public) -> Any:
+def counted_plan(
+    plan_of: Callable[[ApproxDP, Public], Any], cost: ApproxDP, public: Public, rest: ApproxDP | None = None
+) -> Any:
     """Return a plan whose guarantee is for one added or removed record.
 
     Parameters
@@ -34,6 +42,8 @@ def counted_plan(plan_of: Callable[[ApproxDP, Public], Any], cost: ApproxDP, pub
         The whole cost, for added records.
     public : Public
         Public values; in a fit without a number of records.
+    rest : ApproxDP, optional
+        The cost of all but the estimate. None: of queries with the noise of the cost.
 
     Returns
     -------
@@ -45,10 +55,10 @@ def counted_plan(plan_of: Callable[[ApproxDP, Public], Any], cost: ApproxDP, pub
     ValueError
         If there is no plan for the fewest records, or for the most.
     """
-    rest, guess = _rest(cost), cast("int | None", public.n_samples)
+    left, guess = _rest(cost) if rest is None else rest, cast("int | None", public.n_samples)
 
     def for_count(n: int) -> Any:
-        return plan_of(rest, replace(public, n_samples=n))
+        return plan_of(left, replace(public, n_samples=n))
 
     plan = for_count(_ANY if guess is None else guess)
     guarantee = replace(cost, assumes=without_count(plan.guarantee.assumes))
@@ -92,6 +102,56 @@ def counted(learner: Any, summary: Any, plan: Any, dice: Dice, *, most_records: 
     found = plan.for_count(oracle.estimated_count())
     oracle.replace_records(lambda rows: learner._summarize(Table(plan.public, rows), found))
     return oracle, found
+
+
+def counted_shares(cost: ApproxDP, *, concentrated: bool) -> tuple[ApproxDP | ZeroConcentratedDP, ApproxDP]:
+    """Return the guarantee of an estimate of the number of records, and that of the rest of a fit.
+
+    Parameters
+    ----------
+    cost : ApproxDP
+        The whole cost, for added records.
+    concentrated : bool
+        Whether the rest is zero-concentrated with the `concentrated_budget` of its guarantee, if this has a
+        delta. Then rho is divided. Otherwise epsilon is, and the rest has the whole delta.
+
+    Raises
+    ------
+    ValueError
+        If nothing is left for the rest, which concerns a delta near 1.
+    """
+    share = Fraction(COUNT_SHARE)
+    if not (concentrated and cost.delta):
+        return ApproxDP(share * cost.epsilon, neighbors=ADDED), replace(
+            cost, epsilon=(1 - share) * cost.epsilon
+        )
+    whole = concentrated_budget(cost)
+    rest = CONCENTRATED.epsilon_within((1 - share) * whole, cost.delta)
+    if not rest:
+        raise ValueError(f"delta must be smaller for neighbors='add_remove', got {float(cost.delta):g}")
+    return ZeroConcentratedDP(share * whole, neighbors=ADDED), replace(cost, epsilon=rest)
+
+
+def noisy_count(
+    n: int, privacy: ApproxDP | ZeroConcentratedDP, dice: Dice, *, most_records: int = MOST_RECORDS
+) -> int:
+    """Return a noisy number of records, at least 1.
+
+    Parameters
+    ----------
+    n : int
+        Private. An added record moves it by 1.
+    privacy : ApproxDP or ZeroConcentratedDP
+        Of the estimate; from `counted_shares`.
+    dice : Dice
+        Source of chance.
+    most_records : int, default=MOST_RECORDS
+        The greatest estimate; public.
+    """
+    ends: dict[str, Any] = {"dice": dice, "low": 1, "high": most_records}
+    if isinstance(privacy, ZeroConcentratedDP):
+        return int(gaussian_counts(n, privacy=privacy, **ends))
+    return int(laplace_counts(n, privacy=privacy, **ends))
 
 
 def counted_warnings(plan: Any, n: int) -> tuple[str, ...]:

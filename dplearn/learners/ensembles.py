@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from math import isqrt
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -13,8 +14,10 @@ from sklearn.utils import Tags, get_tags
 from dplearn._validation import check_choice, check_count, check_count_or_auto, check_number
 from dplearn._writing import brief
 from dplearn.chance import PublicStream
+from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
 from dplearn.ensembles.aggregators import AGGREGATIONS, Aggregator, Ballot
+from dplearn.ensembles.drawn_shards import drawn_shards
 from dplearn.ensembles.dry_run import MANY_ROWS, dry_run, with_gaps
 from dplearn.ensembles.progress import Progress
 from dplearn.ensembles.shards import shards
@@ -23,8 +26,10 @@ from dplearn.ensembles.teachers import check_teachable
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.callbacks import TellsProgress
 from dplearn.estimator.stages import Params, Public, Table
+from dplearn.learners.counted_fits import counted_plan, counted_shares, noisy_count
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden, records_needed
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, without_count
 from dplearn.records.groups import GroupedRecords
 from dplearn.records.parts import PartedRecords
 from dplearn.records.reading import (
@@ -36,7 +41,7 @@ from dplearn.records.reading import (
     read_labels,
     read_rows,
 )
-from dplearn.records.rows import Examples
+from dplearn.records.rows import Examples, count_of
 from dplearn.records.tables import rows_of, sliceable
 
 __all__ = [
@@ -51,6 +56,7 @@ __all__ = [
 
 Outcome = TypeVar("Outcome")
 
+_PREFERRED = 20  # records per shard, where their number is not known
 _CATEGORIES = COLUMNS + ", the categories of categorical columns among them"
 
 
@@ -65,7 +71,8 @@ class AggregationPlan(Plan):
     aggregation : str
         The aggregation of votes, as for the estimator.
     n_samples, n_teachers, shard_size : int
-        The numbers of records, of teachers, and of records in the smallest shard.
+        The numbers of records, of teachers, and of records in the smallest shard; for
+        neighbors="add_remove" the latter is the mean over all shards, rounded down.
     max_queries : int
         The number of rows that can be queried.
     max_abstentions : int or None
@@ -99,6 +106,8 @@ class AggregationPlan(Plan):
     seeds: Any = hidden()
     shards: Any = hidden()
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
+    for_count: Any = hidden()  # from an estimated number of records to the plan of a fit; see `counted_fits`
+    count: Any = hidden()  # the guarantee of the estimate
 
     @property
     def n_needed(self) -> int | None:
@@ -114,8 +123,11 @@ class AggregationPlan(Plan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings of a fit: an estimator that fails the dry run, and noise that dominates the votes."""
-        return (*self.public.notes, *self.noise_notes)
+        """Warnings of a fit: an estimator that fails the dry run, and noise that dominates the votes.
+
+        In a fit that estimates the number of records, the noise is known after the estimate.
+        """
+        return self.public.notes if self.for_count else (*self.public.notes, *self.noise_notes)
 
 
 @dataclass(frozen=True)
@@ -158,7 +170,11 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
     """Base class of classifiers that train teachers on disjoint shards.
 
     A subclass has the parameters `estimator`, `n_teachers`, `epsilon`, `delta`, `aggregation`, `max_queries`,
-    `max_abstentions`, `classes`, `n_jobs`, `verbose`, `ledger` and `random_state`.
+    `max_abstentions`, `classes`, `neighbors`, `n_jobs`, `verbose`, `ledger` and `random_state`.
+
+    For neighbors="add_remove" each record draws its shard in `_release` (see `drawn_shards`). If the number
+    of teachers is given, nothing else depends on the number of records. Otherwise a share of the budget
+    estimates it, and the sizes of the ensemble are planned by the estimate, for the remaining budget.
     """
 
     reads_parts = True
@@ -167,6 +183,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
     _aggregations: ClassVar[dict[str, type[Aggregator]]] = AGGREGATIONS
     #: The class of the aggregators' public parameters.
     _ballots: ClassVar[type[Ballot]] = Ballot
+    _most_records = MOST_RECORDS  # of an estimate, for neighbors="add_remove"; audits use fewer
 
     def _aggregator(self, params: Params, ballot: Ballot) -> Aggregator:
         return self._aggregations[params.aggregation](ballot)
@@ -176,7 +193,12 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         raise NotImplementedError
 
     def _ballot(self, params: Params, public: EnsembleTable) -> Ballot:
-        """Return the sizes of the ensemble; raise if there are more teachers than records."""
+        """Return the sizes of the ensemble; raise if there are more teachers than records.
+
+        For neighbors="add_remove" without a number of records, those for one record.
+        """
+        if params.cost.neighbors == ADDED:
+            return self._sizes(params, replace(public, n_samples=public.n_samples or 1))
         ballot = self._sizes(params, public)
         if ballot.n_teachers > public.n_samples:
             raise ValueError(
@@ -220,7 +242,8 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
     def _most(self, reproducible: bool) -> ApproxDP:
         """Return the cost of a fit, which its parameters determine."""
         epsilon = check_number("epsilon", self.epsilon, above=0)
-        return ApproxDP(epsilon, self.delta, reproducible=reproducible)
+        added(self.neighbors)
+        return ApproxDP(epsilon, self.delta, neighbors=self.neighbors, reproducible=reproducible)
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
         """Read the rows without encoding; only their number and types influence the plan."""
@@ -244,10 +267,31 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         return Table(public, Examples(X, classes[codes]))
 
     def _plan(self, params: Params, public: Public) -> AggregationPlan:
+        if params.cost.neighbors != ADDED:
+            return self._sized(params, public)
+        if params.n_teachers is None:
+            concentrated = self._aggregations[params.aggregation].concentrated
+            count, rest = counted_shares(params.cost, concentrated=concentrated)
+
+            def plan_of(cost: ApproxDP, counted: Public) -> AggregationPlan:
+                return self._sized(params.given(cost=cost), counted)
+
+            found: AggregationPlan = counted_plan(plan_of, params.cost, public, rest)
+            return replace(found, count=count)
+        n: Any = public.n_samples  # a guess; None in a fit
+        plan = self._sized(params, replace(public, n_samples=1))  # nothing depends on the number
+        guarantee = replace(plan.guarantee, assumes=without_count(plan.guarantee.assumes))
+        size: Any = None if n is None else n // plan.n_teachers
+        return replace(plan, guarantee=guarantee, public=public, n_samples=n, shard_size=size)
+
+    def _sized(self, params: Params, public: Public) -> AggregationPlan:
+        """Return the plan for a number of records, which is a guess or an estimate if it is private."""
         assert isinstance(public, EnsembleTable)
         ballot = self._ballot(params, public)
         aggregator = self._aggregator(params, ballot)
         k, stream = ballot.n_teachers, public.stream
+        if params.cost.neighbors == ADDED:
+            stream = None  # shards are drawn in the release
         independent = "a teacher's training and answers depend only on its own shard and public randomness"
         assumes = (_CATEGORIES, ROWS, labels_assumed(params.classes), independent, *self._assumed(params))
         return AggregationPlan(
@@ -277,6 +321,36 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         """Return a warning if noise dominates the votes."""
         raise NotImplementedError
 
+    def _counted(self, plan: AggregationPlan, n: int, dice: Dice) -> AggregationPlan:
+        """Return the plan for an estimate of the private number of records; released.
+
+        If the number of teachers is given, the plan is that of any number of records.
+        """
+        if plan.for_count is None:
+            return plan
+        estimate = noisy_count(n, plan.count, dice, most_records=self._most_records)
+        found: AggregationPlan = plan.for_count(estimate)
+        return replace(found, guarantee=plan.guarantee)
+
+    def _drawn_lessons(
+        self, rows: Any, plan: AggregationPlan, dice: Dice
+    ) -> tuple[AggregationPlan, dict[str, Any]]:
+        """Return the plan, and the arguments of the teachers' training.
+
+        For neighbors="add_remove" the shards are drawn. Seeds of teachers, and the places in which they are
+        trained together, are functions of public and of released values.
+        """
+        if plan.guarantee.neighbors != ADDED:
+            return plan, self._lessons(rows, plan)
+        n = count_of(rows)
+        found = self._counted(plan, n, dice)
+        drawn = {
+            "shards": drawn_shards(n, found.n_teachers, dice),
+            "seeds": found.public.apart("teachers").seeds(found.n_teachers),
+            "base": _place_length(found.shard_size),
+        }
+        return found, self._lessons(rows, found) | drawn
+
     def _lessons(
         self, rows: Examples | PartedRecords | GroupedRecords, plan: AggregationPlan
     ) -> dict[str, Any]:
@@ -294,6 +368,22 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             "n_jobs": plan.params.n_jobs,
             **more,
         }
+
+    def _released_warnings(self, plan: AggregationPlan) -> tuple[str, ...]:
+        if plan.for_count is None:
+            return ()
+        start = f"the noisy number of records is {self.noisy_count_}: "
+        return tuple(start + note for note in plan.for_count(self.noisy_count_).noise_notes)
+
+    @staticmethod
+    def _counted_attributes(plan: AggregationPlan) -> dict[str, Any]:
+        """Return the estimate of the number of records as an attribute, if the fit made one."""
+        estimated = plan.guarantee.neighbors == ADDED and plan.params.n_teachers is None
+        return {"noisy_count_": plan.n_samples} if estimated else {}
+
+    def _relation(self) -> tuple[str, ...]:
+        """Return the neighbours for the context of a seeded fit, unless they are the default."""
+        return (self.neighbors,) if self.neighbors == ADDED else ()
 
     @staticmethod
     def _tried(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
@@ -324,6 +414,15 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         tags.input_tags.allow_nan = tags.input_tags.string = True
         tags.input_tags.sparse = base is None or base.sparse
         return tags
+
+
+def _place_length(shard_size: int | None) -> int:
+    """Return the length to which shards are filled up that were drawn with a mean of `shard_size` rows.
+
+    Nearly all are shorter: the standard deviation of their lengths is at most the root of the mean.
+    """
+    mean = _PREFERRED if shard_size is None else shard_size
+    return mean + 4 * isqrt(mean) + 2
 
 
 def check_classifier(name: str, estimator: Any) -> None:

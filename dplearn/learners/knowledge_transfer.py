@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,7 @@ from dplearn.learners.synthetic_queries import (
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.shares import divided
+from dplearn.privacy.unknown_count import ADDED, added
 from dplearn.records.encoded import encoded
 from dplearn.records.parts import PartedRecords, mapped
 from dplearn.records.reading import (
@@ -132,6 +133,12 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     classes : sequence, optional
         All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
         of labels is public.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
+        records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the
+        budget estimates the number of records, and all else is planned by the estimate; with a given number
+        of teachers, nothing is estimated. For tables in memory and no groups, with
+        protects="examples" and public rows.
     n_jobs : int, optional
         Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
         trained one after the other, or in batches.
@@ -153,14 +160,18 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, for examples or for labels only, with its assumptions.
     n_teachers_ : int
-        Public. The number of shards.
+        Public. The number of shards; for neighbors="add_remove" and n_teachers="auto" a function of the
+        released number of records.
     n_asked_ : int
-        Public. The number of rows that were to be queried.
+        Public. The number of rows that were to be queried; for neighbors="add_remove" it may be a function of
+        the released number of records.
     n_answered_ : int
         Released. The number of these rows that were answered.
+    noisy_count_ : int
+        Released. The estimated number of records; only for neighbors="add_remove" and n_teachers="auto".
     public_seed_ : int
-        Public. Determines the records of each shard, the seeds of the teachers and of the student, and the
-        rows that are queried.
+        Public. Determines the records of each shard, unless these are drawn in secret, the seeds of the
+        teachers and of the student, and the rows that are queried.
     synthetic_ : SyntheticTable
         Released. With `domain`: the synthetic table, with the label in its last column. Its own guarantee
         holds if the student is not published.
@@ -182,7 +193,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     where `protects` is "labels". One record is in one shard and changes one vote on each query. With
     `domain`, the synthetic table and the votes are two releases about the same records, the second of which
     depends on the first: their prices, which the plan states, are fixed before any draw, and compose to
-    (epsilon, delta). If both are zero-concentrated, their rho add up; else their epsilons and deltas do.
+    (epsilon, delta). If both are zero-concentrated, their rho add up; else their epsilons and deltas do. For
+    one added or removed record: as for `SubsampleAggregateClassifier`.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
@@ -227,6 +239,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         domain: Any = None,
         synthetic_share: float = 0.5,
         classes: Sequence[Any] | None = None,
+        neighbors: str = "replace_one",
         n_jobs: int | None = None,
         verbose: bool = False,
         ledger: PrivacyLedger | None = None,
@@ -244,6 +257,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         self.domain = domain
         self.synthetic_share = synthetic_share
         self.classes = classes
+        self.neighbors = neighbors
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.ledger = ledger
@@ -306,6 +320,12 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
 
     def _most(self, reproducible: bool) -> ApproxDP:
         protects = check_choice("protects", self.protects, tuple(_PUBLIC_PART))
+        added(self.neighbors, protects=(protects, "examples"))
+        if self.neighbors == ADDED and self.domain is not None:
+            raise ValueError(
+                "domain must be None for neighbors='add_remove', since a synthetic table needs the number of"
+                " records: give public rows to fit, as X_public=PublicData(rows)"
+            )
         return replace(super()._most(reproducible), protects=protects)
 
     def _prices(self, params: Params) -> tuple[ApproxDP, ApproxDP]:
@@ -334,9 +354,13 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         # Not as an earlier fit with a domain gave rows to its student.
         rows: Any = table.rows if wrapped is None else super()._rows(wrapped)
         public = replace(public, n_rows=count_of(rows))
-        ballot = self._ballot(params, public)
+        most = self._ballot(params, public).max_queries
+        if (
+            params.cost.neighbors == ADDED and params.n_teachers is None
+        ):  # the release keeps the first of them
+            most = params.max_queries or public.n_rows
         assert public.stream is not None
-        asked = public.stream.permutation(public.n_rows)[: ballot.max_queries]
+        asked = public.stream.permutation(public.n_rows)[:most]
         queries = plain(check_values(self._asked_rows(rows, asked)))
         student = self._standard_student(queries) if params.student is None else params.student
         public = replace(public, queries=queries, student=student)
@@ -368,8 +392,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         labels = range(public.n_labels) if public.classes is None else public.classes.tolist()
         return query_layout(_domain_of(params, public), labels)
 
-    def _plan(self, params: Params, public: Public) -> AggregationPlan:
-        plan = super()._plan(params, public)
+    def _sized(self, params: Params, public: Public) -> AggregationPlan:
+        plan = super()._sized(params, public)
         if params.declared is None:
             return plan
         price, votes = self._prices(params)
@@ -395,7 +419,15 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     def _release(self, summary: Any, plan: AggregationPlan, dice: Dice) -> Any:
         if isinstance(plan, SyntheticTransferPlan):
             return self._released_from_synthetic(summary, plan, dice)
-        return self._answers(summary, plan, dice)
+        found, answers = self._answers(summary, plan, dice)
+        return answers if found is plan else _Counted(found, answers)
+
+    def _counted(self, plan: AggregationPlan, n: int, dice: Dice) -> AggregationPlan:
+        found = super()._counted(plan, n, dice)
+        if found is plan:
+            return plan
+        queries = rows_of(sliceable(plan.public.queries), np.arange(found.max_queries))
+        return replace(found, public=replace(found.public, queries=queries))
 
     def _released_from_synthetic(
         self, summary: Any, plan: SyntheticTransferPlan, dice: Dice
@@ -408,16 +440,20 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         stream = plan.public.apart("synthetic rows")
         queries = drawn_queries(tables, layout, plan.max_queries, types, stream)
         asked: Any = replace(plan, public=replace(plan.public, queries=queries))
-        return SyntheticAnswers(tables, queries, self._answers(mapped(summary, to_rows), asked, dice))
+        _, answers = self._answers(mapped(summary, to_rows), asked, dice)
+        return SyntheticAnswers(tables, queries, answers)
 
-    def _answers(self, rows: Any, plan: AggregationPlan, dice: Dice) -> Any:
-        # One replaced record, or label, changes one vote on each query.
-        lessons = self._lessons(rows, plan)
+    def _answers(self, rows: Any, plan: AggregationPlan, dice: Dice) -> tuple[AggregationPlan, Any]:
+        """Return the plan, or that for an estimated number of records, and the released answers."""
+        # One changed record, or label, changes one vote on each query.
+        plan, lessons = self._drawn_lessons(rows, plan, dice)
         votes = self._watched(plan, lambda more: self._votes(lessons | more, plan))
-        return self._aggregator(plan.params, plan.ballot).attach(dice).answer(votes)
+        return plan, self._aggregator(plan.params, plan.ballot).attach(dice).answer(votes)
 
     def _publish(self, outcome: Any, plan: AggregationPlan) -> None:
         # In one update, so that a student is never combined with the guarantee of another fit.
+        if isinstance(outcome, _Counted):
+            plan, outcome = outcome
         public, queries, answers, more = plan.public, plan.public.queries, outcome, {}
         if isinstance(plan, SyntheticTransferPlan):
             queries, answers = outcome.queries, outcome.answers
@@ -425,7 +461,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             more = {"synthetic_": table, "domain_": _domain_of(plan.params, public)}
         seeded = Seeded(public.student).clone(public.apart("student's seed").seeds(1)[0])
         student = self._taught(seeded, queries, answers, public.classes)
-        for name in ("synthetic_", "domain_"):  # of an earlier fit
+        for name in ("synthetic_", "domain_", "noisy_count_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self.__dict__.update(
             student_=student,
@@ -435,6 +471,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             n_asked_=queries.shape[0],
             n_answered_=self._n_answered(answers),
             public_seed_=public.stream.seed,
+            **self._counted_attributes(plan),
             **more,
         )
 
@@ -467,7 +504,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         Parameters
         ----------
         n_samples : int
-            Number of records.
+            Number of records; for neighbors="add_remove" a guess.
         n_labels : int, optional
             Number of labels; required unless `classes` determines it.
         n_rows : int, default=10000
@@ -607,7 +644,15 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
 
     def _context(self) -> tuple[object, ...]:
         known = str(self.epsilon), str(self.delta), self.aggregation, self.protects, self.max_queries
-        return known if self.domain is None else (*known, repr(self.domain), str(self.synthetic_share))
+        with_domain = () if self.domain is None else (repr(self.domain), str(self.synthetic_share))
+        return *known, *with_domain, *self._relation()
+
+
+class _Counted(NamedTuple):
+    """The released outcome of a transfer that estimates the number of records."""
+
+    plan: AggregationPlan  # for the estimate
+    answers: Any
 
 
 def _domain_of(params: Params, public: Public) -> Product:

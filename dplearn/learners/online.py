@@ -141,8 +141,8 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         return Table(replace(known, notes=_dry_run_notes(known, self._tried)), table.rows)
 
     def _release(self, summary: Examples, plan: AggregationPlan, dice: Dice) -> OneTimeState[Ensemble]:
-        # One replaced record changes one teacher. Answers are released later, by `predict`.
-        lessons = self._lessons(summary, plan)
+        # One changed record changes one teacher. Answers are released later, by `predict`.
+        plan, lessons = self._drawn_lessons(summary, plan, dice)
         teachers = self._watched(
             plan, lambda more: train_teachers(**lessons, classes=plan.public.classes, **more)
         )
@@ -150,9 +150,11 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         columns = {name: vars(self)[name] for name in _COLUMNS if name in vars(self)}
         return OneTimeState(self._kind(teachers, aggregator, self._published(plan) | columns))
 
-    def _publish(self, outcome: OneTimeState[Ensemble], plan: AggregationPlan) -> None:
+    def _publish(self, outcome: OneTimeState[Ensemble], plan: AggregationPlan) -> None:  # noqa: ARG002
+        with outcome.use() as ensemble:
+            published = ensemble.published
         # In one update, so that teachers are never combined with the guarantee of other teachers.
-        self.__dict__.update(self._published(plan), _one_time_state=outcome)
+        self.__dict__.update(published, _one_time_state=outcome)
 
     def _published(self, plan: AggregationPlan) -> dict[str, Any]:
         """Return the public attributes of a fit."""
@@ -162,6 +164,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
             "n_teachers_": plan.n_teachers,
             "max_abstentions_": plan.max_abstentions,
             "public_seed_": plan.public.stream.seed,
+            **self._counted_attributes(plan),
         }
 
     def _assumed(self, params: Params) -> tuple[str, ...]:  # noqa: ARG002

@@ -62,6 +62,12 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     classes : sequence, optional
         All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
         of labels is public.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
+        records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the
+        budget estimates the number of records, and all else is planned by the estimate; with a given number
+        of teachers, nothing is estimated. For tables in memory and no groups,
+        with protects="examples".
     n_jobs : int, optional
         Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
         trained one after the other, or in batches.
@@ -83,14 +89,18 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, for examples or for labels only, with its assumptions.
     n_teachers_ : int
-        Public. The number of shards.
+        Public. The number of shards; for neighbors="add_remove" and n_teachers="auto" a function of the
+        released number of records.
     n_asked_ : int
-        Public. The number of rows that were to be queried.
+        Public. The number of rows that were to be queried; for neighbors="add_remove" it may be a function of
+        the released number of records.
     n_answered_ : int
         Released. The number of these rows that were answered with all their scores.
+    noisy_count_ : int
+        Released. The estimated number of records; only for neighbors="add_remove" and n_teachers="auto".
     public_seed_ : int
-        Public. Determines the records of each shard, the seeds of the teachers and of the student, and the
-        rows that are queried.
+        Public. Determines the records of each shard, unless these are drawn in secret, the seeds of the
+        teachers and of the student, and the rows that are queried.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -105,7 +115,8 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record, or for one replaced label
     where `protects` is "labels". One record is in one shard and changes one score in each histogram, or one
-    term of each sum.
+    term of each sum. For one added or removed record: as for `SubsampleAggregateClassifier`, with scores
+    instead of votes.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
@@ -147,6 +158,7 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
         max_queries: int | str = "auto",
         max_abstentions: int | str = "auto",
         classes: Sequence[Any] | None = None,
+        neighbors: str = "replace_one",
         n_jobs: int | None = None,
         verbose: bool = False,
         ledger: PrivacyLedger | None = None,
@@ -163,6 +175,7 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
         self.max_queries = max_queries
         self.max_abstentions = max_abstentions
         self.classes = classes
+        self.neighbors = neighbors
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.ledger = ledger
@@ -202,7 +215,7 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
 
     def _votes(self, lessons: dict[str, Any], plan: AggregationPlan) -> SoftVotes:
         queries, asked = plan.public.queries, Scores(plan.public.classes)
-        n_bins = n_bins_of(plan.params.bin_width, plan.shard_size)
+        n_bins = n_bins_of(plan.params.bin_width, plan.shard_size or 1)  # unknown for a private number
         fixed_scores = train_and_ask(**lessons, queries=queries, asked=asked)
         return soft_tally(fixed_scores, np.full(queries.shape[0], n_bins), asked.width)
 

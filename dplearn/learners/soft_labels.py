@@ -91,7 +91,8 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         them. It is better for very many rows on which nearly all teachers have the same score.
     bin_width : float or "auto", default="auto"
         Width of the bins of "sparse_vector", from 1/2048 to 1/2; reduced to the next reciprocal of an
-        integer. "auto": a function of the size of a shard.
+        integer. "auto": a function of the size of a shard; 1/2 if that is not known, for
+        neighbors="add_remove" with a given number of teachers.
     max_queries : int or "auto", default="auto"
         Number of rows that can be queried, at least 1. "auto": 1,000 with "sparse_vector"; with "mean" the
         most, up to 1,000, for which with probability at least .95 all released scores differ by at most about
@@ -107,6 +108,11 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     classes : sequence, optional
         All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
         of labels is public.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
+        records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the
+        budget estimates the number of records, and all else is planned by the estimate; with a given number
+        of teachers, nothing is estimated. For tables in memory and no groups.
     n_jobs : int, optional
         Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
         trained one after the other, or in batches.
@@ -126,14 +132,19 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     guarantee_ : ApproxDP
         Public. The guarantee of all answers together, with its assumptions.
     n_teachers_ : int
-        Public. The number of shards.
+        Public. The number of shards; for neighbors="add_remove" and n_teachers="auto" a function of the
+        released number of records.
     bin_width_ : float
-        Public. The width of the bins for queries without a width of their own.
+        Public. The width of the bins for queries without a width of their own; for neighbors="add_remove" it
+        may be a function of the released number of records.
     max_abstentions_ : int or None
-        Public. The number of abstentions after which it stops; None if it never stops.
+        Public. The number of abstentions after which it stops; None if it never stops. For
+        neighbors="add_remove" it may be a function of the released number of records.
+    noisy_count_ : int
+        Released. The estimated number of records; only for neighbors="add_remove" and n_teachers="auto".
     public_seed_ : int
-        Public. Determines the records of each shard, the teachers' seeds, and the labels returned for
-        abstentions.
+        Public. Determines the records of each shard, unless these are drawn in secret, the teachers' seeds,
+        and the labels returned for abstentions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -153,7 +164,8 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record, of all answers together.
     Shards are assigned by position, so that one record changes one teacher, and one score in each histogram
     or one term of each sum. Bins are public. Teachers are held in a one-time state (`OneTimeState`): copies
-    of the estimator share it, and a pickle contains no teachers.
+    of the estimator share it, and a pickle contains no teachers. For one added or removed record: as for
+    `SubsampleAggregateClassifier`, with scores instead of votes.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
@@ -197,6 +209,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         max_abstentions: int | str = "auto",
         abstain_score: float | None = None,
         classes: Sequence[Any] | None = None,
+        neighbors: str = "replace_one",
         n_jobs: int | None = None,
         verbose: bool = False,
         ledger: PrivacyLedger | None = None,
@@ -212,6 +225,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         self.max_abstentions = max_abstentions
         self.abstain_score = abstain_score
         self.classes = classes
+        self.neighbors = neighbors
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.ledger = ledger
@@ -223,15 +237,15 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         Parameters
         ----------
         n_samples : int
-            Number of records.
+            Number of records; for neighbors="add_remove" a guess.
         n_labels : int, optional
             Number of labels; required unless `classes` determines it.
         """
         plan: SoftLabelPlan = self._planned(n_samples, n_labels, MANY_QUERIES)
         return plan
 
-    def _plan(self, params: Params, public: Public) -> SoftLabelPlan:
-        plan = super()._plan(params, public)
+    def _sized(self, params: Params, public: Public) -> SoftLabelPlan:
+        plan = super()._sized(params, public)
         width = 1 / n_bins_of(params.bin_width, plan.shard_size)
         if plan.max_abstentions:  # scores are rounded down to fixed point before they fall into bins
             return SoftLabelPlan(**vars(plan), bin_width=width, error=width / 2 + 1 / FIXED_POINT_ONE)
@@ -319,4 +333,5 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         return standard_scorer(X)
 
     def _context(self) -> tuple[object, ...]:
-        return str(self.epsilon), str(self.delta), self.aggregation, self.max_queries, self.max_abstentions
+        known = str(self.epsilon), str(self.delta), self.aggregation, self.max_queries, self.max_abstentions
+        return *known, *self._relation()

@@ -57,6 +57,11 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     classes : sequence, optional
         All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
         of labels is public.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
+        records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the
+        budget estimates the number of records, and all else is planned by the estimate; with a given number
+        of teachers, nothing is estimated. For tables in memory and no groups.
     n_jobs : int, optional
         Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
         trained one after the other, or in batches.
@@ -76,12 +81,16 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     guarantee_ : ApproxDP
         Public. The guarantee of all answers together, with its assumptions.
     n_teachers_ : int
-        Public. The number of shards.
+        Public. The number of shards; for neighbors="add_remove" and n_teachers="auto" a function of the
+        released number of records.
     max_abstentions_ : int or None
-        Public. The number of abstentions after which it stops; None if it never stops.
+        Public. The number of abstentions after which it stops; None if it never stops. For
+        neighbors="add_remove" it may be a function of the released number of records.
+    noisy_count_ : int
+        Released. The estimated number of records; only for neighbors="add_remove" and n_teachers="auto".
     public_seed_ : int
-        Public. Determines the records of each shard, the teachers' seeds, and the labels returned for
-        abstentions.
+        Public. Determines the records of each shard, unless these are drawn in secret, the teachers' seeds,
+        and the labels returned for abstentions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -98,6 +107,11 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     Shards are assigned by position, so that one record changes one teacher and one vote on each query.
     Teachers are held in a one-time state (`OneTimeState`): copies of the estimator share it, and a pickle
     contains no teachers.
+    For one added or removed record: each record draws its shard by itself, uniformly and in secret. For any
+    fixed draws of the other records one shard changes, and its teacher's vote on each query from any label to
+    any other, as by a replaced record: the noise is the same, and not half of it. An estimate of the number
+    of records is a release before the others; its price and theirs compose to (epsilon, delta): rho adds up
+    with Gaussian noise, epsilon otherwise.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
@@ -138,6 +152,7 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         max_abstentions: int | str = "auto",
         abstain_label: Any = None,
         classes: Sequence[Any] | None = None,
+        neighbors: str = "replace_one",
         n_jobs: int | None = None,
         verbose: bool = False,
         ledger: PrivacyLedger | None = None,
@@ -152,6 +167,7 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         self.max_abstentions = max_abstentions
         self.abstain_label = abstain_label
         self.classes = classes
+        self.neighbors = neighbors
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.ledger = ledger
@@ -163,7 +179,7 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         Parameters
         ----------
         n_samples : int
-            Number of records.
+            Number of records; for neighbors="add_remove" a guess.
         n_labels : int, optional
             Number of labels; required unless `classes` determines it.
         """
@@ -220,7 +236,8 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         return labels
 
     def _context(self) -> tuple[object, ...]:
-        return str(self.epsilon), str(self.delta), self.aggregation, self.max_queries, self.max_abstentions
+        known = str(self.epsilon), str(self.delta), self.aggregation, self.max_queries, self.max_abstentions
+        return *known, *self._relation()
 
 
 def _common_type(classes: NDArray[Any], label: Any) -> np.dtype[Any]:

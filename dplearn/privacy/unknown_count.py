@@ -36,8 +36,9 @@ MOST_RECORDS = 1 << 32
 #: The learners and releases with neighbors="add_remove", for messages.
 TAKING_ADDED = (
     "StatisticalQueryNaiveBayes, StatisticalQueryLogisticRegression, AdditiveClassifier, AdditiveRegressor,"
-    " LinearRegressor, queries.central, releases.stable_counts and releases.grouped take"
-    " neighbors='add_remove'"
+    " LinearRegressor, SubsampleAggregateClassifier, SoftLabelAggregateClassifier,"
+    " KnowledgeTransferClassifier, SoftLabelTransferClassifier, queries.central, releases.stable_counts and"
+    " releases.grouped take neighbors='add_remove'"
 )
 _COUNTED = ("the number of records and the number", "the number")
 _PUBLIC = "the number of records is public"

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dplearn
@@ -19,16 +21,21 @@ from dplearn import (
     AdditiveClassifier,
     AdditiveRegressor,
     ExponentialMechanismClassifier,
+    KnowledgeTransferClassifier,
     LinearRegressor,
     PrivateMultiOutputClassifier,
+    SoftLabelAggregateClassifier,
+    SoftLabelTransferClassifier,
     StatisticalQueryLogisticRegression,
     StatisticalQueryNaiveBayes,
+    SubsampleAggregateClassifier,
     preprocessing,
     queries,
     releases,
 )
 from dplearn.display import privacy_card
 from dplearn.domains import Grid, IntegerRange
+from dplearn.ensembles.public_data import PublicData
 from dplearn.estimator import PrivateEstimator
 from dplearn.learners.reductions import SecretSampleClassifier
 from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier
@@ -75,6 +82,17 @@ LEARNERS = {
     "AdditiveRegressor with steps": AdditiveRegressor(
         domain=Grid(0, 8, 17), target_range=(0, 2), interactions=True, neighbors="add_remove"
     ),
+    **{
+        kind.__name__ + " with trees" * (kind is SoftLabelTransferClassifier): kind(
+            GaussianNB(), *student, classes=[0, 1, 2], neighbors="add_remove"
+        )
+        for kind, *student in (
+            (SubsampleAggregateClassifier,),
+            (SoftLabelAggregateClassifier,),
+            (KnowledgeTransferClassifier, GaussianNB()),
+            (SoftLabelTransferClassifier, DecisionTreeRegressor(max_depth=2, random_state=0)),
+        )
+    },
 }
 
 
@@ -111,11 +129,16 @@ learners = pytest.mark.parametrize(
 every_release = pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
 
 
+def public_rows(learner):
+    """Further arguments of a fit: public rows, where a learner takes them."""
+    return {"X_public": PublicData(X)} if learner.needs_public_rows else {}
+
+
 def fitted(learner, n, **given):
     """A fit on the first records, and its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = clone(learner).set_params(**given).fit(X[:n], Y[:n])
+        model = clone(learner).set_params(**given).fit(X[:n], Y[:n], **public_rows(learner))
     return model, [str(each.message) for each in caught]
 
 
@@ -195,7 +218,7 @@ def test_the_plan_of_a_fit_and_all_that_it_holds_are_those_of_any_number_of_reco
     plans = []
     for n in SIZES:
         model = clone(learner).set_params(random_state=0)
-        table, plan = model._begin(X[:n], Y[:n], model._params(False))
+        table, plan = model._begin(X[:n], Y[:n], model._params(False), **public_rows(model))
         assert table.public.n_samples is None
         plans.append((list(parts_of(plan, {})), plan.warnings, str(plan)))
         attributes = {name: str(value) for name, value in vars(model).items() if name.endswith("_")}
@@ -212,7 +235,9 @@ def test_attributes_sizes_and_records_of_a_ledger_are_those_of_any_number_of_rec
         model, _ = fitted(learner, n, ledger=ledger)
         shapes.append({name: np.shape(value) for name, value in vars(model).items() if name[-1] == "_"})
         records.append([(each.guarantee, each.cost, each.estimator) for each in ledger.history()])
-        assert len(pickle.dumps(model.set_params(ledger=None))) < 20_000
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "a pickle of .* contains no teachers")
+            assert len(pickle.dumps(model.set_params(ledger=None))) < 20_000
     assert all(each == shapes[0] for each in shapes)
     assert all(each == records[0] for each in records)
     assert records[0][0][0] == model.guarantee_
@@ -248,14 +273,15 @@ def test_the_published_number_of_records_is_noisy(learner):
 def test_no_record_is_refused_before_the_charge_like_groups_and_parts(learner):
     ledger = PrivacyLedger(1, 1e-5, neighbors="add_remove")
     model = clone(learner).set_params(ledger=ledger)
+    more = public_rows(learner)
     with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\)"):
-        model.fit(X[:0], Y[:0])
+        model.fit(X[:0], Y[:0], **more)
     with pytest.raises(TypeError, match="groups must be None for neighbors='add_remove'"):
-        model.fit(X, Y, groups=np.arange(150) // 2)
+        model.fit(X, Y, groups=np.arange(150) // 2, **more)
     with pytest.raises(TypeError, match="X must be a table in memory for neighbors='add_remove'"):
-        model.fit([X[:75], X[75:]], [Y[:75], Y[75:]])
+        model.fit([X[:75], X[75:]], [Y[:75], Y[75:]], **more)
     with pytest.raises(ValueError, match="neighbors must be one of 'replace_one', 'add_remove', got 'swap'"):
-        clone(model).set_params(neighbors="swap").fit(X, Y)
+        clone(model).set_params(neighbors="swap").fit(X, Y, **more)
     assert ledger.history() == []
 
 

@@ -1,0 +1,262 @@
+"""Audit cases of ensembles for added records: each record draws its shard by itself, in secret.
+
+Tables of n records are compared with those of n - 1. With one teacher the added record can change the only
+vote, and a case attains what noise on one changed vote attains. With two, the draws mix the cuts, and less of
+the claim shows. A teacher votes as in `ensembles`. Teachers are trained once for each cut of a table.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
+from dplearn.audit.cases.ensembles import Extreme, Spread
+from dplearn.audit.fits import Rows, TableFit, refitted
+from dplearn.chance.dice import Dice
+from dplearn.ensembles.aggregators import Ballot
+from dplearn.ensembles.ensemble import Ensemble, SoftEnsemble
+from dplearn.ensembles.public_data import PublicData
+from dplearn.estimator.stages import Params
+from dplearn.learners import (
+    KnowledgeTransferClassifier,
+    SoftLabelAggregateClassifier,
+    SubsampleAggregateClassifier,
+)
+from dplearn.learners.ensembles import AggregationPlan, EnsembleTable
+from dplearn.learners.soft_scores import bins_of_rows
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.unknown_count import ADDED
+
+__all__ = ["CASES", "AskedVotes", "DrawnFit", "drawn_case"]
+
+_QUERIES = np.array([[1]])
+_DELTA, _LEFT_OUT = Fraction(1, 20), Fraction(1, 1 << 16)
+
+
+class _Taught(list[Any]):
+    """Teachers of one cut, with their counted votes once they have been asked."""
+
+    votes: Any = None
+
+
+class _AskedOnce(Ensemble):
+    """An ensemble whose teachers are asked once for each cut of a table."""
+
+    def _votes(self, queries: Any, *how: Any) -> Any:
+        assert isinstance(self.teachers, _Taught)
+        if self.teachers.votes is None:
+            self.teachers.votes = super()._votes(queries, *how)
+        return self.teachers.votes
+
+
+class _SoftAskedOnce(_AskedOnce, SoftEnsemble):
+    """The same for scores."""
+
+
+class _OncePerCut:
+    """A mixin of ensembles that trains the teachers of each cut of a table once, and not on each path."""
+
+    _most_records = 2
+    _seen: dict[Any, Any]
+    _cut: Any
+
+    def _drawn_lessons(self, rows: Any, plan: Any, dice: Dice) -> tuple[Any, dict[str, Any]]:
+        found, lessons = super()._drawn_lessons(rows, plan, dice)  # type: ignore[misc]
+        self._cut = str([shard.tolist() for shard in lessons["shards"]])
+        return found, lessons
+
+    def _watched(self, plan: AggregationPlan, train: Callable[[dict[str, Any]], Any]) -> Any:
+        if self._cut not in self._seen:
+            taught = super()._watched(plan, train)  # type: ignore[misc]
+            self._seen[self._cut] = _Taught(taught) if isinstance(taught, list) else taught
+        return self._seen[self._cut]
+
+
+class AskedVotes(_OncePerCut, SubsampleAggregateClassifier):
+    """Votes of teachers that are trained and asked once for each cut of a table."""
+
+    _kind = _AskedOnce
+
+
+class _Scores(_OncePerCut, SoftLabelAggregateClassifier):
+    _kind = _SoftAskedOnce
+
+
+class _Transfer(_OncePerCut, KnowledgeTransferClassifier):
+    pass
+
+
+class _CountedVotes(AskedVotes):
+    """An ensemble with as many teachers as there are records, by their noisy number."""
+
+    def _sizes(self, params: Params, public: EnsembleTable) -> Ballot:
+        return Ballot(params.cost, public.n_labels, min(public.n_samples, 2), params.max_queries)
+
+
+@dataclass(frozen=True)
+class DrawnFit(TableFit):
+    """The fit of an ensemble for added records and its answer to a query, or the prediction of its student.
+
+    Attributes
+    ----------
+    make : callable
+        Factory of the unfitted ensemble.
+    once : bool
+        Whether the stages before the draws run once a table, and teachers are trained and asked once a cut;
+        then `make` returns an `_OncePerCut`. False: `fit` and `predict` run on each path.
+    """
+
+    make: Callable[[], Any]
+    once: bool = True
+
+    def on(self, rows: Rows) -> Callable[[Dice], tuple[str, Any]]:
+        """Return the computation on one table; its first stages run at the first call."""
+        ready: list[tuple[Any, Any, Any]] = []
+        X, y = (np.array(column) for column in zip(*rows, strict=True))
+        more = {"X_public": PublicData(_QUERIES)} if self.make().needs_public_rows else {}
+
+        def run(dice: Dice) -> tuple[str, Any]:
+            if not self.once:
+                learner = self.make()
+                learner._fit(X[:, None], y, dice, **more)
+                answers = learner.predict(_QUERIES).tolist()
+                return str(answers), (answers, learner)
+            if not ready:
+                first = self.make()
+                first._seen = {}
+                table, plan = first._begin(X[:, None], y, first._params(False), **more)
+                ready.append((first, plan, first._summarize(table, plan)))
+            first, plan, summary = ready[0]
+            learner = object.__new__(type(first))
+            vars(learner).update(vars(first))
+            learner._publish(learner._release(summary, plan, dice), plan)
+            return _released(learner, (*plan.warnings, *learner._released_warnings(plan)))
+
+        return run
+
+
+def _released(learner: Any, notes: tuple[str, ...]) -> tuple[str, Any]:
+    """Return what identifies the outcome of a fit with its answer, and all that is published."""
+    known = {"_seen", "_cut", "_one_time_state", *learner.get_params(deep=False)}
+    published = {name: value for name, value in vars(learner).items() if name not in known}
+    if "_one_time_state" not in vars(learner):  # a transfer
+        answers = learner.predict(_QUERIES).tolist()
+    else:
+        with learner._one_time_state.use() as ensemble:
+            if isinstance(ensemble, SoftEnsemble):
+                n_bins = bins_of_rows(learner.bin_width_, len(_QUERIES))
+                answers = ensemble.answer(_QUERIES, n_bins).tolist()
+            else:
+                answers = ensemble.answer(_QUERIES).codes.tolist()
+    return str((published.get("noisy_count_"), answers)), (answers, published, notes)
+
+
+def drawn_case(
+    name: str,
+    kind: Any,
+    labels: str,
+    epsilon: int,
+    n: int,
+    required: Required = NOTHING_REQUIRED,
+    *,
+    delta: Any = _DELTA,
+    once: bool = True,
+    tail_bits: int = 24,
+    part_of: tuple[str, ...] = (),
+    **parameters: Any,
+) -> AuditCase:
+    """Return a case of an ensemble for added records.
+
+    Parameters
+    ----------
+    name, n, required, tail_bits, part_of
+        As for `AuditCase`.
+    kind : type of EnsembleClassifier
+        The class of the ensemble.
+    labels : str
+        Of the records 0, 1, 2, ... of the universe, a letter each.
+    epsilon, delta : number
+        The guarantee; the claim's delta includes the probability that paths leave out.
+    once : bool
+        As for `DrawnFit`.
+    **parameters
+        Further parameters of the ensemble.
+    """
+    model = kind(
+        classes=sorted(set(labels)),
+        epsilon=epsilon,
+        delta=float(delta),
+        max_queries=1,
+        neighbors=ADDED,
+        random_state=0,  # the public seed, which does not cut the shards: an audit brings its own dice
+        **parameters,
+    )
+    verifies = tuple(each.__name__ for each in kind.__mro__ if each.__module__.startswith("dplearn.learners"))
+    return AuditCase(
+        name,
+        DrawnFit(refitted(model), once),
+        list(enumerate(labels)),
+        n,
+        ApproxDP(epsilon, delta + _LEFT_OUT, neighbors=ADDED),
+        ordered=False,
+        rules=None,  # the number of draws of shards is that of the records, as the proof allows
+        tail_bits=tail_bits,
+        verifies=verifies[:1],
+        part_of=part_of,
+        required=required,
+    )
+
+
+_votes = partial(drawn_case, estimator=Extreme(), abstain_label="none")
+_pure = partial(_votes, aggregation="lnmax", delta=Fraction(0), labels="ab", epsilon=24)
+_stable = partial(_votes, aggregation="sparse_vector", max_abstentions=1)
+_scores = partial(
+    drawn_case,
+    kind=_Scores,
+    estimator=Spread((0.5, 1.0)),
+    labels="ab",
+    n=2,
+    tail_bits=16,
+    part_of=("SoftLabelTransferClassifier",),  # whose student sees public rows and released scores only
+)
+
+CASES = (
+    _pure(
+        "added_vote", SubsampleAggregateClassifier, n=2, required=Required(2, 0.999), n_teachers=1, once=False
+    ),
+    _pure("added_votes", AskedVotes, n=3, required=Required(7, 0.97), n_teachers=2),
+    _pure("added_counted_votes", _CountedVotes, n=2, required=Required(5, 0.97)),
+    _votes(
+        "added_gaussian_vote", AskedVotes, "ab", 12, 2, Required(2, 0.46), aggregation="gnmax", n_teachers=1
+    ),
+    _stable("added_stable_votes", AskedVotes, "aba", 8, 3, Required(11, 0.37), n_teachers=3),
+    _stable("small_added_stable_votes", AskedVotes, "ab", 8, 3, Required(6, 0.36), n_teachers=2),
+    _scores("added_score", epsilon=8, required=Required(2, 0.86), n_teachers=1),
+    _scores("added_scores", epsilon=8, required=Required(5, 0.67), n_teachers=2),
+    _scores(
+        "added_stable_scores",
+        epsilon=12,
+        required=Required(4, 0.26),
+        aggregation="sparse_vector",
+        bin_width=0.5,
+        max_abstentions=1,
+        n_teachers=2,
+    ),
+    drawn_case(
+        "added_transfer",
+        _Transfer,
+        "ab",
+        24,
+        2,
+        Required(5, 0.97),
+        estimator=Extreme(),
+        student=Extreme(),
+        aggregation="lnmax",
+        delta=Fraction(0),
+        n_teachers=2,
+    ),
+)
