@@ -14,7 +14,7 @@ import reference
 ROOT = Path(__file__).parents[1]
 CONTENTS = re.compile(r"^<!-- contents -->$", re.MULTILINE)
 NAMED_CONTENTS = re.compile(r"((?:^(?:- |  ).*\n)+)\n?<!-- contents, named as here -->$", re.MULTILINE)
-CARDS = re.compile(r"^<!-- cards -->\n+(?=- )", re.MULTILINE)
+CARDS = re.compile(r"^<!-- cards -->\n+((?:(?:- |  ).*\n)+)", re.MULTILINE)
 SEARCH = re.compile(r"^<!-- search -->$", re.MULTILINE)
 FIELD = """```{raw} html
 <form class="search-field" action="search.html" method="get" role="search">
@@ -39,7 +39,7 @@ def fill_in(_app: Any, name: str, source: list[str]) -> None:
     text = NAME.sub(_linked, text)
     text = NAMED_CONTENTS.sub(lambda found: f"{found[1]}\n{named_contents(found[1])}", text)
     text = CONTENTS.sub(lambda _: contents(text), text)
-    text = CARDS.sub("{.cards}\n", text)
+    text = CARDS.sub(lambda found: "{.cards}\n" + cards(found[1]), text)
     text = SEARCH.sub(FIELD, text)
     text = CHANGES.sub(lambda _: changes(), text)
     text = reference.MARK.sub(lambda found: f"```{{eval-rst}}\n{reference.as_rst(found[1])}\n```", text)
@@ -47,8 +47,12 @@ def fill_in(_app: Any, name: str, source: list[str]) -> None:
 
 
 def contents(text: str) -> str:
-    """Return a hidden table of contents of the pages here and below that the text links to, in its order."""
-    pages = dict.fromkeys(re.sub(r"\.\w+$", "", link) for link in LINK.findall(text) if link[0] != ".")
+    """Return a hidden table of contents of the pages here and below that lists of the text link to, in its order.
+
+    What stands above the first list, where a page says what to read next, does not count.
+    """
+    lists = text[max(text.find("\n- "), 0) :]
+    pages = dict.fromkeys(re.sub(r"\.\w+$", "", link) for link in LINK.findall(lists) if link[0] != ".")
     return "\n".join(["```{toctree}", ":hidden:", "", *pages, "```"])
 
 
@@ -56,6 +60,11 @@ def named_contents(text: str) -> str:
     """Return a hidden table of contents of the links of a list, each under the text of its link."""
     found = re.findall(r"^- \**\[([^]]+)\]\(([\w/.]+)\.\w+\)", text, re.MULTILINE)
     return "\n".join(["```{toctree}", ":hidden:", "", *(f"{name} <{page}>" for name, page in found), "```"])
+
+
+def cards(text: str) -> str:
+    """Return a list of links, each with a colon and a text, as a list of titles and sentences."""
+    return re.sub(r"^(- \[.*?\]\(.*?\)): (\w)", lambda found: f"{found[1]} {found[2].upper()}", text, flags=re.MULTILINE)
 
 
 def _linked(found: re.Match[str]) -> str:
