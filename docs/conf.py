@@ -4,8 +4,8 @@
     sphinx-build -W --keep-going -b html -d build/doctrees docs build/html
 
 The pages are Markdown that reads as well on GitHub. Comments in them ask for what only the build has: the
-contents of a section (the pages that it links to), the reference of a package, a figure of the gallery, the
-list of changes.
+contents of a section (the pages that it links to), cards in place of a list, a field for a search, the
+reference of a package, a figure of the gallery, the list of changes. Formulas stand between dollars.
 """
 
 import sys
@@ -24,6 +24,7 @@ copyright = author  # noqa: A001  (Sphinx's name for it)
 version = release = dplearn.__version__
 
 extensions = [
+    "mathml",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -31,9 +32,12 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["changelog.d", "gallery", "notebooks", "changelog.md"]
+exclude_patterns = ["changelog.d", "gallery", "notebooks", "changelog.md", "static"]
 default_role = "py:obj"  # single backticks in docstrings: a link where there is something to link to
 myst_heading_anchors = 3
+myst_enable_extensions = ["attrs_block", "dollarmath"]
+myst_dmath_allow_labels = False
+html_math_renderer = "mathml"
 
 autodoc_typehints = "none"  # docstrings say types, with shapes
 autosummary_generate = False
@@ -52,6 +56,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
+    "thumbnail_size": (640, 448),  # for screens with two dots a pixel
     "write_computation_times": False,
 }
 
@@ -60,14 +65,19 @@ html_title = "dplearn"
 html_theme_options = {
     "show_prev_next": False,
     "navbar_align": "left",
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 9,
+    "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
     "collapse_navigation": True,
 }
-html_sidebars = {"choose_a_learner": [], "getting_started": []}
+html_sidebars = {page: [] for page in ("index", "choose_a_learner", "compare", "getting_started")}
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 
 

@@ -13,6 +13,15 @@ import reference
 
 ROOT = Path(__file__).parents[1]
 CONTENTS = re.compile(r"^<!-- contents -->$", re.MULTILINE)
+NAMED_CONTENTS = re.compile(r"((?:^(?:- |  ).*\n)+)\n?<!-- contents, named as here -->$", re.MULTILINE)
+CARDS = re.compile(r"^<!-- cards -->\n+((?:(?:- |  ).*\n)+)", re.MULTILINE)
+SEARCH = re.compile(r"^<!-- search -->$", re.MULTILINE)
+FIELD = """```{raw} html
+<form class="search-field" action="search.html" method="get" role="search">
+<input type="search" name="q" placeholder="Search these pages" aria-label="Search these pages">
+<button type="submit">Search</button>
+</form>
+```"""
 CHANGES = re.compile(r"^<!-- changes -->$", re.MULTILINE)
 FIGURE = re.compile(r"^<!-- figure: (measured/)?plot_(\w+) (\d+): (.*) -->$", re.MULTILINE)
 NAME = re.compile(r"^```.*?^```|(?<!\[)`([A-Z]\w+)`", re.DOTALL | re.MULTILINE)
@@ -29,16 +38,34 @@ def fill_in(_app: Any, name: str, source: list[str]) -> None:
     text = re.sub(r"\]\(((?:\.\./)*)(gallery|notebooks)/README\.rst\)", r"](\1_\2/index.rst)", text)
     text = re.sub(r"\]\(((?:\.\./)*)notebooks/(\d_\w+)\.py\)", r"](\1_notebooks/\2.rst)", text)
     text = NAME.sub(_linked, text)
+    text = NAMED_CONTENTS.sub(lambda found: f"{found[1]}\n{named_contents(found[1])}", text)
     text = CONTENTS.sub(lambda _: contents(text), text)
+    text = CARDS.sub(lambda found: "{.cards}\n" + cards(found[1]), text)
+    text = SEARCH.sub(FIELD, text)
     text = CHANGES.sub(lambda _: changes(), text)
     text = reference.MARK.sub(lambda found: f"```{{eval-rst}}\n{reference.as_rst(found[1])}\n```", text)
     source[0] = FIGURE.sub(r"![\4](/_gallery/\1images/sphx_glr_plot_\2_00\3.png)", text)
 
 
 def contents(text: str) -> str:
-    """Return a hidden table of contents of the pages here and below that the text links to, in its order."""
-    pages = dict.fromkeys(re.sub(r"\.\w+$", "", link) for link in LINK.findall(text) if link[0] != ".")
+    """Return a hidden table of contents of the pages here and below that lists of the text link to, in its order.
+
+    What stands above the first list, where a page says what to read next, does not count.
+    """
+    lists = text[max(text.find("\n- "), 0) :]
+    pages = dict.fromkeys(re.sub(r"\.\w+$", "", link) for link in LINK.findall(lists) if link[0] != ".")
     return "\n".join(["```{toctree}", ":hidden:", "", *pages, "```"])
+
+
+def named_contents(text: str) -> str:
+    """Return a hidden table of contents of the links of a list, each under the text of its link."""
+    found = re.findall(r"^- \**\[([^]]+)\]\(([\w/.]+)\.\w+\)", text, re.MULTILINE)
+    return "\n".join(["```{toctree}", ":hidden:", "", *(f"{name} <{page}>" for name, page in found), "```"])
+
+
+def cards(text: str) -> str:
+    """Return a list of links, each with a colon and a text, as a list of titles and sentences."""
+    return re.sub(r"^(- \[.*?\]\(.*?\)): (\w)", lambda found: f"{found[1]} {found[2].upper()}", text, flags=re.MULTILINE)
 
 
 def _linked(found: re.Match[str]) -> str:
