@@ -139,7 +139,7 @@ def many_labels() -> str:
             if least_epsilon(Composition([BoundedRange(each.epsilon)] * k), total.delta) <= 1
         )
         n = math.ceil(2 * (math.log(domain + 1) + math.log(k / beta)) / (float(share) * alpha))
-        body.append([f"direct sum, k = {k:,}: k exponential mechanisms", f"{n:,}"])
+        body.append([f"direct sum, $k = {k:,}$: $k$ exponential mechanisms", f"{n:,}"])
     # Between two neighbouring quantiles lie at most 1/(m + 1) of the records and two errors of a quantile.
     quantiles = min(
         theory.quantile_sample_size(
@@ -153,9 +153,9 @@ def many_labels() -> str:
     )
     half = ApproxDP(total.epsilon / 2, total.delta / 2)
     tree = theory.tree_plan(domain, half).sample_size(alpha / 2, beta)
-    body.append(["sanitiser by quantiles, at half of epsilon", f"{quantiles:,}"])
-    body.append(["sanitiser by a tree of counts, at half of epsilon and delta", f"{tree:,}"])
-    return table(["thresholds over 2^64 values", "records"], body)
+    body.append([r"sanitiser by quantiles, at half of $\varepsilon$", f"{quantiles:,}"])
+    body.append([r"sanitiser by a tree of counts, at half of $\varepsilon$ and $\delta$", f"{tree:,}"])
+    return table(["thresholds over $2^{64}$ values", "records"], body)
 
 
 def thresholds(size: int) -> list[list[int]]:

@@ -325,7 +325,8 @@ def test_the_figures_in_the_text_on_composition_are_what_calculators_return():
     text = (DOCS / "composition.md").read_text(encoding="utf-8")
     sample = SampledWithReplacement(Approximate(1, 1e-6), 100, 1000)
     cost, failure = float(sample.pure), float(sample.failure)
-    assert f"cost ({cost:.4f}, {failure:.3g})".replace("(0.", "(.").replace("e-07", "e-7") in text
+    digits, power = f"{failure:.3g}".split("e")
+    assert f"cost $({cost:.4f}, {digits} \\cdot 10^{{{int(power)}}})$".replace("(0.", "(.") in text
     delta = Fraction(1, 10**6)
     exact = float(gaussian_sigma2(ApproxDP(1, delta)))
     assert f"needs a variance of {exact:.3f} by its own exact distribution" in text
