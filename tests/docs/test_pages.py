@@ -332,7 +332,7 @@ def test_the_figures_in_the_text_on_composition_are_what_calculators_return():
     assert f"needs a variance of {exact:.3f} by its own exact distribution" in text
     at, below = (concentrated_epsilon(1 / (2 * Fraction(s)), delta) for s in ("20.529", "20.528"))
     assert at <= 1 < below
-    assert "and 20.529 by its rho" in text
+    assert r"and 20.529 by its $\rho$" in text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
