@@ -64,7 +64,9 @@ def named_contents(text: str) -> str:
 
 def cards(text: str) -> str:
     """Return a list of links, each with a colon and a text, as a list of titles and sentences."""
-    return re.sub(r"^(- \[.*?\]\(.*?\)): (\w)", lambda found: f"{found[1]} {found[2].upper()}", text, flags=re.MULTILINE)
+    return re.sub(
+        r"^(- \[.*?\]\(.*?\)): (\w)", lambda found: f"{found[1]} {found[2].upper()}", text, flags=re.MULTILINE
+    )
 
 
 def _linked(found: re.Match[str]) -> str:
