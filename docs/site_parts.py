@@ -47,7 +47,7 @@ def fill_in(_app: Any, name: str, source: list[str]) -> None:
 
 
 def contents(text: str) -> str:
-    """Return a hidden table of contents of the pages here and below that lists of the text link to, in its order.
+    """Return a hidden table of contents of the pages here and below that lists of a text link to.
 
     What stands above the first list, where a page says what to read next, does not count.
     """

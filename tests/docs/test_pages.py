@@ -368,8 +368,8 @@ def test_cards_and_named_contents_are_filled_in(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     site_parts = importlib.import_module("site_parts")
     source = [
-        "Next: [z](z.md).\n\n<!-- search -->\n\n<!-- cards -->\n\n- [A b](a.md): learn it,\n  now.\n- [C](c.md): try.\n\n"
-        "- [D](d.md): E.\n\n<!-- contents, named as here -->"
+        "Next: [z](z.md).\n\n<!-- search -->\n\n<!-- cards -->\n\n- [A b](a.md): learn it,\n  now.\n"
+        "- [C](c.md): try.\n\n- [D](d.md): E.\n\n<!-- contents, named as here -->"
     ]
     site_parts.fill_in(None, "page", source)
     head, cards = source[0].split("{.cards}\n")
