@@ -19,6 +19,10 @@ APART = re.compile(
     rf"((?<!<msub>)(?<!<msup>)(?<!<munder>)<mi>[A-Za-z]{{2,}}</mi>"
     rf"|<m(sub|under)><mi>[A-Za-z]{{2,}}</mi>{BELOW}</m\2>)(?=<m(?:i|n|sub|sup|row|sqrt|frac|text)\b)"
 )
+#: A minus after a sign or an opening parenthesis is a sign itself, without space around it.
+SIGN = re.compile(
+    r"(<mo[^>]*>(?:&#x00028;|\[|&#x0003D;|&#x0002C;|&#x02264;|&#x02265;)</mo>)<mo>&#x02212;</mo>"
+)
 #: Commas between thousands are part of a number.
 THOUSANDS = re.compile(r"(\d),(\d{3})(?!\d)")
 COMMA = "</mn><mrow><mo>&#x0002C;</mo></mrow><mn>"
@@ -48,8 +52,12 @@ def mathml(formula: str, display: str) -> str:
     except Exception as error:
         raise ValueError(f"formula {formula!r} is no LaTeX that latex2mathml reads: {error!r}") from error
     if left := LEFT.findall(found):
-        raise ValueError(f"formula {formula!r} has commands that latex2mathml does not know: {', '.join(left)}")
+        raise ValueError(
+            f"formula {formula!r} has commands that latex2mathml does not know: {', '.join(left)}"
+        )
     found = UPRIGHT.sub(r"<mi>\1</mi>", found.replace(COMMA, ","))
+    found = SIGN.sub(r'\1<mo form="prefix">&#x02212;</mo>', found)
+    found = found.replace("<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">&#x0002F;</mo>')
     return APART.sub(r'\1<mspace width="0.17em"/>', found)
 
 

@@ -48,7 +48,7 @@ def fill_in(_app: Any, name: str, source: list[str]) -> None:
 
 
 def contents(text: str) -> str:
-    """Return a hidden table of contents of the pages here and below that lists of the text link to, in its order.
+    """Return a hidden table of contents of the pages here and below that lists of a text link to.
 
     What stands above the first list, where a page says what to read next, does not count.
     """
@@ -65,7 +65,9 @@ def named_contents(text: str) -> str:
 
 def cards(text: str) -> str:
     """Return a list of links, each with a colon and a text, as a list of titles and sentences."""
-    return re.sub(r"^(- \[.*?\]\(.*?\)): (\w)", lambda found: f"{found[1]} {found[2].upper()}", text, flags=re.MULTILINE)
+    return re.sub(
+        r"^(- \[.*?\]\(.*?\)): (\w)", lambda found: f"{found[1]} {found[2].upper()}", text, flags=re.MULTILINE
+    )
 
 
 def _linked(found: re.Match[str]) -> str:

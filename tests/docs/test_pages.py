@@ -33,15 +33,19 @@ BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 #: Pages that only these tests run; others have test files of their own.
 RUN_HERE = (
     "additive",
+    "classify",
     "composition",
     "contributing",
+    "explain",
     "getting_started",
     "groups",
     "hierarchies",
     "incremental",
     "index",
     "large_tables",
+    "regress",
     "rules",
+    "synthetic",
     "theory/reductions",
     "unknown_n",
 )
@@ -176,6 +180,26 @@ def test_getting_started_shows_what_it_says():
     assert assumed == "the number of records and the number, names and types of the columns are public"
     assert "asked epsilon 0.5, delta 0; spent epsilon 1" in str(refusal)
     assert scope["piped"].score(scope["columns"], scope["table"]["member"]) > 0.7
+
+
+def test_the_first_page_ends_in_a_score_and_a_guarantee():
+    (score,), (guarantee,) = run("index")[0]
+    assert score == pytest.approx(0.94, abs=0.06)
+    assert (guarantee.epsilon, guarantee.delta, guarantee.reproducible) == (1, Fraction(1, 10**6), False)
+
+
+def test_the_pages_of_tasks_show_what_they_say():
+    for name, least, most in (("classify", 0.72, 0.84), ("regress", 0.7, 0.9)):
+        (score,), *_, (epsilon, delta) = run(name)[0]
+        assert least < score < most
+        assert (epsilon, delta) == (1, Fraction(1, 10**6))
+    assert run("regress")[0][1][0] == pytest.approx(0.9, abs=0.06)
+    *ranked, (title,) = run("explain")[0]
+    assert sorted(name for name, _ in ranked) == ["worst concave points", "worst radius", "worst texture"]
+    assert title == "Tumours"
+    (true, released), (epsilon, _) = run("synthetic")[0]
+    assert released == pytest.approx(true, abs=0.05)
+    assert epsilon == 1
 
 
 def test_additive_shows_what_it_says():
@@ -358,6 +382,22 @@ def test_comments_are_filled_in_before_a_page_is_built(monkeypatch):
     ]
 
 
+def test_cards_and_named_contents_are_filled_in(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    site_parts = importlib.import_module("site_parts")
+    source = [
+        "Next: [z](z.md).\n\n<!-- search -->\n\n<!-- cards -->\n\n- [A b](a.md): learn it,\n  now.\n"
+        "- [C](c.md): try.\n\n- [D](d.md): E.\n\n<!-- contents, named as here -->"
+    ]
+    site_parts.fill_in(None, "page", source)
+    head, cards = source[0].split("{.cards}\n")
+    assert 'action="search.html"' in head
+    assert cards.splitlines() == [
+        *("- [A b](a.md) Learn it,", "  now.", "- [C](c.md) Try.", "", "- [D](d.md): E.", ""),
+        *("```{toctree}", ":hidden:", "", "D <d>", "```"),
+    ]
+
+
 def test_whatever_learns_or_releases_is_in_choose_a_learner():
     text = (DOCS / "choose_a_learner.md").read_text(encoding="utf-8")
     learners = [name for name in dplearn.__all__ if hasattr(getattr(dplearn, name), "plan")]
@@ -382,9 +422,11 @@ def test_every_figure_is_drawn_by_a_script_of_the_gallery(monkeypatch):
     }
     assert len(drawn) >= 6
     assert [script for script in sorted(drawn) if not (DOCS / "gallery" / script).is_file()] == []
-    assert [
-        str(page) for page in PAGES if re.search(r"^!\[", page.read_text(encoding="utf-8"), re.MULTILINE)
-    ] == []
+    pictures = re.compile(r"^!\[[^]]+\]\(([^)]*)\)", re.MULTILINE)
+    shown = {
+        str(page.relative_to(DOCS)): pictures.findall(page.read_text(encoding="utf-8")) for page in PAGES
+    }
+    assert {name: found for name, found in shown.items() if found} == {"index.md": ["pictures/adult.svg"]}
 
 
 @pytest.mark.parametrize("page", [*PAGES, DOCS.parent / "README.md"], ids=lambda page: page.stem)

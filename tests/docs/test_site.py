@@ -1,6 +1,7 @@
 """The site has every page: none is replaced by another, excluded, or missing in the tables of contents."""
 
 import importlib
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -69,9 +70,43 @@ def test_every_page_of_ours_is_built_once_and_reached(site):
     names = [page.relative_to(DOCS).with_suffix("").as_posix() for page in pages]
     toctrees = {}
     for page, name in zip(pages, names, strict=True):
-        text = page.read_text(encoding="utf-8")
+        text, folder = page.read_text(encoding="utf-8"), page.parent.relative_to(DOCS)
         if site.CONTENTS.search(text):
-            folder = page.parent.relative_to(DOCS)
             links = site.contents(text).splitlines()[3:-1]
-            toctrees[name] = [(folder / link).as_posix() for link in links]
+        elif named := site.NAMED_CONTENTS.search(text):
+            links = re.findall(r"<(.*)>", site.named_contents(named[1]))
+        else:
+            continue
+        toctrees[name] = [(folder / link).as_posix() for link in links]
     assert list(site.lost_pages(DOCS, names, "index", toctrees)) == []
+    parents = [page for pages in toctrees.values() for page in pages]
+    assert sorted(parents) == sorted(set(parents))  # a page of two sections would have two places
+
+
+#: Title, what the page is for, and what to read next.
+HEAD = re.compile(r"# .+\n\n[A-Z`].{14,150}\nNext: .{0,30}\[.{1,140}\n(?:\n|\Z)")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in sorted(DOCS.rglob("*.md")) if "changelog.d" not in page.parts],
+    ids=lambda page: page.relative_to(DOCS).as_posix(),
+)
+def test_the_first_two_lines_say_what_a_page_is_for_and_what_to_read_next(page):
+    assert HEAD.match(page.read_text(encoding="utf-8"))
+
+
+def test_cards_lead_to_pages_and_no_task_is_missing(site):
+    cards = {
+        name: re.findall(r"^- \[(.+?)\]\((\w+)\.md\): \w", site.CARDS.search(text)[1], re.MULTILINE)
+        for name in ("index", "guides")
+        for text in [(DOCS / f"{name}.md").read_text(encoding="utf-8")]
+    }
+    assert [len(found) for found in cards.values()] == [5, 10]
+    pages = {page for found in cards.values() for _, page in found}
+    assert [page for page in pages if not (DOCS / f"{page}.md").is_file()] == []
+    assert {page for _, page in cards["index"]} < {page for _, page in cards["guides"]}
+    without_example = [
+        page for page in pages if not re.search(r"^```py", (DOCS / f"{page}.md").read_text(), re.MULTILINE)
+    ]
+    assert without_example == []

@@ -101,7 +101,7 @@ def rows_of(heading):
 
 
 def test_the_page_has_the_sizes_of_one_query():
-    rows = rows_of("| tolerance | epsilon | local | central |")
+    rows = rows_of(r"| tolerance | $\varepsilon$ | local | central |")
     assert len(rows) == 5
     for tolerance, epsilon, *sizes in rows:
         assert sizes == [
@@ -111,7 +111,7 @@ def test_the_page_has_the_sizes_of_one_query():
 
 
 def test_the_page_has_the_sizes_of_masked_parities():
-    rows = rows_of("| epsilon | d | central | local | the paper's queries, local |")
+    rows = rows_of(r"| $\varepsilon$ | $d$ | central | local | the paper's queries, local |")
     assert len(rows) == 6
     for epsilon, d, *sizes, paper in rows:
         assert sizes == [

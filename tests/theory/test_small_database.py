@@ -125,6 +125,6 @@ def test_the_page_shows_what_its_code_computes():
     assert len(released) == 4
     assert set(released) <= {0, 1, 2, 3}
     for d, small, digits, laplace, gaussian in table:
-        assert f"| {d} | {small:,} | 10^{digits:,} | {laplace:,} | {gaussian:,} |" in text
+        assert f"| {d} | {small:,} | $10^{{{digits:,}}}$ | {laplace:,} | {gaussian:,} |" in text
         assert small > laplace > gaussian
     assert [line[0] for line in table] == [4, 10, 20]
