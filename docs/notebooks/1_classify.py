@@ -43,15 +43,11 @@ export = pd.DataFrame(
     {
         "patient": 10_000 + place,
         "radius": cells["worst radius"],
-        "texture": cells["worst texture"].where(
-            place % 9 != 4
-        ),  # not always measured
+        "texture": cells["worst texture"].where(place % 9 != 4),
         "smoothness": cells["worst smoothness"],
         "concavity": cells["worst concavity"],
         "concave points": cells["worst concave points"],
-        "size": pd.Series(word).where(
-            place % 13 != 6
-        ),  # not always written down
+        "size": pd.Series(word).where(place % 13 != 6),
         "diagnosis": measured.target_names[measured.target],
     }
 )
@@ -59,15 +55,12 @@ file = io.StringIO(export.to_csv(index=False))  # the file that arrives
 
 # %%
 # A reader that infers the types of columns from cells lets single records
-# decide them. So declare them.
+# decide them. So declare them. (This table is public. Of a private one, show
+# no row to anybody.)
 numbers = ["radius", "texture", "smoothness", "concavity", "concave points"]
-types = dict.fromkeys(numbers, "float64") | dict.fromkeys(
-    ["size", "diagnosis"], "str"
-)
+types = dict.fromkeys(numbers, "float64") | {"size": "str", "diagnosis": "str"}
 table = pd.read_csv(file, dtype=types)
-table.iloc[
-    [0, 4, 6, 19, 20]
-]  # this table is public; of a private one, show no row to anybody
+table.iloc[[0, 4, 6, 19, 20]]
 
 # %%
 # What is public
@@ -107,12 +100,7 @@ print("records that a learned schema asks for:", learned.n_needed)
 # epsilon would change.
 model = AdditiveClassifier(epsilon=1.0, domain=schema)
 plan = model.plan(len(train))
-print(
-    "resolution",
-    round(plan.resolution, 1),
-    "of at least",
-    plan.least_resolution,
-)
+print("least resolution:", plan.least_resolution)
 for epsilon in (0.1, 0.3, 1.0, 3.0):
     other = AdditiveClassifier(epsilon=epsilon, domain=schema).plan(len(train))
     print(f"epsilon {epsilon}: resolution {other.resolution:.1f}")
@@ -137,14 +125,8 @@ pipeline.fit(train, train["diagnosis"])
 
 # %%
 # Predictions cost nothing. A gap and an unknown word are accepted.
-newcomer = pd.DataFrame(
-    {
-        name: [value]
-        for name, value in zip(
-            schema.names, [24, np.nan, 0.13, 0.4, 0.2, "?"], strict=True
-        )
-    }
-)
+values = [24, np.nan, 0.13, 0.4, 0.2, "?"]
+newcomer = pd.DataFrame([values], columns=schema.names)
 pd.DataFrame(
     pipeline.predict_proba(newcomer), columns=pipeline.classes_
 ).round(3)

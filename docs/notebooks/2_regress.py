@@ -50,9 +50,8 @@ table.head(3)
 # %%
 # What is public
 # --------------
-# Bounds come from medicine: a mean blood pressure is between 50 and 150 in
-# any patient who comes on foot. The target needs bounds, too. A narrow range
-# means little noise.
+# Bounds come from medicine, and not from the table. The target needs bounds,
+# too. A narrow range means little noise.
 schema = Schema(
     {
         "sex": Categories(["f", "m"]),
@@ -191,7 +190,8 @@ print(
 # %%
 # The guarantee
 # -------------
-# What was spent on this table, the public one aside:
+# What the fit and the score cost. The fits of the last picture and the price
+# of privacy are not in this account: on a private table there are none.
 ledger
 
 # %%

@@ -167,8 +167,7 @@ plt.show()
 # The entries of the noisy matrix may be negative. The bands contain the whole
 # curve of the population at once, with probability .95, noise included. Both
 # curves are functions of ``area``, so the third picture costs no more than
-# the second. The bands are wide because few records are sixes; more records
-# of the other kind would not help.
+# the second. The bands are wide mostly because few records are sixes.
 
 # %%
 # The guarantee
@@ -187,7 +186,8 @@ of_fits
 of_scores
 
 # %%
-# Each record is in one of the halves, and has the guarantee of its ledger:
+# Each record is in one of the halves. So the whole work has the weaker one of
+# their guarantees:
 of_fits.spent()
 
 # %%

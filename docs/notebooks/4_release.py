@@ -44,9 +44,7 @@ patients = pd.DataFrame(
         "patient": 1 + place,
         "age": raw["age"].astype("int64"),
         "sex": pd.Series(np.where(raw["sex"] == 2, "m", "f"), dtype="str"),
-        "bmi": raw["bmi"].where(
-            place % 10 != 3
-        ),  # not measured in every tenth patient
+        "bmi": raw["bmi"].where(place % 10 != 3),  # not always measured
         "progression": raw["target"],
     }
 )
@@ -57,7 +55,7 @@ results = tests.melt("patient", var_name="test", value_name="result")
 patients.head(4)
 
 # %%
-results.iloc[[0, 442, 884]]  # six rows of each patient
+results[results["patient"] == 1]  # six rows of each patient
 
 # %%
 # One account

@@ -164,9 +164,8 @@ print("exact epsilon over the claimed one:", round(report.tightness(claim), 6))
 # can run them on an installed copy: ``python -m dplearn audit
 # laplace_counts`` in a shell, or from Python:
 command = [sys.executable, "-m", "dplearn", "audit", "laplace_counts"]
-print(
-    subprocess.run(command, capture_output=True, text=True, check=True).stdout
-)
+done = subprocess.run(command, capture_output=True, text=True, check=True)
+print(done.stdout)
 
 # %%
 # A model of your own
@@ -187,9 +186,8 @@ def total(rows, scale, size):
     """Return the total of the four published sums, for many fits at once."""
     features, labels = rows
     sums = (features * labels[:, None]).sum(axis=0)
-    return (sums + generator.laplace(scale=scale, size=(size, len(sums)))).sum(
-        axis=1
-    )
+    noise = generator.laplace(scale=scale, size=(size, len(sums)))
+    return (sums + noise).sum(axis=1)
 
 
 def forgetful(rows, dice, size):
