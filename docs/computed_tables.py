@@ -276,7 +276,7 @@ def _audited(case: AuditCase) -> list[str]:
         f"`{case.name}`",
         runs,
         changed,
-        f"{case.n} of {len(case.universe)}",
+        f"{case.n} of {len(case.universe)} kinds",
         claimed,
         f"{float(frozen['epsilon']):.4f}",
         f"{frozen['n_pairs']:,}",
