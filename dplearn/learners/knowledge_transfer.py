@@ -123,16 +123,16 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     max_abstentions : int or "auto", default="auto"
         With "sparse_vector", the number of abstentions, at least 1, after which it stops.
     domain : Domain, sequence of Domain, Product, Schema or LearnedSchema, optional
-        The possible values of each column. With it, `fit` takes no public rows: the queries are drawn from a
-        synthetic table of the same records, which a share of the budget pays for. Teachers and student are
-        given rows with the values of the domain, as by `SyntheticDataClassifier`, which is more accurate on
-        most tables: see Notes.
+        The possible values of each column, known without looking at the data. With it, `fit` takes no public
+        rows: the queries are drawn from a synthetic table of the same records, which a share of the budget
+        pays for. Teachers and student are given rows with the values of the domain, as by
+        `SyntheticDataClassifier`, which is more accurate on most tables: see Notes.
     synthetic_share : float, default=0.5
         The share of the budget that the synthetic table costs, if `domain` is given; in (0, 1). Of rho if all
         noise is Gaussian ("gnmax" and "confident_gnmax"), else of epsilon and of delta.
     classes : sequence, optional
-        All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
-        of labels is public.
+        All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the

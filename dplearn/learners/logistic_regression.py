@@ -78,13 +78,13 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         "central": noise is added to sums over all records. "local": each record reports one randomised bit on
         one number of one sum, so that no trusted curator is needed; this requires very many records.
     domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
-        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
-        from a tenth of its budget first; see `Learn`. Unordered values are one-hot
-        encoded, and bounded numbers are scaled to [-1, 1]. Declare bounds where they are known: the values of
-        the unbounded `Floats()` are transformed to arsinh(x) / 12, so that 40 becomes 0.37 and has less
-        weight than a bounded column. A domain with `missing=True` adds a column that is 1 where a number is
-        missing. See `DesignMatrix`. None: finite numbers, untransformed, also in a sparse matrix; the columns
-        should then be of similar magnitude, since the longest columns dominate a scaled row. Of 4,096
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema from a tenth of its budget first; see `Learn`. Unordered values are
+        one-hot encoded, and bounded numbers are scaled to [-1, 1]. Declare bounds where they are known: the
+        values of the unbounded `Floats()` are transformed to arsinh(x) / 12, so that 40 becomes 0.37 and has
+        less weight than a bounded column. A domain with `missing=True` adds a column that is 1 where a number
+        is missing. See `DesignMatrix`. None: finite numbers, untransformed, also in a sparse matrix; the
+        columns should then be of similar magnitude, since the longest columns dominate a scaled row. Of 4,096
         numeric columns or more, such as those of hashed text, a fit keeps the columns with the greatest noisy
         masses, for 3/20 of its budget, and adds the others to buckets; together there are at most 1,024.
     n_steps : int or "auto", default="auto"
@@ -99,8 +99,8 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         counted. With two classes, the steps use the weights as far as the noise allows, and the calibration
         uses them as given. With more, the weights shift the margins and change nothing else.
     classes : sequence, optional
-        All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
-        guarantee then assumes that the set of labels is public.
+        All labels that can occur, known without looking at the data. None: the labels of the schema, or else
+        the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
@@ -130,8 +130,8 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         `offset_ + (X @ coef_.T + intercept_ - offset_) / length`.
     metric_ : ndarray of float64 of shape (n_numbers + 1, n_numbers + 1)
         Released. The length of a row is the Euclidean norm (with delta 0, the L1 norm) of the row, with a 1
-        added, times this matrix; about 1 for a typical row. Of a wide table, the row of the
-        kept columns and the buckets.
+        added, times this matrix; about 1 for a typical row. Of a wide table, the row of the kept columns and
+        the buckets.
     columns_ : ndarray of intp of shape (n_kept,) or None
         Released. The numeric columns that the fit kept of a wide table, by their numbers. The others are in
         buckets, column j in that of j modulo the number of buckets; those of a bucket have one coefficient,
@@ -172,11 +172,10 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     greatest released masses, and sums of other columns. With class weights, one query is for the number of
     records of each class, and the products with labels and predictions are multiplied by weights of at most
     1, rounded to integers that are no greater than the unweighted ones in their unit, which keeps the bounds.
-    The last queries are histograms: with two classes,
-    one by score bin and label; with more, two by bin of the difference between the margin of the label and
-    that of the next class, or of the previous class. Each record is in one cell of each histogram. The
-    oracle's noise is calibrated to the norm and to the query's share of the budget, and the shares sum to 1.
-    All else is post-processing of the answers.
+    The last queries are histograms: with two classes, one by score bin and label; with more, two by bin of
+    the difference between the margin of the label and that of the next class, or of the previous class. Each
+    record is in one cell of each histogram. The oracle's noise is calibrated to the norm and to the query's
+    share of the budget, and the shares sum to 1. All else is post-processing of the answers.
 
     For one added or removed record: the same norms bound the vector of one record, and the first query is for
     the number of records. Its answer is released, and all further queries are functions of it, of public

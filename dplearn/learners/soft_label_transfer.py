@@ -60,8 +60,8 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     max_abstentions : int or "auto", default="auto"
         With "sparse_vector", the number of abstentions in scores, at least 1, after which it stops.
     classes : sequence, optional
-        All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
-        of labels is public.
+        All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the

@@ -106,8 +106,8 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     abstain_score : float, optional
         The score returned for an abstention: a number from 0 to 1, or nan. None: 1 / n_classes.
     classes : sequence, optional
-        All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
-        of labels is public.
+        All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the

@@ -55,8 +55,8 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     abstain_label : object, optional
         The label returned for an abstention. None: a random label, drawn from the public stream.
     classes : sequence, optional
-        All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
-        of labels is public.
+        All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the
@@ -100,6 +100,11 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         "confident_gnmax" it depends on the abstentions so far.
     remaining_abstentions_ : int or None
         Released. The number of further abstentions after which it stops; None if it never stops.
+
+    See Also
+    --------
+    KnowledgeTransferClassifier : A student trained on the answers, without a limit on predictions.
+    SoftLabelAggregateClassifier : Probabilities instead of labels.
 
     Notes
     -----
