@@ -2,9 +2,9 @@
 
     python .ci/import_time.py [ROUNDS]
 
-Each statement runs in turn in a new process; figures are medians over 9 rounds. The time is the processor's, not
-the clock's, so that other programs on the machine count little. A first round, which does not count, writes the
-bytecode where it is missing. The exit status is 1 if a learner takes .3 s longer than scikit-learn.
+Each statement runs in turn in a new process; figures are medians over 9 rounds. The time is the processor's,
+not the clock's, so that other programs on the machine count little. A first round, which does not count,
+writes the bytecode where it is missing. The exit status is 1 if a learner takes .3 s more than scikit-learn.
 """
 
 import os

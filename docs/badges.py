@@ -18,7 +18,9 @@ LEFT, RIGHT = "#555", "#2b6a99"
 def badges() -> list[tuple[str, str]]:
     """Return the two halves of each badge."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    minors = sorted(int(line.removeprefix(PYTHON)) for line in project["classifiers"] if line.startswith(PYTHON))
+    minors = sorted(
+        int(line.removeprefix(PYTHON)) for line in project["classifiers"] if line.startswith(PYTHON)
+    )
     found = [("Python", " | ".join(f"3.{minor}" for minor in minors)), ("licence", project["license"])]
     if TYPED in project["classifiers"] and (ROOT / "dplearn/py.typed").is_file():
         found.append(("types", "mypy, pyright"))
