@@ -17,7 +17,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-#: The most bytes: of a wheel, and of the frozen distributions of the audit, which may not come to dominate it.
+#: The most bytes of a wheel, and of the audit's frozen distributions in it.
 MOST_OF_WHEEL, MOST_OF_FROZEN = 2_000_000, 1_000_000
 METADATA = {"METADATA", "RECORD", "WHEEL", "licenses/LICENSE"}
 

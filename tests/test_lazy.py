@@ -37,3 +37,25 @@ def test_the_package_alone_imports_neither_scikit_learn_nor_scipy():
     code = "import sys, dplearn; print(len({'sklearn', 'scipy', 'numpy'} & {*sys.modules}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0"
+
+
+LOADED = """
+import sys
+from sklearn.linear_model import LogisticRegression
+before = {*sys.modules}
+from dplearn import %s
+found = {*sys.modules} - before
+print(len([name for name in found if name.partition(".")[0] == "dplearn"]))
+print(*{name.partition(".")[0] for name in found} - {"dplearn"} - {*sys.stdlib_module_names})
+print(len([name for name in found if name.partition(".")[0] in sys.stdlib_module_names]))
+"""
+
+
+@pytest.mark.parametrize(("learner", "most"), [("ThresholdClassifier", 190), ("AdditiveClassifier", 240)])
+def test_a_first_learner_loads_few_modules_and_no_library_that_scikit_learn_leaves_alone(learner, most):
+    # More modules take longer to import: before a number is raised, see what `python -X importtime` says.
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED % learner], capture_output=True, text=True, check=True
+    )
+    own, others, standard = done.stdout.splitlines()
+    assert (int(own) <= most, others, int(standard) <= 20) == (True, "", True), (own, others, standard)

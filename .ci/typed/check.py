@@ -17,7 +17,7 @@ HERE, PLACE = Path(__file__).parent, Path(sys.executable).parent
 FOUND = re.compile(r"^.*?\.py:(\d+):.*\berror\b", re.MULTILINE)
 NAMES = """
 import importlib, pkgutil, dplearn
-packages = [each.name for each in pkgutil.iter_modules(dplearn.__path__, "dplearn.") if each.ispkg and each.name != "dplearn.commands"]
+packages = [each.name for each in pkgutil.iter_modules(dplearn.__path__, "dplearn.") if each.ispkg]
 for package in ["dplearn", *packages]:
     names = getattr(importlib.import_module(package), "__all__", [])
     for name in names:

@@ -65,8 +65,8 @@ _LOCKED = "is locked by another process or thread"
 _READ_ONLY = "cannot be written to"
 _GONE = "does not exist (any more)"
 _NO_LOCKS = (
-    "needs file locks (fcntl), which this system, {platform}, does not have: leave path=None, for a budget in the"
-    " memory of one process, or charge it on Linux"
+    "needs file locks (fcntl), which this system, {platform}, does not have: leave path=None, for a budget in"
+    " the memory of one process, or charge it on Linux"
 )
 _WHY = {
     sqlite3.SQLITE_BUSY: _LOCKED,

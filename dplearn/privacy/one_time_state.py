@@ -114,8 +114,8 @@ class OneTimeState(Generic[State]):
         if sys.platform == "win32":
             raise OSError(
                 errno.ENOTSUP,
-                f"private state cannot be exported on this system, {sys.platform}: a file that only its owner can"
-                " read needs the permissions of POSIX",
+                f"private state cannot be exported on this system, {sys.platform}: a file that only its owner"
+                " can read needs the permissions of POSIX",
                 str(target),
             )
         draft = target.with_name(f".state-{os.urandom(8).hex()}")
