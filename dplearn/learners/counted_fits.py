@@ -118,7 +118,7 @@ def counted_shares(cost: ApproxDP, *, concentrated: bool) -> tuple[ApproxDP | Ze
     Raises
     ------
     ValueError
-        If nothing is left for the rest, which concerns a delta near 1.
+        If no positive epsilon is left for the rest, which concerns an epsilon far below delta.
     """
     share = Fraction(COUNT_SHARE)
     if not (concentrated and cost.delta):
@@ -128,7 +128,11 @@ def counted_shares(cost: ApproxDP, *, concentrated: bool) -> tuple[ApproxDP | Ze
     whole = concentrated_budget(cost)
     rest = CONCENTRATED.epsilon_within((1 - share) * whole, cost.delta)
     if not rest:
-        raise ValueError(f"delta must be smaller for neighbors='add_remove', got {float(cost.delta):g}")
+        raise ValueError(
+            "epsilon must be larger, or delta smaller, for a positive epsilon after the number of records is"
+            f" estimated, got epsilon {float(cost.epsilon):g} and delta {float(cost.delta):g}; a given"
+            " n_teachers needs no estimate"
+        )
     return ZeroConcentratedDP(share * whole, neighbors=ADDED), replace(cost, epsilon=rest)
 
 

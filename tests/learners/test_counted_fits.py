@@ -31,7 +31,7 @@ def test_rho_of_both_parts_is_at_most_that_of_the_whole():
 
 
 def test_a_delta_that_leaves_nothing_is_refused():
-    with pytest.raises(ValueError, match=r"delta must be smaller for neighbors='add_remove', got 0\.9"):
+    with pytest.raises(ValueError, match=r"epsilon must be larger, or delta smaller, .* and delta 0\.9"):
         counted_shares(ApproxDP(1e-6, 0.9, neighbors="add_remove"), concentrated=True)
 
 
