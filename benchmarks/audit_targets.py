@@ -248,7 +248,8 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")  # fits of one record warn that records are few
     for name in options.names:
-        write_samples(TARGETS[name], options.out / name, options.samples, options.seconds)
+        if not (options.out / f"{name}.json").exists():  # an interrupted run goes on
+            write_samples(TARGETS[name], options.out / name, options.samples, options.seconds)
 
 
 def write_samples(target: Target, path: Path, most: int, seconds: float) -> None:

@@ -116,19 +116,20 @@ def tested(pools, about, n_outcomes):
 def main():
     logging.set_verbosity(logging.ERROR)
     folder, out = map(Path, sys.argv[1:3])
-    results = {}
+    about = {"versions": {name: version(name) for name in PACKAGES}, "failure": FAILURE, "results": {}}
+    if out.exists():  # a run that was interrupted goes on
+        about["results"] = json.loads(out.read_text())["results"]
     for path in sorted(folder.glob("*.npz")):
-        about = json.loads(path.with_suffix(".json").read_text())
-        drawn = np.load(path)
-        results[path.stem] = {
-            variant: tested(
-                {side: drawn[f"{variant}_{side}"] for side in ("rows", "neighbour")}, about, n_outcomes
-            )
-            for variant, n_outcomes in about["outcomes"].items()
-        }
-        print(path.stem, results[path.stem], file=sys.stderr, flush=True)
-    about = {"versions": {name: version(name) for name in PACKAGES}, "failure": FAILURE, "results": results}
-    out.write_text(json.dumps(about, indent=2) + "\n")
+        if path.stem not in about["results"]:
+            target, drawn = json.loads(path.with_suffix(".json").read_text()), np.load(path)
+            about["results"][path.stem] = {
+                variant: tested(
+                    {side: drawn[f"{variant}_{side}"] for side in ("rows", "neighbour")}, target, n_outcomes
+                )
+                for variant, n_outcomes in target["outcomes"].items()
+            }
+            out.write_text(json.dumps(about, indent=2) + "\n")
+            print(path.stem, about["results"][path.stem], file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
