@@ -309,7 +309,10 @@ def pair_epsilon(first: Any, second: Any, delta: float) -> float:
     logs = [{i: math.log(p) for i, p in enumerate(each) if p > 0} for each in (first, second)]
     both = (
         pld.from_two_probability_mass_functions(
-            *pair, pessimistic_estimate=False, value_discretization_interval=1e-5
+            *pair,
+            pessimistic_estimate=False,
+            value_discretization_interval=1e-5,
+            use_connect_dots=False,
         ).get_epsilon_for_delta(delta)
         for pair in (logs, logs[::-1])
     )
@@ -377,9 +380,8 @@ def _totals(ask: Ask) -> Rows:
     for (e, k), (sigma, j), delta in grid(((0.1, 10), (0.5, 3)), ((10, 10), (50, 100)), DELTAS):
         events = [(PureDP(e), k), (Gaussian(sigma**2), j)]
         question = f"{k} x epsilon {e:g} and {j} x sigma {sigma} at {delta:g}"
-        one = pld.from_privacy_parameters(
-            DifferentialPrivacyParameters(e, 0),
-            value_discretization_interval=1e-3,
+        one = pld.from_randomized_response(
+            2 / (1 + math.exp(e)), 2, pessimistic_estimate=False, value_discretization_interval=1e-3
         )
         other = pld.from_gaussian_mechanism(
             sigma, pessimistic_estimate=False, value_discretization_interval=1e-3
@@ -772,7 +774,10 @@ def _noisy_max(_: Ask) -> Rows:
             other = winners((votes[0] + step, votes[1] - step), sigma2)
             logs = [{i: math.log(p) for i, p in enumerate(each) if p > 0} for each in (other, mine)]
             one = pld.from_two_probability_mass_functions(
-                *logs, pessimistic_estimate=False, value_discretization_interval=1e-5
+                *logs,
+                pessimistic_estimate=False,
+                value_discretization_interval=1e-5,
+                use_connect_dots=False,
             )
             worst = max(worst, float(one.self_compose(k).get_epsilon_for_delta(delta)))
             curve = max(curve, math.log(sum(p**2 / q for p, q in zip(mine, other, strict=True) if p)))

@@ -18,7 +18,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +29,7 @@ import numpy as np
 from dplearn.audit.case import AuditCase
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.ensembles import Extreme, Spread, ensemble_case
-from dplearn.audit.distributions import least_exp_epsilon, observe
+from dplearn.audit.distributions import OutputDistribution, least_exp_epsilon, observe
 from dplearn.audit.enumeration import distribution_on
 from dplearn.audit.fits import Fit, Rows, StagedFit, TableFit, WholeFit, run_on
 from dplearn.audit.mutants import Mutant
@@ -42,6 +42,7 @@ from dplearn.privacy import ApproxDP
 __all__ = ["FACTOR", "TARGETS", "VARIANTS", "Target", "ThirdOfTheNoise"]
 
 FACTOR = 3
+LARGEST = 10.0  # of log-ratios that tools are told
 VARIANTS = ("correct", "broken")
 SIDES = ("rows", "neighbour")
 _LEAST = 100  # outcomes of a table, however long they take
@@ -121,6 +122,7 @@ class Target:
     case: AuditCase
     pair: tuple[Rows, Rows]
     enumerated: bool = True
+    _found: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def fit(self) -> Fit:
@@ -137,18 +139,39 @@ class Target:
         """Return the fit of a variant."""
         return self.fit if variant == "correct" else self.mutant.fit
 
+    def distributions(self, variant: str) -> tuple[OutputDistribution, OutputDistribution] | None:
+        """Return the exact distributions of a variant on both tables, or None if it is not enumerated."""
+        if self.enumerated and variant not in self._found:
+            fit = self.computation(variant)
+            first, second = (distribution_on(fit, rows, self.case.tail_bits) for rows in self.pair)
+            self._found[variant] = first, second
+        return self._found.get(variant)
+
     def exact(self, variant: str) -> float | None:
         """Return the exact epsilon of a variant on the pair at the claim's delta; infinite if none is enough.
 
         None if it is not known.
         """
-        if not self.enumerated:
+        found = self.distributions(variant)
+        if found is None:
             return float(self.case.frozen()["epsilon"]) if variant == "correct" else None
-        fit = self.computation(variant)
-        first, second = (distribution_on(fit, rows, self.case.tail_bits) for rows in self.pair)
+        first, second = found
         delta = self.case.claim.delta
         both = [least_exp_epsilon(*each, delta)[0] for each in ((first, second), (second, first))]
         return max(math.inf if bound is None else float(log_bounds(bound)[1]) for bound in both)
+
+    def ratios(self, variant: str) -> dict[str, float] | None:
+        """Return the logarithm of each outcome's probability ratio, within LARGEST; None if unknown."""
+        found = self.distributions(variant)
+        if found is None:
+            return None
+        first, second = (
+            {_text(seen): Fraction(mass, each.total) for seen, mass in each.masses.items()} for each in found
+        )
+        return {
+            text: max(-LARGEST, min(LARGEST, _log(first.get(text)) - _log(second.get(text))))
+            for text in first | second
+        }
 
     def sampled(self, variant: str, side: int, most: int, seconds: float) -> list[str]:
         """Return outcomes of the real code on one of the two tables, as texts.
@@ -169,6 +192,11 @@ class Target:
         while len(drawn) < most and (time.monotonic() < end or len(drawn) < _LEAST):
             drawn.append(_text(observe(run, dice)))
         return drawn
+
+
+def _log(p: Fraction | None) -> float:
+    """Return the logarithm of a probability, -2 LARGEST at least."""
+    return -2 * LARGEST if not p else max(-2 * LARGEST, math.log(p.numerator) - math.log(p.denominator))
 
 
 def _text(seen: Any) -> str:
@@ -253,31 +281,38 @@ def main() -> None:
 
 
 def write_samples(target: Target, path: Path, most: int, seconds: float) -> None:
-    """Write outcomes of both variants on both tables as numbers, with the claim and the exact epsilons."""
-    drawn = {
-        f"{variant}_{side}": target.sampled(variant, place, most, seconds)
-        for variant in VARIANTS
-        for place, side in enumerate(SIDES)
-    }
-    texts = {
-        variant: sorted({text for side in SIDES for text in drawn[f"{variant}_{side}"]})
-        for variant in VARIANTS
-    }
-    codes = {
-        name: np.array([texts[name.partition("_")[0]].index(text) for text in outcomes])
-        for name, outcomes in drawn.items()
-    }
-    np.savez_compressed(path.with_suffix(".npz"), **codes)
+    """Write outcomes of both variants on both tables as numbers, with the claim and the exact epsilons.
+
+    Of each outcome the logarithm of the exact ratio of its two probabilities is written, too, where it is
+    known: no other number of an outcome tells as much about its table. Outcomes of equal ratio have the same
+    number. Both are post-processing, which is chosen without a look at what was drawn.
+    """
+    arrays: dict[str, Any] = {}
+    for variant in VARIANTS:
+        drawn = [target.sampled(variant, place, most, seconds) for place in (0, 1)]
+        known = target.ratios(variant)
+        texts = sorted({text for outcomes in drawn for text in outcomes})
+        labels: list[Any] = texts if known is None else [round(known.get(text, 0.0), 9) for text in texts]
+        values = sorted(set(labels))
+        code = {text: values.index(label) for text, label in zip(texts, labels, strict=True)}
+        for side, outcomes in zip(SIDES, drawn, strict=True):
+            arrays[f"{variant}_{side}"] = np.array([code[text] for text in outcomes])
+        if known is not None:
+            arrays[f"{variant}_ratios"] = np.array(values)
+    np.savez_compressed(path.with_suffix(".npz"), **arrays)
     about = {
         "family": target.family,
         "epsilon": float(target.case.claim.epsilon),
         "delta": float(target.case.claim.delta),
         "tables": [repr(rows) for rows in target.pair],
         "exact": {variant: target.exact(variant) for variant in VARIANTS},
-        "outcomes": {variant: len(texts[variant]) for variant in VARIANTS},
+        "outcomes": {
+            variant: 1 + int(max(arrays[f"{variant}_{side}"].max() for side in SIDES)) for variant in VARIANTS
+        },
     }
     path.with_suffix(".json").write_text(json.dumps(about, indent=2) + "\n")
-    print(path.name, {name: len(outcomes) for name, outcomes in drawn.items()}, about["exact"], flush=True)
+    numbers = {name: len(outcomes) for name, outcomes in arrays.items()}
+    print(path.name, numbers, about["exact"], flush=True)
 
 
 if __name__ == "__main__":

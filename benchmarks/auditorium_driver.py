@@ -3,7 +3,8 @@
     python benchmarks/auditorium_driver.py FOLDER OUT
 
 Each target becomes a mechanism in the tool's sense: it returns the outcomes of ours on one of two datasets,
-as numbers for the histogram tester and one-hot for the hockey-stick tester, whose classifier needs features.
+as numbers for the histogram tester; the hockey-stick tester, whose classifier needs features, gets the exact
+log-ratio of each outcome where that is known, and one-hot outcomes elsewhere.
 The tool's own test runner decides whether the claim is refuted. A lower bound on epsilon is the greatest of
 a fixed list of values that the same tester refutes at the claimed delta; the probability of failure is
 divided among all tests of a target. A classifier takes seconds to train, so the hockey-stick tester tests
@@ -36,12 +37,12 @@ DIRECTIONS, EPOCHS = 2, 10
 class Drawn:
     """A mechanism whose outcomes were drawn before; a dataset is the name of its table."""
 
-    def __init__(self, pools, n_outcomes, one_hot):
-        self.pools, self.n_outcomes, self.one_hot = pools, n_outcomes, one_hot
+    def __init__(self, pools, features):
+        self.pools, self.features = pools, features
 
     def __call__(self, dataset, num_samples):
         codes = self.pools[dataset][:num_samples]
-        return np.eye(self.n_outcomes, dtype=np.float32)[codes] if self.one_hot else codes
+        return codes if self.features is None else self.features[codes]
 
 
 def histogram(claim, n_outcomes):
@@ -81,11 +82,11 @@ TESTERS = {
 N_TESTS = DIRECTIONS * (len(MULTIPLES) + len(TRAINED))
 
 
-def tested(pools, about, n_outcomes):
+def tested(pools, features, about, n_outcomes):
     """Return what each tester says of one variant of a target."""
     n = min(map(len, pools.values()))
     found = {"samples": n}
-    for name, (make, multiples, one_hot, kind) in TESTERS.items():
+    for name, (make, multiples, with_features, kind) in TESTERS.items():
         refuted = []
         for multiple in multiples:
             claim = privacy_property.ApproximateDp(epsilon=multiple * about["epsilon"], delta=about["delta"])
@@ -100,7 +101,7 @@ def tested(pools, about, n_outcomes):
                 dataset_generator=ConstantDatasetGenerator(tuple(pools)),
                 property_tester=make(claim, n_outcomes),
             )
-            result = runner.test_privacy(Drawn(pools, n_outcomes, one_hot), name)
+            result = runner.test_privacy(Drawn(pools, features if with_features else None), name)
             if result.found_privacy_violation is not None:
                 refuted.append(multiple)
             if multiple == 1:
@@ -111,6 +112,13 @@ def tested(pools, about, n_outcomes):
             "delta_lower": max(0.0, delta_lower),
         }
     return found
+
+
+def features_of(drawn, variant, n_outcomes):
+    """Return the features of each outcome: its exact log-ratio if that is known, else one-hot."""
+    if f"{variant}_ratios" in drawn:
+        return drawn[f"{variant}_ratios"].astype(np.float32)[:, None]
+    return np.eye(n_outcomes, dtype=np.float32)
 
 
 def main():
@@ -124,7 +132,10 @@ def main():
             target, drawn = json.loads(path.with_suffix(".json").read_text()), np.load(path)
             about["results"][path.stem] = {
                 variant: tested(
-                    {side: drawn[f"{variant}_{side}"] for side in ("rows", "neighbour")}, target, n_outcomes
+                    {side: drawn[f"{variant}_{side}"] for side in ("rows", "neighbour")},
+                    features_of(drawn, variant, n_outcomes),
+                    target,
+                    n_outcomes,
                 )
                 for variant, n_outcomes in target["outcomes"].items()
             }

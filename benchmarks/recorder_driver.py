@@ -3,9 +3,10 @@
     python benchmarks/recorder_driver.py FOLDER OUT
 
 Two audits, both by the tool's own `Auditor`. Its distributional audit gets the outcomes that
-`audit_targets.py` drew, one-hot, through a mechanism that the tool records, replays and samples. Its
-deterministic audit records a real fit of ours, all of whose draws are instrumented, and replays it on a
-neighbouring table that the tool's own generator made (see `recorder_fits.py`).
+`audit_targets.py` drew, as their exact log-ratios where these are known and one-hot elsewhere, through a
+mechanism that the tool records, replays and samples. Its deterministic audit records a real fit of ours, all
+of whose draws are instrumented, and replays it on a neighbouring table that the tool's own generator made
+(see `recorder_fits.py`).
 """
 
 import contextlib
@@ -32,27 +33,29 @@ POOLS = {}
     metric_fn=lambda mine, theirs: float(np.sum(mine != theirs)),
 )
 def release(table, sensitivity):  # noqa: ARG001 - the tool reads it
-    """Return the next outcome of a table, in one-hot code."""
+    """Return the features of the next outcome of a table."""
     return next(POOLS[int(table[0])])
 
 
-def outcomes(codes, n_outcomes):
-    """Yield outcomes in one-hot code."""
-    yield from np.eye(n_outcomes)[codes]
+def features_of(drawn, variant, n_outcomes):
+    """Return the features of each outcome: its exact log-ratio if that is known, else one-hot."""
+    if f"{variant}_ratios" in drawn:
+        return drawn[f"{variant}_ratios"][:, None]
+    return np.eye(n_outcomes)
 
 
-def sampled(first, second, about, n_outcomes):
+def sampled(first, second, about):
     """Return what the tool's distributional audit says of one variant of a target."""
     n = min(len(first), len(second))
     auditor = Auditor()
-    POOLS.update({0: outcomes(first, n_outcomes), 1: outcomes(second, n_outcomes)})
+    POOLS.update({0: iter(first), 1: iter(second)})
     with auditor:
         release(table=np.array([0]), sensitivity=1)
     auditor.set_replay()
     with auditor:
         release(table=np.array([1]), sensitivity=1)
     auditor.validate_records()
-    POOLS.update({0: outcomes(first, n_outcomes), 1: outcomes(second, n_outcomes)})
+    POOLS.update({0: iter(first), 1: iter(second)})
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         auditor.run_distributional_audit(n_samples=2 * n, alpha=FAILURE)
     (entry,) = auditor.log
@@ -85,10 +88,11 @@ def main():
     for path in sorted(folder.glob("*.npz")):
         about = json.loads(path.with_suffix(".json").read_text())
         drawn = np.load(path)
-        results[path.stem] = {
-            variant: sampled(drawn[f"{variant}_rows"], drawn[f"{variant}_neighbour"], about, n_outcomes)
-            for variant, n_outcomes in about["outcomes"].items()
-        }
+        results[path.stem] = {}
+        for variant, n_outcomes in about["outcomes"].items():
+            features = features_of(drawn, variant, n_outcomes)
+            both = (features[drawn[f"{variant}_{side}"]] for side in ("rows", "neighbour"))
+            results[path.stem][variant] = sampled(*both, about)
         print(path.stem, results[path.stem], file=sys.stderr, flush=True)
     about = {
         "versions": {name: version(name) for name in PACKAGES},
