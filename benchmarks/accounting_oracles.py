@@ -1,0 +1,1036 @@
+"""Is every figure of our accountants right? dp-accounting and OpenDP as oracles, name by name.
+
+    python benchmarks/accounting_oracles.py [--opendp-python PATH] [--json PATH]
+
+Each public name of an accounting module is compared with an outside package on a grid, or is listed in
+WITHOUT with the reason why no outside figure exists and the test that checks it. A figure of ours is an upper
+bound (an epsilon, a delta) or a lower bound (a budget). A figure of theirs is the truth, as far as floats go,
+or a bound of their own. Ours must be on the safe side of every truth; the ratio says how loose it is. Beside
+a bound of theirs the ratio only says whose is tighter: below 1, an upper bound of ours is, and a truth in
+another row says that it may be. Where a budget or a threshold is found, the cost of what was found is
+compared: ours is then what was wanted. dp-accounting is a package of the tests; OpenDP has an environment
+of its own.
+"""
+
+import json
+import math
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from importlib import import_module
+from itertools import pairwise, product
+from typing import Any
+
+import dp_accounting
+import numpy as np
+from dp_accounting.pld import privacy_loss_distribution as pld
+from dp_accounting.pld.common import DifferentialPrivacyParameters
+from dp_accounting.pld.privacy_loss_mechanism import DiscreteGaussianPrivacyLoss, GaussianPrivacyLoss
+from dp_accounting.rdp import RdpAccountant
+from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
+from scipy.stats import norm
+from side_by_side import lined_up, options_of, write
+
+from dplearn.core.distributions import (
+    gaussian_probabilities,
+    geometric_probabilities,
+    geometric_tail,
+    laplace_probabilities,
+    laplace_quantile,
+    laplace_tail,
+    permute_and_flip_probabilities,
+    power_probabilities,
+)
+from dplearn.core.exact import decay_ratio, selection_ratio
+from dplearn.core.gaussian_difference import log_tails
+from dplearn.core.normal import tail_bounds
+from dplearn.privacy import (
+    ApproxDP,
+    Approximate,
+    BoundedRange,
+    Composition,
+    Gaussian,
+    GaussianSums,
+    Parallel,
+    PermuteAndFlip,
+    PureDP,
+    RandomStopping,
+    Renyi,
+    SampledWithReplacement,
+    ZeroConcentrated,
+    ZeroConcentratedDP,
+    attack_risk,
+    calibrate,
+    compose,
+    epsilon_for_risk,
+    event_of,
+    gaussian_sigma2,
+    publishable_noisy_max_cost,
+    published_subsampled,
+    secret_noisy_max_epsilon,
+    subsampled,
+)
+from dplearn.privacy.conversion import concentrated_epsilon, epsilon_at
+from dplearn.privacy.gaussian_dp import (
+    delta_of_mu,
+    greatest_mu,
+    least_epsilon_of_mu2,
+    mu2_of_gaussian,
+    mu2_of_pure,
+    sums_sigma2,
+    without_failure,
+)
+from dplearn.privacy.gaussian_stopping import gaussian_run_budget, gaussian_runs_delta
+from dplearn.privacy.noisy_max import (
+    secret_log_chance_of_another,
+    secret_noisy_max_renyi,
+    secret_noisy_max_total,
+)
+from dplearn.privacy.renyi_curves import pure_and_concentrated
+from dplearn.privacy.shares import (
+    CONCENTRATED,
+    GAUSSIAN,
+    concentrated_budget,
+    divided,
+    equal_epsilon,
+    equal_shares,
+    gaussian_budget,
+)
+from dplearn.privacy.theorems import (
+    advanced,
+    basic,
+    gaussian,
+    least_epsilon,
+    optimal_homogeneous,
+    renyi,
+    zero_concentrated,
+)
+
+__all__ = ["MODULES", "OTHER_MODULES", "ROUNDING", "WITHOUT", "Comparison", "compared", "names", "oracles"]
+
+ROUNDING = 1e-6  # relative: what the oracles' floats and their grids of privacy losses may lose
+DELTAS, EPSILONS, COUNTS = (1e-3, 1e-6, 1e-9), (0.01, 0.1, 1.0, 3.0), (1, 10, 100)
+DPA, ODP = "dp-accounting", "OpenDP"
+
+#: The modules whose public names must have an oracle or a reason.
+MODULES = (
+    "privacy.attack_risk",
+    "privacy.calibration",
+    "privacy.composition",
+    "privacy.conversion",
+    "privacy.derived",
+    "privacy.epsilon_candidates",
+    "privacy.events",
+    "privacy.gaussian_dp",
+    "privacy.gaussian_stopping",
+    "privacy.guarantees",
+    "privacy.likely_outcome",
+    "privacy.noisy_max",
+    "privacy.privacy_filter",
+    "privacy.random_stopping",
+    "privacy.renyi_curves",
+    "privacy.shares",
+    "privacy.stable_answers",
+    "privacy.subsampled",
+    "privacy.theorems",
+    "core.distributions",
+    "core.gaussian_difference",
+    "core.normal",
+)
+#: Single names of other modules that guarantees rest on.
+MORE = ("core.exact.decay_ratio", "core.exact.selection_ratio")
+#: Modules of `dplearn.privacy` that hold no accounting figure.
+OTHER_MODULES = {
+    "base": "the base class of guarantees and their formats",
+    "errors": "errors",
+    "held": "where a guarantee is found",
+    "ledger": "sums by the privacy filter, which is an accounting module",
+    "ledger_records": "records",
+    "ledger_storage": "storage",
+    "one_time_state": "storage",
+    "pipelines": "sums of guarantees by composition",
+    "plan": "formats",
+    "unknown_count": "which parameters go with an unknown number of records",
+    "unrepeatable": "protection from caches",
+}
+
+_ROUNDS = "a rounding or a constant, without a figure of its own", "tests/privacy/test_conversion.py"
+_OURS = "no outside package computes it"
+#: Names without an oracle: why, and the file that checks them by exact enumeration or in another way.
+WITHOUT: dict[str, tuple[str, str]] = {
+    "privacy.attack_risk.percent": ("formats a number", "tests/privacy/test_attack_risk.py"),
+    "privacy.conversion.best_order": (
+        "chooses an order; every order gives a valid epsilon",
+        "tests/privacy/test_conversion.py",
+    ),
+    "privacy.conversion.decimal_up": _ROUNDS,
+    "privacy.conversion.log_float": _ROUNDS,
+    "privacy.conversion.rounded_up": _ROUNDS,
+    "privacy.epsilon_candidates.EpsilonCandidates": (_OURS, "tests/mechanisms/test_sanitized_epsilon.py"),
+    "privacy.epsilon_candidates.epsilon_candidates": (_OURS, "tests/mechanisms/test_sanitized_epsilon.py"),
+    "privacy.events.EVENTS": ("a registry", "tests/laws/test_events.py"),
+    "privacy.events.Event": ("the base class, of unbounded cost", "tests/privacy/test_events.py"),
+    "privacy.events.checked": ("checks an argument", "tests/privacy/test_events.py"),
+    "privacy.events.freeze": ("sets fields", "tests/privacy/test_events.py"),
+    "privacy.events.register": ("a registry", "tests/laws/test_events.py"),
+    "privacy.gaussian_dp.FAILURE": ("a constant", "tests/privacy/test_gaussian_dp.py"),
+    "privacy.gaussian_dp.LARGEST_EPSILON": ("a constant", "tests/privacy/test_gaussian_dp.py"),
+    "privacy.gaussian_dp.MOST_NUMBERS": ("a constant", "tests/privacy/test_gaussian_dp.py"),
+    "privacy.gaussian_dp.SLACK": ("a constant", "tests/privacy/test_gaussian_dp.py"),
+    "privacy.gaussian_stopping.MOST_RUNS": ("a constant", "tests/privacy/test_gaussian_stopping.py"),
+    "privacy.guarantees.delta_of": ("reads a number", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.epsilon_of": ("reads a number", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.rho_of": ("reads a number", "tests/privacy/test_guarantees.py"),
+    "privacy.likely_outcome.likely_outcome_renyi": (_OURS, "tests/privacy/test_noisy_max.py"),
+    "privacy.theorems.THEOREMS": ("the list of theorems", "tests/privacy/test_theorems.py"),
+    "privacy.renyi_curves.chords": (_OURS, "tests/privacy/test_renyi_curves.py"),
+    "privacy.renyi_curves.float_or_infinity": _ROUNDS,
+    "privacy.stable_answers.StableAnswersNoise": (_OURS, "tests/privacy/test_stable_answers.py"),
+    "privacy.stable_answers.stable_answers_noise": (_OURS, "tests/privacy/test_stable_answers.py"),
+    "privacy.theorems.Epsilon": ("a type", "tests/privacy/test_theorems.py"),
+    "core.distributions.power_at_most": ("an inverse in integers", "tests/core/test_distributions.py"),
+    "core.normal.pi_bounds": ("a constant", "tests/core/test_normal.py"),
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One figure of ours beside one of an outside package.
+
+    Attributes
+    ----------
+    name : str
+        The public name that the figure is of.
+    question : str
+        What is computed.
+    ours, theirs : float
+        The figures; None of theirs where the package is absent.
+    by : str
+        The package.
+    kind : {"upper", "lower"}
+        Whether ours is an upper or a lower bound.
+    truth : bool
+        Whether theirs is the truth, or a bound below it for "upper" and above it for "lower".
+    """
+
+    name: str
+    question: str
+    ours: float
+    theirs: float | None
+    by: str
+    kind: str = "upper"
+    truth: bool = True
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours over theirs."""
+        if self.theirs is None:
+            return None
+        return 1.0 if self.ours == self.theirs else math.inf if not self.theirs else self.ours / self.theirs
+
+    @property
+    def kept(self) -> bool:
+        """Whether ours is on the safe side of a truth."""
+        if self.ratio is None or not self.truth:
+            return True
+        return self.ratio >= 1 - ROUNDING if self.kind == "upper" else self.ratio <= 1 + ROUNDING
+
+
+Ask = Callable[..., float | None]
+Rows = Iterator[Comparison]
+_ORACLES: dict[str, list[Callable[[Ask], Iterator[tuple]]]] = {}
+
+
+def oracle(*names: str) -> Callable:
+    """Register comparisons of these names: a function that yields the other fields of `Comparison`."""
+
+    def registered(make: Callable[[Ask], Iterator[tuple]]) -> Callable:
+        for name in names:
+            _ORACLES.setdefault(name, []).append(make)
+        return make
+
+    return registered
+
+
+def oracles() -> set[str]:
+    """Return the names that have an oracle."""
+    return set(_ORACLES)
+
+
+def names() -> set[str]:
+    """Return all names that must have an oracle or a reason; a name of two modules counts for the first."""
+    found: dict[Any, str] = {}
+    for module in MODULES:
+        inside = import_module(f"dplearn.{module}")
+        for name in inside.__all__:
+            value = getattr(inside, name)
+            at = getattr(value, "__module__", None)
+            if at in (None, "builtins", "typing", "fractions", "types") or at == f"dplearn.{module}":
+                found[module, name] = f"{module}.{name}"
+    return set(found.values()) | set(MORE)
+
+
+# The oracles' figures
+
+
+def responses(epsilon: float, k: int, failure: float = 0.0) -> Any:
+    """Return the privacy loss distribution of k randomised responses, which is exact on its grid."""
+    one = pld.from_privacy_parameters(
+        DifferentialPrivacyParameters(epsilon, failure), value_discretization_interval=epsilon
+    )
+    return one.self_compose(k, tail_mass_truncation=0)
+
+
+def normal_epsilon(mu: float, delta: float) -> float:
+    """Return the exact epsilon of a normal number that moves by mu deviations."""
+    return float(dp_accounting.get_epsilon_gaussian(1 / mu, delta))
+
+
+def normal_delta(mu: float, epsilon: float) -> float:
+    """Return the exact delta of a normal number that moves by mu deviations."""
+    return float(GaussianPrivacyLoss(1 / mu).get_delta_for_epsilon(epsilon))
+
+
+def discrete(sigma2: Any, k: int, sensitivity: int = 1) -> Any:
+    """Return a lower bound on the privacy loss distribution of k releases with discrete Gaussian noise."""
+    sigma = math.sqrt(sigma2)
+    one = pld.from_discrete_gaussian_mechanism(
+        sigma,
+        sensitivity=sensitivity,
+        pessimistic_estimate=False,
+        value_discretization_interval=min(1e-3, 1e-2 / sigma),
+    )
+    return one.self_compose(k)
+
+
+def pair_epsilon(first: Any, second: Any, delta: float) -> float:
+    """Return a lower bound on the epsilon of two distributions on the same numbered outcomes."""
+    logs = [{i: math.log(p) for i, p in enumerate(each) if p > 0} for each in (first, second)]
+    both = (
+        pld.from_two_probability_mass_functions(
+            *pair,
+            pessimistic_estimate=False,
+            value_discretization_interval=1e-5,
+            use_connect_dots=False,
+        ).get_epsilon_for_delta(delta)
+        for pair in (logs, logs[::-1])
+    )
+    return float(max(both))
+
+
+def rational(x: float) -> Fraction:
+    """Return the fraction that a float stands for."""
+    return Fraction(repr(x))
+
+
+def grid(*sides: Any) -> Iterator[tuple]:
+    return product(*sides)
+
+
+# Composition theorems
+
+
+@oracle("privacy.theorems.basic", "privacy.theorems.advanced", "privacy.theorems.optimal_homogeneous")
+def _pure_theorems(_: Ask) -> Rows:
+    theorems = {"basic": basic, "advanced": advanced, "optimal_homogeneous": optimal_homogeneous}
+    for e, k, delta in grid(EPSILONS, COUNTS, DELTAS):
+        truth = responses(e, k).get_epsilon_for_delta(delta)
+        event = Composition({PureDP(e): k})
+        for name, theorem in theorems.items():
+            ours = float(theorem(event, rational(delta)))
+            yield Comparison(
+                f"privacy.theorems.{name}", f"{k} x epsilon {e:g} at {delta:g}", ours, truth, DPA
+            )
+
+
+@oracle("privacy.theorems.zero_concentrated", "privacy.theorems.gaussian")
+def _gaussian_theorems(ask: Ask) -> Rows:
+    for sigma, k, delta in grid((5, 30, 200), COUNTS, DELTAS):
+        event, question = Composition({Gaussian(sigma**2): k}), f"{k} x sigma {sigma} at {delta:g}"
+        truth = discrete(sigma**2, k).get_epsilon_for_delta(delta)
+        for name, theorem in {"zero_concentrated": zero_concentrated, "gaussian": gaussian}.items():
+            ours = float(theorem(event, rational(delta)))
+            yield Comparison(f"privacy.theorems.{name}", question, ours, truth, DPA)
+        ours = float(zero_concentrated(event, rational(delta)))
+        theirs = ask("gaussian epsilon", sigma, k, delta)
+        yield Comparison("privacy.theorems.zero_concentrated", question, ours, theirs, ODP, truth=False)
+
+
+@oracle("privacy.theorems.renyi", "privacy.events.PureDP")
+def _renyi_theorem(ask: Ask) -> Rows:
+    for e, k, delta in grid(EPSILONS, COUNTS, DELTAS):
+        question = f"{k} x epsilon {e:g} at {delta:g}"
+        ours = float(renyi(Composition({PureDP(e): k}), rational(delta)))
+        truth = responses(e, k).get_epsilon_for_delta(delta)
+        yield Comparison("privacy.theorems.renyi", question, ours, truth, DPA)
+        book = RdpAccountant(neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_ONE)
+        book.compose(dp_accounting.RandomizedResponseDpEvent(2 / (1 + math.exp(e)), 2), k)
+        theirs = float(book.get_epsilon(delta))
+        yield Comparison("privacy.theorems.renyi", question, ours, theirs, f"{DPA}, Renyi", truth=False)
+    for e in EPSILONS:
+        theirs = ask("pure to rho", e)
+        yield Comparison(
+            "privacy.events.PureDP", f"rho of {e:g}", float(PureDP(e).rho), theirs, ODP, truth=False
+        )
+
+
+@oracle("privacy.theorems.least_epsilon", "privacy.composition.Composition", "privacy.composition.compose")
+def _totals(ask: Ask) -> Rows:
+    for (e, k), (sigma, j), delta in grid(((0.1, 10), (0.5, 3)), ((10, 10), (50, 100)), DELTAS):
+        events = [(PureDP(e), k), (Gaussian(sigma**2), j)]
+        question = f"{k} x epsilon {e:g} and {j} x sigma {sigma} at {delta:g}"
+        one = pld.from_randomized_response(
+            2 / (1 + math.exp(e)), 2, pessimistic_estimate=False, value_discretization_interval=1e-3
+        )
+        other = pld.from_gaussian_mechanism(
+            sigma, pessimistic_estimate=False, value_discretization_interval=1e-3
+        )
+        both = one.self_compose(k).compose(other.self_compose(j)).get_epsilon_for_delta(delta)
+        figures = {
+            "composition.Composition": Composition(events).total(delta).epsilon,
+            "composition.compose": compose(events).total(delta).epsilon,
+            "theorems.least_epsilon": least_epsilon(Composition(events), rational(delta)),
+        }
+        for name, ours in figures.items():
+            yield Comparison(f"privacy.{name}", question, float(ours), both, f"{DPA}, continuous noise")
+    for e, k in grid(EPSILONS, COUNTS):
+        ours = float(Composition({PureDP(e): k}).total().epsilon)
+        theirs = ask("composed epsilon", e, k)
+        yield Comparison("privacy.composition.Composition", f"{k} x epsilon {e:g} at 0", ours, theirs, ODP)
+
+
+# Conversions
+
+
+@oracle("privacy.conversion.concentrated_epsilon", "privacy.guarantees.ZeroConcentratedDP")
+def _concentrated(ask: Ask) -> Rows:
+    for rho, delta in grid((1e-4, 0.01, 0.5, 4.0), DELTAS):
+        question, theirs = f"rho {rho:g} at {delta:g}", ask("rho to epsilon", rho, delta)
+        truth = normal_epsilon(math.sqrt(2 * rho), delta)
+        for name, ours in {
+            "conversion.concentrated_epsilon": concentrated_epsilon(rational(rho), rational(delta)),
+            "guarantees.ZeroConcentratedDP": ZeroConcentratedDP(rho).to_approx(delta).epsilon,
+        }.items():
+            yield Comparison(f"privacy.{name}", question, float(ours), theirs, ODP, truth=False)
+            yield Comparison(f"privacy.{name}", question, float(ours), truth, f"{DPA}, Gaussian noise")
+    for k, rho in grid((2, 5), (0.01, 0.5)):
+        ours = float(ZeroConcentratedDP(rho).for_group(k).rho)
+        theirs = ask("gaussian rho", 1 / math.sqrt(2 * rho), k)
+        question = f"rho {rho:g} of a group of {k}"
+        yield Comparison("privacy.guarantees.ZeroConcentratedDP", question, ours, theirs, ODP)
+
+
+@oracle("privacy.conversion.epsilon_at")
+def _epsilon_at(_: Ask) -> Rows:
+    for order, divergence, delta in grid((1.5, 8.0, 64.0), (0.01, 1.0), DELTAS):
+        theirs, _ = compute_epsilon([order], [divergence], delta)
+        ours = float(epsilon_at(rational(order), rational(divergence), rational(delta)))
+        question = f"order {order:g}, divergence {divergence:g} at {delta:g}"
+        yield Comparison("privacy.conversion.epsilon_at", question, ours, float(theirs), DPA)
+
+
+@oracle("privacy.guarantees.ApproxDP", "privacy.events.Approximate", "privacy.events.event_of")
+def _approximate(ask: Ask) -> Rows:
+    for e in EPSILONS:
+        ours, theirs = float(ApproxDP(e).to_zcdp().rho), ask("pure to rho", e)
+        yield Comparison("privacy.guarantees.ApproxDP", f"rho of {e:g}", ours, theirs, ODP, truth=False)
+    for e, delta, k in grid((0.1, 1.0), (1e-6,), (2, 5)):
+        # A noisy count with Gaussian noise that has this epsilon and delta, of a group of k.
+        mu = float(greatest_mu(rational(e), rational(delta)))
+        group = ApproxDP(e, delta).for_group(k)
+        truth = normal_delta(k * mu, float(group.epsilon))
+        question = f"delta of a group of {k} at epsilon {k} x {e:g}"
+        yield Comparison(
+            "privacy.guarantees.ApproxDP", question, float(group.delta), truth, f"{DPA}, Gaussian noise"
+        )
+    for e, failure, k in grid((0.1, 1.0), (1e-9,), COUNTS):
+        truth = responses(e, k, failure).get_epsilon_for_delta(1e-6)
+        question = f"{k} x epsilon {e:g}, delta {failure:g} at 1e-06"
+        for name, event in {
+            "Approximate": Approximate(e, failure),
+            "event_of": event_of(ApproxDP(e, failure)),
+        }.items():
+            ours = float(Composition({event: k}).total(1e-6).epsilon)
+            yield Comparison(f"privacy.events.{name}", question, ours, truth, DPA)
+
+
+@oracle("privacy.privacy_filter.PrivacyFilter")
+def _filter(ask: Ask) -> Rows:
+    from dplearn.privacy.privacy_filter import PrivacyFilter
+
+    for e, k in grid(EPSILONS, COUNTS):
+        rule = PrivacyFilter(ApproxDP(1000))
+        spent = rule.nothing
+        for _ in range(k):
+            spent = rule.after(spent, rule.cost(ApproxDP(e)))
+        theirs = ask("composed epsilon", e, k)
+        question = f"{k} x epsilon {e:g}"
+        yield Comparison("privacy.privacy_filter.PrivacyFilter", question, float(spent.epsilon), theirs, ODP)
+
+
+# Events
+
+
+@oracle("privacy.events.BoundedRange", "privacy.events.PermuteAndFlip", "core.exact.selection_ratio")
+def _selections(ask: Ask) -> Rows:
+    for e in EPSILONS:
+        scale = 2 / e  # of Gumbel noise on qualities of sensitivity 1, which both may rise and fall
+        ours, theirs = float(BoundedRange(e).rho), ask("selection rho", scale)
+        yield Comparison("privacy.events.BoundedRange", f"rho of {e:g}", ours, theirs, ODP)
+        ours, theirs = float(PermuteAndFlip(e).pure), ask("selection epsilon", scale)
+        yield Comparison("privacy.events.PermuteAndFlip", f"epsilon of scale {scale:g}", ours, theirs, ODP)
+        ours = -2 * math.log(selection_ratio(rational(e)))
+        theirs = ask("selection epsilon", scale)
+        yield Comparison("core.exact.selection_ratio", f"epsilon of {e:g}", ours, theirs, ODP, "lower")
+
+
+@oracle("privacy.events.Gaussian", "privacy.events.ZeroConcentrated", "privacy.events.GaussianSums")
+def _gaussians(ask: Ask) -> Rows:
+    for sigma, moved in grid((3, 30), (1, 3)):
+        ours, theirs = float(Gaussian(sigma**2, moved**2).rho), ask("gaussian rho", sigma, moved)
+        yield Comparison(
+            "privacy.events.Gaussian", f"rho of sigma {sigma}, moved by {moved}", ours, theirs, ODP
+        )
+    for rho, delta in grid((0.01, 0.5), DELTAS):
+        truth, question = normal_epsilon(math.sqrt(2 * rho), delta), f"{rho:g} at {delta:g}"
+        for kind in (ZeroConcentrated, GaussianSums):
+            ours = float(Composition({kind(rho): 1}).total(delta).epsilon)
+            name = f"privacy.events.{kind.__name__}"
+            yield Comparison(name, question, ours, truth, f"{DPA}, Gaussian noise")
+
+
+@oracle("privacy.events.Renyi", "privacy.renyi_curves.pure_and_concentrated")
+def _curves(_: Ask) -> Rows:
+    orders = np.array([1.5, 2.0, 8.0, 64.0])
+    for e in EPSILONS:
+        book = RdpAccountant(
+            orders=orders, neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_ONE
+        )
+        book.compose(dp_accounting.RandomizedResponseDpEvent(2 / (1 + math.exp(e)), 2))
+        curve = pure_and_concentrated(np.array([e]), np.array([np.inf]), orders)[0]
+        for order, ours, theirs in zip(orders, curve, book._rdp, strict=True):
+            question = f"divergence of order {order:g} of epsilon {e:g}"
+            yield Comparison(
+                "privacy.renyi_curves.pure_and_concentrated", question, float(ours), float(theirs), DPA
+            )
+        for delta in DELTAS:
+            ours = float(Composition({Renyi(orders.tolist(), curve.tolist()): 1}).total(delta).epsilon)
+            theirs, _ = compute_epsilon(orders, curve, delta)
+            # Chords between the orders may give less than any of the orders.
+            question = f"curve of epsilon {e:g} at {delta:g}"
+            yield Comparison("privacy.events.Renyi", question, ours, float(theirs), DPA, truth=False)
+            truth = responses(e, 1).get_epsilon_for_delta(delta)
+            yield Comparison("privacy.events.Renyi", question, ours, truth, DPA)
+
+
+@oracle("privacy.derived.Parallel")
+def _parallel(_: Ask) -> Rows:
+    for e, delta in grid(EPSILONS, DELTAS):
+        for by, k in (("position", 1), ("value", 2)):
+            ours = float(Composition([Parallel([PureDP(e)] * 5, by=by)]).total(delta).epsilon)
+            truth = responses(e, k).get_epsilon_for_delta(delta)
+            yield Comparison(
+                "privacy.derived.Parallel", f"5 parts of {e:g} by {by} at {delta:g}", ours, truth, DPA
+            )
+
+
+@oracle(
+    "privacy.derived.SampledWithReplacement",
+    "privacy.subsampled.subsampled",
+    "privacy.subsampled.published_subsampled",
+)
+def _samples(ask: Ask) -> Rows:
+    for e, m, n in grid((0.1, 1.0), (1, 10, 100), (1000,)):
+        theirs = ask("sampled epsilon", e, m, n)
+        question = f"epsilon {e:g}, {m} of {n}"
+        for name, ours in {
+            "derived.SampledWithReplacement": SampledWithReplacement(PureDP(e), m, n).pure,
+            "subsampled.subsampled": subsampled(ApproxDP(e), m=m, n=n).epsilon,
+            "subsampled.published_subsampled": published_subsampled(ApproxDP(e), m=m, n=n).epsilon,
+        }.items():
+            # Theirs draws without replacement: the same for one row, and less for several.
+            yield Comparison(f"privacy.{name}", question, float(ours), theirs, f"{ODP}, without replacement")
+
+
+# Gaussian-DP and calibration
+
+
+@oracle(
+    "privacy.gaussian_dp.delta_of_mu",
+    "privacy.gaussian_dp.greatest_mu",
+    "privacy.gaussian_dp.least_epsilon_of_mu2",
+)
+def _gaussian_dp(_: Ask) -> Rows:
+    for mu, e in grid((0.05, 0.5, 2.0), (0.1, 1.0, 4.0)):
+        ours = float(delta_of_mu(rational(mu), rational(e), 120))
+        truth = normal_delta(mu, e)
+        if truth > 1e-12:  # below, their floats cancel
+            yield Comparison("privacy.gaussian_dp.delta_of_mu", f"mu {mu:g} at {e:g}", ours, truth, DPA)
+    for e, delta in grid(EPSILONS, DELTAS):
+        ours = float(greatest_mu(rational(e), rational(delta)))
+        theirs = 1 / float(dp_accounting.get_sigma_gaussian(e, delta))
+        yield Comparison("privacy.gaussian_dp.greatest_mu", f"{e:g} at {delta:g}", ours, theirs, DPA, "lower")
+    for mu, delta in grid((0.05, 0.5, 2.0), DELTAS):
+        ours = float(least_epsilon_of_mu2(rational(mu) ** 2, rational(delta)))
+        theirs = normal_epsilon(mu, delta)
+        yield Comparison(
+            "privacy.gaussian_dp.least_epsilon_of_mu2", f"mu {mu:g} at {delta:g}", ours, theirs, DPA
+        )
+
+
+@oracle(
+    "privacy.gaussian_dp.mu2_of_gaussian",
+    "privacy.gaussian_dp.mu2_of_pure",
+    "privacy.gaussian_dp.sums_sigma2",
+    "privacy.gaussian_dp.without_failure",
+)
+def _mus(_: Ask) -> Rows:
+    for sigma, moved, e in grid((4, 12, 60), (1, 3), (0.1, 0.5)):
+        truth = float(DiscreteGaussianPrivacyLoss(sigma, moved).get_delta_for_epsilon(e))
+        mu2 = mu2_of_gaussian(Fraction(moved**2), Fraction(sigma**2))
+        if truth > 1e-12:
+            ours = normal_delta(math.sqrt(mu2), e)
+            question = f"delta of sigma {sigma}, moved by {moved}, at {e:g}"
+            yield Comparison("privacy.gaussian_dp.mu2_of_gaussian", question, ours, truth, DPA)
+    for e in EPSILONS:
+        mu = math.sqrt(mu2_of_pure(rational(e)))
+        for share in (0.0, 0.5, 0.9):
+            truth = float(responses(e, 1).get_delta_for_epsilon(share * e))
+            ours = normal_delta(mu, share * e)
+            question = f"delta of epsilon {e:g} at {share:g} of it"
+            yield Comparison("privacy.gaussian_dp.mu2_of_pure", question, ours, truth, DPA)
+    for budget, e in grid((0.001, 0.02), (0.1, 0.5)):
+        sigma2 = sums_sigma2(4, rational(budget))
+        truth = float(DiscreteGaussianPrivacyLoss(math.sqrt(sigma2), 2).get_delta_for_epsilon(e))
+        ours = float(delta_of_mu(Fraction(math.sqrt(2 * budget)), rational(e), 200))
+        if truth > 1e-12:
+            question = f"delta of a budget of {budget:g} at {e:g}"
+            yield Comparison("privacy.gaussian_dp.sums_sigma2", question, ours, truth, DPA)
+    for e, failure, delta in grid((0.1, 1.0), (1e-9, 1e-7), (1e-6,)):
+        rest = without_failure(rational(delta), rational(failure))
+        ours = float(optimal_homogeneous(PureDP(e), rest))
+        truth = responses(e, 1, failure).get_epsilon_for_delta(delta)
+        question = f"epsilon {e:g}, failure {failure:g} at {delta:g}"
+        yield Comparison("privacy.gaussian_dp.without_failure", question, ours, truth, DPA)
+
+
+@oracle("privacy.calibration.gaussian_sigma2", "privacy.calibration.calibrate")
+def _calibrated(_: Ask) -> Rows:
+    for e, delta, moved in grid((0.1, 1.0, 3.0), (1e-3, 1e-6), (1, 3)):
+        target = ApproxDP(e, delta)
+        sigma2 = gaussian_sigma2(target, moved)
+        truth = float(DiscreteGaussianPrivacyLoss(math.sqrt(sigma2), moved).get_delta_for_epsilon(e))
+        question = f"delta at {e:g}, wanted {delta:g}, moved by {moved}"
+        yield Comparison("privacy.calibration.gaussian_sigma2", question, delta, truth, DPA)
+    for e, delta, k in grid((0.5, 2.0), DELTAS, (1, 20)):
+        found = calibrate(
+            lambda s, k=k: Composition({Gaussian(s): k}),
+            ApproxDP(e, delta),
+            low=1,
+            high=10**7,
+            increasing=False,
+        )
+        theirs = float(dp_accounting.get_sigma_gaussian(e, delta)) * math.sqrt(k)
+        question = f"sigma of {k} releases at {e:g}, {delta:g}"
+        ours = math.sqrt(found)
+        yield Comparison("privacy.calibration.calibrate", question, ours, theirs, f"{DPA}, continuous noise")
+
+
+# Budgets and shares
+
+
+@oracle("privacy.shares.equal_epsilon", "privacy.shares.equal_shares")
+def _shares(_: Ask) -> Rows:
+    for e, delta, k in grid((0.5, 2.0), DELTAS, (10, 100)):
+        target, question = ApproxDP(e, delta), f"{k} releases within {e:g}, {delta:g}"
+        share = float(equal_epsilon(target, k))
+        cost = responses(share, k).get_epsilon_for_delta(delta)
+        yield Comparison("privacy.shares.equal_epsilon", question, e, cost, DPA)
+        last = equal_shares(target, k)[-1]
+        cost = responses(float(last.epsilon), k, float(last.delta)).get_epsilon_for_delta(delta)
+        yield Comparison("privacy.shares.equal_shares", question, e, cost, DPA)
+
+
+@oracle(
+    "privacy.shares.concentrated_budget",
+    "privacy.shares.gaussian_budget",
+    "privacy.shares.CONCENTRATED",
+    "privacy.shares.GAUSSIAN",
+    "privacy.shares.Accounting",
+    "privacy.shares.divided",
+)
+def _budgets(ask: Ask) -> Rows:
+    for e, delta in grid(EPSILONS, DELTAS):
+        target, question = ApproxDP(e, delta), f"{e:g} at {delta:g}"
+        rho, half = float(concentrated_budget(target)), float(gaussian_budget(target))
+        theirs = ask("rho to epsilon", rho, delta)
+        yield Comparison("privacy.shares.concentrated_budget", question, e, theirs, ODP, truth=False)
+        cost = normal_epsilon(math.sqrt(2 * rho), delta)
+        yield Comparison("privacy.shares.concentrated_budget", question, e, cost, f"{DPA}, Gaussian noise")
+        cost = normal_epsilon(math.sqrt(2 * half), delta)
+        yield Comparison("privacy.shares.gaussian_budget", question, e, cost, f"{DPA}, Gaussian noise")
+        for name, accounting in {"CONCENTRATED": CONCENTRATED, "GAUSSIAN": GAUSSIAN}.items():
+            within = accounting.epsilon_within(accounting.budget(target) / 2, rational(delta))
+            cost = normal_epsilon(math.sqrt(2 * float(accounting.budget(ApproxDP(within, delta)))), delta)
+            for title in (name, "Accounting"):
+                yield Comparison(
+                    f"privacy.shares.{title}",
+                    f"half of {question}",
+                    float(within),
+                    cost,
+                    f"{DPA}, Gaussian noise",
+                )
+        parts = divided(target, Fraction(1, 4), concentrated=True)
+        spent = sum(float(concentrated_budget(part)) for part in parts)
+        cost = normal_epsilon(math.sqrt(2 * spent), delta)
+        yield Comparison(
+            "privacy.shares.divided", f"a quarter of {question}", e, cost, f"{DPA}, Gaussian noise"
+        )
+
+
+# Random stopping
+
+
+def best_of(weights: list[int], below: Any) -> Any:
+    """Return the probability that the best of a random number of runs is at most each of some values."""
+    share = np.array(weights, float) / sum(weights)
+    return sum(p * np.asarray(below) ** k for k, p in enumerate(share, 1))
+
+
+@oracle("privacy.random_stopping.RandomStopping")
+def _stopping(_: Ask) -> Rows:
+    for e, most, concentration in grid(EPSILONS, (1, 5, 200), (0, 1, 3)):
+        stopping = RandomStopping(most, concentration)
+        worst = 0.0
+        for rare in np.geomspace(1e-6, 0.5, 25):
+            # One run gives the better of two outcomes with this probability, or exp(epsilon) times it.
+            often = min(rare * math.exp(e), 1 - (1 - rare) * math.exp(-e))
+            pair = [1 - best_of(stopping.weights, 1 - p) for p in (often, rare)]
+            worst = max(worst, pair_epsilon(*[[p, 1 - p] for p in pair], 0.0))
+        ours = float(stopping.total(ApproxDP(e)).epsilon)
+        question = f"best of at most {most}, concentration {concentration}, of epsilon {e:g}"
+        yield Comparison(
+            "privacy.random_stopping.RandomStopping", question, ours, worst, f"{DPA}, some release"
+        )
+
+
+@oracle("privacy.gaussian_stopping.gaussian_runs_delta", "privacy.gaussian_stopping.gaussian_run_budget")
+def _gaussian_stopping(_: Ask) -> Rows:
+    places = np.linspace(-9, 9, 1801)
+    for most, mu, e in grid((1, 5, 50), (0.1, 0.5), (0.5, 2.0)):
+        stopping = RandomStopping(most)
+        first, second = (np.diff(best_of(stopping.weights, norm.cdf(places - m))) for m in (0, mu))
+        truth = max(np.maximum(p - math.exp(e) * q, 0).sum() for p, q in ((first, second), (second, first)))
+        ours = float(gaussian_runs_delta(stopping, rational(mu) ** 2, rational(e)))
+        question = f"delta of the best of at most {most}, mu {mu:g}, at {e:g}"
+        if truth > 1e-12:
+            yield Comparison(
+                "privacy.gaussian_stopping.gaussian_runs_delta",
+                question,
+                ours,
+                float(truth),
+                "SciPy, some release",
+            )
+        if most > 1 and mu == 0.1:
+            target = ApproxDP(e, 1e-6)
+            half = float(gaussian_run_budget(stopping, target))
+            cost = normal_epsilon(math.sqrt(2 * half), 1e-6)  # of one run, which the best of several exceeds
+            question = f"budget of a run, best of at most {most}, for {e:g} at 1e-06"
+            yield Comparison(
+                "privacy.gaussian_stopping.gaussian_run_budget", question, e, cost, f"{DPA}, one run"
+            )
+
+
+# Noisy max
+
+
+def winners(votes: tuple[int, int], sigma2: int) -> tuple[float, float]:
+    """Return the probabilities of two labels under discrete Gaussian noise; a tie goes to the first."""
+    reach = math.ceil(12 * math.sqrt(sigma2))
+    k = np.arange(-reach, reach + 1)
+    mass = np.exp(-(k**2) / (2 * sigma2))
+    mass /= mass.sum()
+    difference = np.convolve(mass, mass)  # of the second's noise and the first's, from -2 reach on
+    at = np.arange(-2 * reach, 2 * reach + 1)
+    second = float(difference[at > votes[0] - votes[1]].sum())
+    return 1 - second, second
+
+
+@oracle(
+    "privacy.noisy_max.publishable_noisy_max_cost",
+    "privacy.noisy_max.secret_noisy_max_epsilon",
+    "privacy.noisy_max.secret_noisy_max_renyi",
+    "privacy.noisy_max.secret_noisy_max_total",
+    "privacy.noisy_max.secret_log_chance_of_another",
+)
+def _noisy_max(_: Ask) -> Rows:
+    for votes, sigma2, k in grid(((30, 0), (20, 10), (0, 30)), (16, 100), (1, 20)):
+        delta, counts = 1e-5, np.tile(votes, (k, 1))
+        mine = winners(votes, sigma2)
+        question = f"{k} x votes {votes}, sigma2 {sigma2}"
+        worst, curve = 0.0, 0.0
+        for step in (-1, 1):
+            other = winners((votes[0] + step, votes[1] - step), sigma2)
+            logs = [{i: math.log(p) for i, p in enumerate(each) if p > 0} for each in (other, mine)]
+            one = pld.from_two_probability_mass_functions(
+                *logs,
+                pessimistic_estimate=False,
+                value_discretization_interval=1e-5,
+                use_connect_dots=False,
+            )
+            worst = max(worst, float(one.self_compose(k).get_epsilon_for_delta(delta)))
+            curve = max(curve, math.log(sum(p**2 / q for p, q in zip(mine, other, strict=True) if p)))
+        secret = secret_noisy_max_epsilon(counts, sigma2=sigma2, delta=delta)
+        by = f"{DPA}, exact answers"
+        yield Comparison("privacy.noisy_max.secret_noisy_max_epsilon", question, secret, worst, by)
+        public = publishable_noisy_max_cost(k, sigma2)
+        ours = float(public.total(delta).epsilon)
+        truth = discrete(sigma2, 2 * k).get_epsilon_for_delta(delta)
+        yield Comparison(
+            "privacy.noisy_max.publishable_noisy_max_cost", question, ours, truth, f"{DPA}, counts"
+        )
+        order = {"sigma2": sigma2, "orders": [2.0]}
+        ours = float(secret_noisy_max_renyi(counts, **order)[0, 0])
+        yield Comparison(
+            "privacy.noisy_max.secret_noisy_max_renyi", question, ours, curve, "NumPy, exact answers"
+        )
+        ours = float(secret_noisy_max_total(counts, **order)[0])
+        yield Comparison(
+            "privacy.noisy_max.secret_noisy_max_total", question, ours, k * curve, "NumPy, exact answers"
+        )
+        ours = math.exp(secret_log_chance_of_another(counts, sigma2=sigma2)[0])
+        chance = mine[0] if votes[1] > votes[0] else mine[1]
+        if chance > 1e-12:
+            name = "privacy.noisy_max.secret_log_chance_of_another"
+            yield Comparison(name, question, ours, chance, "NumPy, exact answers")
+
+
+# Attack risk
+
+
+@oracle(
+    "privacy.attack_risk.AttackRisk",
+    "privacy.attack_risk.attack_risk",
+    "privacy.attack_risk.epsilon_for_risk",
+)
+def _risk(_: Ask) -> Rows:
+    for e, delta in grid(EPSILONS, (0.0, 1e-6, 1e-2)):
+        truth = float(responses(e, 1, delta).get_delta_for_epsilon(0))
+        risk = attack_risk(ApproxDP(e, delta))
+        question = f"advantage of {e:g}, {delta:g}"
+        yield Comparison("privacy.attack_risk.attack_risk", question, float(risk.advantage), truth, DPA)
+        for rate in (0.001, 0.1):
+            # The optimal rate is the least of delta' + exp(epsilon') rate over the privacy profile.
+            loss = responses(e, 1, delta)
+            levels = np.linspace(-e, e, 401)
+            truth = min(1.0, *(float(loss.get_delta_for_epsilon(x)) + math.exp(x) * rate for x in levels))
+            ours = float(risk.true_positive_rate(rate))
+            question = f"true positive rate at {rate:g} of {e:g}, {delta:g}"
+            yield Comparison("privacy.attack_risk.AttackRisk", question, ours, truth, DPA)
+    for mu in (0.1, 1.0):
+        half, truth = rational(mu) ** 2 / 2, normal_delta(mu, 0.0)
+        guarantee = Composition({GaussianSums(half): 1}).total(1e-6)
+        ours = float(attack_risk(guarantee, GaussianSums(half)).advantage)
+        yield Comparison("privacy.attack_risk.attack_risk", f"advantage of mu {mu:g}", ours, truth, DPA)
+    for wanted, delta in grid((0.05, 0.3), (0.0, 1e-3)):
+        e = float(epsilon_for_risk(advantage=wanted, delta=delta))
+        truth = float(responses(e, 1, delta).get_delta_for_epsilon(0))
+        question = f"advantage wanted {wanted:g}, delta {delta:g}"
+        yield Comparison("privacy.attack_risk.epsilon_for_risk", question, wanted, truth, DPA)
+
+
+# Distributions
+
+
+@oracle(
+    "core.exact.decay_ratio",
+    "core.distributions.laplace_tail",
+    "core.distributions.laplace_probabilities",
+    "core.distributions.laplace_quantile",
+    "core.distributions.geometric_tail",
+    "core.distributions.geometric_probabilities",
+)
+def _laplace(ask: Ask) -> Rows:
+    from scipy.stats import dlaplace, geom
+
+    for e in EPSILONS:
+        ratio = decay_ratio(rational(e))
+        loss = pld.from_discrete_laplace_mechanism(-math.log(ratio), pessimistic_estimate=False)
+        truth = float(loss.get_epsilon_for_delta(0))
+        yield Comparison("core.exact.decay_ratio", f"epsilon of rate {e:g}", e, truth, DPA)
+        theirs = ask("laplace epsilon", 1 / e, 1)
+        yield Comparison("core.exact.decay_ratio", f"epsilon of scale {1 / e:g}", e, theirs, ODP)
+        law, one_sided = dlaplace(-math.log(ratio)), geom(1 - float(ratio), loc=-1)
+        for k in (0, 3, 20):
+            question = f"rate {e:g}, {k}"
+            theirs = float(law.sf(k - 1))
+            if theirs > 1e-14:
+                yield Comparison(
+                    "core.distributions.laplace_tail",
+                    question,
+                    float(laplace_tail(ratio, k)),
+                    theirs,
+                    "SciPy",
+                )
+            theirs = float(one_sided.sf(k - 1))
+            ours = float(geometric_tail(ratio, k))
+            yield Comparison("core.distributions.geometric_tail", question, ours, theirs, "SciPy")
+            ours, theirs = (
+                float(laplace_probabilities(ratio, -30, 30)[30 + min(k, 29)]),
+                float(law.pmf(min(k, 29))),
+            )
+            yield Comparison("core.distributions.laplace_probabilities", question, ours, theirs, "SciPy")
+            ours, theirs = float(geometric_probabilities(ratio, 0, 30)[k]), float(one_sided.pmf(k))
+            yield Comparison("core.distributions.geometric_probabilities", question, ours, theirs, "SciPy")
+        for delta in DELTAS:
+            found = laplace_quantile(ratio, rational(delta))
+            theirs = float(law.sf(found - 1))  # the tail of the threshold, at most delta
+            yield Comparison(
+                "core.distributions.laplace_quantile", f"rate {e:g} at {delta:g}", delta, theirs, "SciPy"
+            )
+
+
+@oracle("core.distributions.power_probabilities", "core.distributions.permute_and_flip_probabilities")
+def _selected(ask: Ask) -> Rows:
+    for e in EPSILONS:
+        ratio, scale = selection_ratio(rational(e)), 2 / e
+        for mine, other in (((0, 1, 3), (1, 0, 2)), ((0, 0, 0), (1, 1, 0))):
+            for name, law in {
+                "power_probabilities": power_probabilities,
+                "permute_and_flip_probabilities": permute_and_flip_probabilities,
+            }.items():
+                first, second = (
+                    list(map(float, law(ratio, list(costs), [1, 1, 1]))) for costs in (mine, other)
+                )
+                exact = pair_epsilon(first, second, 0.0)
+                theirs = ask("selection epsilon", scale)
+                question = f"epsilon of costs {mine} and {other} of scale {scale:g}"
+                yield Comparison(f"core.distributions.{name}", question, exact, theirs, ODP, "lower")
+
+
+@oracle(
+    "core.distributions.gaussian_probabilities",
+    "core.gaussian_difference.log_tails",
+    "core.normal.tail_bounds",
+)
+def _normal(_: Ask) -> Rows:
+    for sigma in (1, 4, 20):
+        law = DiscreteGaussianPrivacyLoss(sigma)
+        _, masses, left_out = gaussian_probabilities(Fraction(sigma**2), bits=60)
+        # Delta at epsilon 0 is the total variation, computed here from our probabilities.
+        ours = 0.5 * sum(abs(float(a) - float(b)) for a, b in pairwise(masses))
+        ours += 0.5 * float(masses[0] + masses[-1] + left_out)
+        truth = float(law.get_delta_for_epsilon(0))
+        yield Comparison(
+            "core.distributions.gaussian_probabilities", f"variation, sigma {sigma}", ours, truth, DPA
+        )
+        for gap in (0, 1, 5, 10):
+            truth = winners((gap, 0), sigma**2)[1]  # the tail beyond the gap
+            ours = math.exp(log_tails(float(sigma**2), gap + 2)[gap + 1])
+            if truth > 1e-12:
+                question = f"tail of {gap + 1}, sigma {sigma}"
+                yield Comparison("core.gaussian_difference.log_tails", question, ours, truth, "NumPy")
+    for x in (0.0, 1.0, 4.0, 8.0):
+        low, high = tail_bounds(rational(x), 100)
+        yield Comparison(
+            "core.normal.tail_bounds", f"upper at {x:g}", float(high), float(norm.sf(x)), "SciPy"
+        )
+        yield Comparison(
+            "core.normal.tail_bounds", f"lower at {x:g}", float(low), float(norm.sf(x)), "SciPy", "lower"
+        )
+
+
+# The run
+
+
+class _Asked:
+    """Answers of OpenDP: first the questions are collected, then they are answered together."""
+
+    def __init__(self) -> None:
+        self.questions: dict[tuple, float | None] = {}
+
+    def __call__(self, *question: Any) -> float | None:
+        return self.questions.setdefault(question, None)
+
+    def answer(self, python: str) -> str:
+        """Ask OpenDP in its environment; return its version."""
+        driver = str(__file__).replace("accounting_oracles.py", "opendp_driver.py")
+        asked = json.dumps([list(question) for question in self.questions])
+        run = subprocess.run([python, driver], input=asked, capture_output=True, text=True, check=True)
+        self.questions = dict(zip(self.questions, json.loads(run.stdout), strict=True))
+        program = "from importlib.metadata import version; print(version('opendp'))"
+        return subprocess.run(
+            [python, "-c", program], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+
+def compared(
+    opendp_python: str | None = None, only: set[str] | None = None
+) -> tuple[list[Comparison], str | None]:
+    """Return all comparisons, and the version of OpenDP if a Python with it is given.
+
+    Parameters
+    ----------
+    opendp_python : str, optional
+        A Python with OpenDP; without it, its figures are None.
+    only : set of str, optional
+        Names to compare; all unless given.
+    """
+    ask, version = _Asked(), None
+    makers = {make for name, each in _ORACLES.items() for make in each if only is None or name in only}
+    makers = sorted(makers, key=lambda make: make.__name__)
+    found = [row for make in makers for row in make(ask)]
+    if opendp_python and ask.questions:
+        version = ask.answer(opendp_python)
+        found = [row for make in makers for row in make(ask)]
+    return [row for row in found if only is None or row.name in only], version
+
+
+def summary(rows: list[Comparison]) -> list[dict[str, Any]]:
+    """Return, for each name and oracle, the number of figures and their least and greatest ratio."""
+    groups: dict[tuple, list[Comparison]] = {}
+    for row in rows:
+        groups.setdefault((row.name, row.by, row.kind, row.truth), []).append(row)
+    return [
+        {
+            "name": name,
+            "by": by,
+            "kind": kind,
+            "truth": truth,
+            "figures": len(each),
+            "least": min((r.ratio for r in each if r.ratio is not None), default=None),
+            "greatest": max(
+                (r.ratio for r in each if r.ratio is not None and r.ratio < math.inf), default=None
+            ),
+            "broken": [asdict(r) for r in each if not r.kept],
+        }
+        for (name, by, kind, truth), each in sorted(groups.items())
+    ]
+
+
+def main() -> None:
+    parser = options_of("accounting_oracles", __doc__)
+    parser.add_argument("--opendp-python", help="a Python with OpenDP")
+    options = parser.parse_args()
+    rows, version = compared(options.opendp_python)
+    table = summary(rows)
+    lines = [["name", "by", "ours is", "figures", "least ratio", "greatest ratio", "broken"]]
+    for each in table:
+        ratios = ["" if each[end] is None else f"{each[end]:.6g}" for end in ("least", "greatest")]
+        lines.append(
+            [each["name"], each["by"], each["kind"], str(each["figures"]), *ratios, str(len(each["broken"]))]
+        )
+    print(lined_up(lines, left=3))
+    write(
+        options.json,
+        ("dp-accounting", "numpy", "scipy"),
+        opendp=version,
+        rounding=ROUNDING,
+        without={name: list(why) for name, why in WITHOUT.items()},
+        rows=table,
+    )
+
+
+if __name__ == "__main__":
+    main()

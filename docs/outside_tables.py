@@ -1,0 +1,166 @@
+"""Write the tables of outside audits into their page, from what the benchmarks recorded.
+
+    python docs/outside_tables.py
+
+The page holds `<!-- outside: NAME -->`, the table of that name, and `<!-- end -->`; the text between these
+two comments is replaced. The records are those of `benchmarks/outside_audits.py` and
+`benchmarks/accounting_oracles.py`.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+PAGE = DOCS / "outside_audits.md"
+MEASURED = DOCS / "gallery" / "measured"
+MARKED = re.compile(r"(<!-- outside: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+TESTERS = ("histogram", "hockey_stick")
+RECORDER, AUDITORIUM = "dp-recorder", "dp-auditorium"
+
+Row = dict[str, Any]
+
+
+def record(name: str) -> Row:
+    """Return what one benchmark recorded."""
+    return dict(json.loads((MEASURED / f"{name}.json").read_text(encoding="utf-8")))
+
+
+def table(head: list[str], body: list[list[str]], left: int = 1) -> str:
+    """Return a table in Markdown, all columns but the first few flush right."""
+    rule = ["---"] * left + ["--:"] * (len(head) - left)
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *body))
+
+
+def number(x: float | None) -> str:
+    """Return a number of three digits; nothing for an unknown one."""
+    return "" if x is None else f"{x:.3g}"
+
+
+def claim(row: Row) -> str:
+    """Return epsilon, with delta if there is one."""
+    return f"{row['epsilon']:g}" + (f", delta {row['delta']:.2g}" if row["delta"] else "")
+
+
+def verdict(found: Row) -> str:
+    """Return the lower bound of a tester, or that it refutes the claim."""
+    bound = number(found["epsilon_lower"])
+    return f"**{bound}, refuted**" if found["refutes"] else bound
+
+
+def correct() -> str:
+    """Return claims, exact epsilons and the tools' lower bounds of the correct code."""
+    return audits("correct")
+
+
+def broken() -> str:
+    """Return the same for a third of the noise, where each tool should refute the claim."""
+    return audits("broken")
+
+
+def audits(variant: str) -> str:
+    """Return the table of one variant."""
+    head = ["what is fitted", "claimed epsilon", "exact", "outcomes drawn", RECORDER]
+    head += [f"{AUDITORIUM}, {name.replace('_', '-')}" for name in TESTERS]
+    body = []
+    for row in record("outside_audits")["rows"]:
+        recorder, auditorium = (row["tools"][tool][variant] for tool in (RECORDER, AUDITORIUM))
+        verdicts = [verdict(found) for found in (recorder, *(auditorium[name] for name in TESTERS))]
+        drawn = f"{recorder['samples']:,}"
+        body.append([row["family"], claim(row), number(row["exact"][variant]), drawn, *verdicts])
+    return table(head, body)
+
+
+def controls() -> str:
+    """Return how many of the broken fits, and of the correct ones, each tester refutes."""
+    rows = record("outside_audits")["rows"]
+    testers: dict[str, Callable[[Row], Row]] = {
+        RECORDER: lambda tools: tools[RECORDER],
+        **{
+            f"{AUDITORIUM}, {name.replace('_', '-')} tester": lambda tools, name=name: {
+                variant: tools[AUDITORIUM][variant][name] for variant in ("correct", "broken")
+            }
+            for name in TESTERS
+        },
+    }
+    body = []
+    for name, of in testers.items():
+        found = [of(row["tools"]) for row in rows]
+        missed = [
+            row["family"] for row, each in zip(rows, found, strict=True) if not each["broken"]["refutes"]
+        ]
+        counts = [
+            f"{sum(each[variant]['refutes'] for each in found)} of {len(rows)}"
+            for variant in ("correct", "broken")
+        ]
+        body.append([name, *counts, ", ".join(missed) or "none"])
+    return table(["", "correct fits refuted", "broken fits refuted", "broken fits missed"], body)
+
+
+def replays() -> str:
+    """Return what dp-recorder's replays of whole fits found, and which broken fits they caught."""
+    found = record("outside_audits")["replays"]
+    mistakes = list(next(iter(found.values()))["mistakes"])
+    head = ["fit of 200 rows", "draws", "neighbours", "violations", "greatest loss, of 1 claimed", *mistakes]
+    body = [
+        [
+            family,
+            str(row["draws"]),
+            str(row["neighbours"]),
+            str(len(row["violations"])),
+            number(row["greatest_loss"]),
+            *(f"{row['mistakes'][mistake]['caught']} caught" for mistake in mistakes),
+        ]
+        for family, row in found.items()
+    ]
+    return table(head, body)
+
+
+def oracles() -> str:
+    """Return the least and the greatest ratio of each accounting name to each outside figure."""
+    body = []
+    for row in record("accounting_oracles")["rows"]:
+        ends = [row["least"], row["greatest"]]
+        ratio = "" if None in ends else " to ".join(dict.fromkeys(f"{end:.4g}" for end in ends))
+        kind = f"{row['kind']} bound" + ("" if row["truth"] else "; theirs is a bound, too")
+        body.append(
+            [f"`{row['name']}`", row["by"], kind, str(row["figures"]), ratio, str(len(row["broken"]))]
+        )
+    return table(["name", "outside figure of", "ours is", "figures", "ours / theirs", "unsafe"], body, left=3)
+
+
+def without() -> str:
+    """Return the names without an outside figure."""
+    found = record("accounting_oracles")["without"]
+    return table(
+        ["name", "why", "checked by"], [[f"`{n}`", why, f"`{at}`"] for n, (why, at) in found.items()], 3
+    )
+
+
+def versions() -> str:
+    """Return the versions of all packages that took part."""
+    audits, accounting = record("outside_audits"), record("accounting_oracles")
+    lines = [
+        f"- {tool}: {', '.join(f'{name} {version}' for name, version in each['versions'].items())}"
+        for tool, each in audits["tools"].items()
+    ]
+    packages = {**accounting["versions"], "OpenDP": accounting["opendp"]}
+    lines.append(f"- accounting: {', '.join(f'{name} {version}' for name, version in packages.items())}")
+    lines.append(f"- machine: {audits['machine']}, Python {audits['python']}")
+    return "\n".join(lines)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    each.__name__: each for each in (broken, controls, correct, oracles, replays, versions, without)
+}
+
+
+def written(text: str) -> str:
+    """Return the page with its tables as they were recorded."""
+    return MARKED.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", text)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
