@@ -2,10 +2,10 @@
 
     python benchmarks/all [--data FOLDER] [--environments FOLDER] [--mechanisms FOLDER] [--peers NAME,...]
         [--parts accuracy,checks,speed] [--tables NAME,...] [--epsilons .1,1,3] [--repetitions 3]
-        [--patience 300] [--again NAME,...] [--json PATH]
+        [--jobs 2] [--patience 300] [--again NAME,...] [--json PATH]
 
 The record is written after each fit. Run again, it goes on where it stopped; `--again` asks peers, or parts,
-anew. A whole run takes about an hour on two idle cores, most of it in synthesizers.
+anew. A whole run takes about an hour on two idle cores with `--jobs 2`, most of it in synthesizers.
 
 Accuracy: on the tables of `tables.py`, on which no default of ours was chosen (Adult aside), each
 repetition on a split of its own; accuracy and area under the ROC curve of labels, R^2 of numbers. All get
@@ -29,6 +29,7 @@ import platform
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -170,11 +171,15 @@ def ask_about(
     record: Record,
     options: argparse.Namespace,
 ) -> None:
-    """Ask peers about one table: the cells of which an entry has a value."""
+    """Ask peers about one table, some at a time: the cells of which an entry has a value."""
     path, n_labels = known[name]
-    for peer in peers:
+
+    def ask_one(peer: str) -> None:
         cells = accuracy_cells(peer, name, n_labels, options)
         ask(record, peer, [cell for cell in cells if cell[entry] == value], options, task=str(path))
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(ask_one, peers))
 
 
 def time_all(
@@ -202,6 +207,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--tables", default=",".join(TABLES), help="comma-separated")
     parser.add_argument("--epsilons", default=",".join(map(str, EPSILONS)), help="comma-separated")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS, help="synthesizers: one")
+    parser.add_argument("--jobs", type=int, default=1, help="peers that are asked at a time, a core each")
     parser.add_argument("--patience", type=float, default=300.0, help="seconds that one fit may take")
     parser.add_argument("--again", default="", help="peers or parts that are asked anew, comma-separated")
     parser.add_argument("--json", type=Path, default=RESULTS / "compare.json", help="the record")

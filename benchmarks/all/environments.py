@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["NEEDS", "answers", "python_of", "versions_of"]
+__all__ = ["NEEDS", "ONE_CORE", "answers", "python_of", "versions_of"]
 
 HERE = Path(__file__).parent
 #: The module that shows that a peer is there, and what is installed for it; None: it is here.

@@ -6,6 +6,7 @@ asked once: errors and fits that took too long are answers too. `forget` removes
 
 import json
 import os
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -29,16 +30,18 @@ class Record:
             self.cells = found.pop("cells")
             self.about = found
         self._known = {key_of(cell) for cell in self.cells}
+        self._turn = threading.Lock()
 
     def missing(self, asked: Iterable[Cell]) -> list[Cell]:
         """Return those of `asked` that have no answer yet."""
         return [cell for cell in asked if key_of(cell) not in self._known]
 
     def add(self, cell: Cell, found: dict[str, Any]) -> None:
-        """Add an answer, and write the file."""
-        self.cells.append(cell | rounded(found))
-        self._known.add(key_of(cell))
-        self.write()
+        """Add an answer, and write the file; threads take turns."""
+        with self._turn:
+            self.cells.append(cell | rounded(found))
+            self._known.add(key_of(cell))
+            self.write()
 
     def forget(self, which: Any) -> None:
         """Remove the cells for which `which(cell)` is true."""
