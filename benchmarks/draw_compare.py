@@ -61,16 +61,19 @@ def drawn(found: dict[str, dict[str, float]], names: dict[str, str]) -> Any:
     for level in (0.0, 1.0):
         axes.axvline(level, color="#444444", linewidth=1, linestyle=(0, (4, 3)), zorder=0)
     order = list(found)[::-1]
-    for who, colour in COLOURS.items():
-        points = [(each[who], place) for place, name in enumerate(order) if who in (each := found[name])]
+    for number, (who, colour) in enumerate(COLOURS.items()):
+        lift = 0.1 * (2.5 - number)  # points with the same share lie side by side
+        points = [
+            (each[who], place + lift) for place, name in enumerate(order) if who in (each := found[name])
+        ]
         for inside in (True, False):
             chosen = [(max(x, LEAST), y) for x, y in points if (x >= LEAST) == inside]
             if points:
                 x, y = [x for x, _ in chosen], [y for _, y in chosen]
                 label = names[who] if inside else None
-                axes.scatter(x, y, s=46, marker="o" if inside else "<", color=colour, label=label, zorder=2)
+                axes.scatter(x, y, s=40, marker="o" if inside else "<", color=colour, label=label, zorder=2)
     axes.set_yticks(range(len(order)), order)
-    axes.set(xlim=(LEAST - 0.04, 1.06))
+    axes.set(xlim=(LEAST - 0.04, 1.12))
     axes.set_xticks([0, 0.5, 1], ["0: a constant", ".5", "1: without privacy"])
     axes.set_title(f"Best learner of each library at epsilon {EPSILON:g}", fontsize=11, loc="left")
     axes.spines[["top", "right", "left"]].set_visible(False)

@@ -9,7 +9,7 @@ comments is replaced. Nothing is said here of a cell that the record lacks.
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from statistics import fmean, stdev
@@ -53,11 +53,13 @@ SHORT = {
 }
 MAIN = ("AdditiveClassifier", "AdditiveRegressor")
 CONSTANT = ("DummyClassifier", "DummyRegressor")
-#: Without a standard error, smaller differences are ties.
-CLOSE = 0.01
+#: Smaller differences are ties, whatever the standard error, and where there is none.
+CLOSE, CLOSE_ONCE = 0.005, 0.01
+LEAST = -10  # an R^2 below is not told in digits
 BEHIND, TIE, AHEAD = "behind", "tie", "ahead"
 
 Cell = dict[str, Any]
+Outcome = tuple[str, float, str, str, str]  # table, epsilon, measure, peer, and one of the three words
 
 
 class Score(NamedTuple):
@@ -71,7 +73,10 @@ class Score(NamedTuple):
         """Return the mean with its standard error, without leading zeros."""
         values = [value for _, value in self.runs]
         error = stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
-        return number(self.mean) + ("" if error is None else f" ± {number(error)}")
+        return number(self.mean) + ("" if error is None or self.mean < LEAST else f" ± {number(error)}")
+
+
+Choose = Callable[[str, float, str], Score | None]
 
 
 @cache
@@ -137,28 +142,27 @@ def tables(measure: str) -> list[str]:
 def compared(ours: Score, theirs: Score) -> str:
     """Return whether ours is ahead, behind, or neither: at most two standard errors of the difference apart.
 
-    Differences are taken split by split. Where there is one common split only, less than `CLOSE` is a tie.
+    Differences are taken split by split. Of few splits a standard error may be too small, so that less than
+    `CLOSE` is a tie too, and less than `CLOSE_ONCE` where there is one common split.
     """
     mine, others = dict(ours.runs), dict(theirs.runs)
     both = [mine[place] - others[place] for place in mine.keys() & others.keys()]
     mean = fmean(both)
-    error = 2 * stdev(both) / math.sqrt(len(both)) if len(both) > 1 else CLOSE
+    error = max(CLOSE, 2 * stdev(both) / math.sqrt(len(both))) if len(both) > 1 else CLOSE_ONCE
     if abs(mean) <= error:
         return TIE
     return AHEAD if mean > 0 else BEHIND
 
 
-def outcomes(
-    choose: Callable[[str, float, str], Score | None], seen: bool = False
-) -> Iterator[tuple[str, float, str, str, str]]:
-    """Yield (table, epsilon, measure, peer, outcome) of ours against each peer."""
+def outcomes(choose: Choose) -> Iterator[Outcome]:
+    """Yield the outcomes of one of ours against each peer, on the tables that count."""
     for measure in ("accuracy", "auc", "r2"):
         for table in tables(measure):
             for epsilon in EPSILONS:
                 ours = choose(table, epsilon, measure)
                 for peer in PEERS:
                     theirs = best(table, epsilon, peer, measure)
-                    if ours and theirs and seen == (table in SEEN):
+                    if ours and theirs and table not in SEEN:
                         yield table, epsilon, measure, peer, compared(ours, theirs)
 
 
@@ -189,45 +193,46 @@ def losses() -> str:
     found = list(outcomes(best_of_ours))
     counts = {outcome: sum(each[-1] == outcome for each in found) for outcome in (AHEAD, TIE, BEHIND)}
     names = {each[0] for each in found}
-    alone = sum(each[-1] == BEHIND for each in outcomes(main_of))
+    alone = [each for each in outcomes(main_of) if each[-1] == BEHIND]
+    behind = [each for each in found if each[-1] == BEHIND]
     lines = [
         f"On {len(names)} tables on which no default of dplearn was chosen, its best learner was",
         f"set against the best of each peer {len(found)} times (table, epsilon, measure and peer): ahead",
-        f"{counts[AHEAD]} times, tied {counts[TIE]} times, behind {counts[BEHIND]} times. The additive model",
-        f"alone, which we recommend first, was behind {alone} times.",
+        f"{counts[AHEAD]} times, tied {counts[TIE]} times, behind {counts[BEHIND]} times.",
         "",
-        f"**Where dplearn loses.** {told(each for each in found if each[-1] == BEHIND)}",
+        f"**Where dplearn loses.** {told('It', best_of_ours, behind)}",
+        told("The additive model alone, which we recommend first,", main_of, alone),
         *(sentence for sentence in (higher(found), no_use(), slower()) if sentence),
     ]
     return "\n".join(lines)
 
 
-def told(behind: Iterable[tuple[str, float, str, str, str]]) -> str:
+def told(what: str, choose: Choose, behind: list[Outcome]) -> str:
     """Return a sentence that lists where ours is behind."""
-    places = [f"{place(each)} by {PEERS[each[3]]}" for each in behind]
-    return f"It was behind on: {'; '.join(places)}." if places else "It was behind on no table and epsilon."
+    places = [place(each, choose) for each in behind]
+    return f"{what} was behind on: {'; '.join(places)}." if places else f"{what} was behind nowhere."
 
 
-def higher(found: Iterable[tuple[str, float, str, str, str]]) -> str:
+def higher(found: list[Outcome]) -> str:
     """Return the ties in which the mean of the peer is the greater."""
     places = [
-        f"{place(each)} by {PEERS[each[3]]}"
+        place(each, best_of_ours)
         for each in found
         if each[-1] == TIE and best(*each[:2], each[3], each[2]).mean > best_of_ours(*each[:3]).mean  # type: ignore[union-attr]
     ]
     return f"Of the ties, the mean of a peer was higher on: {'; '.join(places)}." if places else ""
 
 
-def place(each: tuple[str, float, str, str, str]) -> str:
-    """Return a table, an epsilon and a measure in words, with both scores."""
+def place(each: Outcome, choose: Choose) -> str:
+    """Return a table, an epsilon, a measure and a peer in words, with both scores."""
     table, epsilon, measure, peer, _ = each
-    ours, theirs = best_of_ours(table, epsilon, measure), best(table, epsilon, peer, measure)
+    ours, theirs = choose(table, epsilon, measure), best(table, epsilon, peer, measure)
     assert ours is not None
     assert theirs is not None
     return (
-        f"{table} at epsilon {epsilon:g} ({MEASURES[measure]} {number(ours.mean, 4)},"
-        f" {number(theirs.mean, 4)})"
-    )
+        f"{table}, epsilon {epsilon:g}: {MEASURES[measure]} {number(ours.mean)},"
+        f" {PEERS[peer]} {SHORT.get(theirs.learner, theirs.learner)} {number(theirs.mean)}"
+    ).replace("  ", " ")
 
 
 def no_use() -> str:
@@ -323,8 +328,8 @@ def named(score: Score | None) -> str:
 
 def number(value: float, digits: int = 3) -> str:
     """Return a number without its leading zero; a very negative R^2 is not told in digits."""
-    if value < -10:
-        return "< -10"
+    if value < LEAST:
+        return f"< {LEAST}"
     return re.sub(r"^(-?)0\.", r"\1.", f"{value:.{digits}f}")
 
 
