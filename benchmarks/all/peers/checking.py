@@ -6,7 +6,7 @@ noise as the learner adds it. Models have `predict`, `labels()`, which labels th
 the values that whoever has the model can read.
 
 Outcomes of input: "refused" with an error, "warned", "accepted", and "wrong": a model without an error that
-does not predict a declared label everywhere, or whose accuracy on clean records is .1 or more below that
+does not predict a declared label everywhere, or whose accuracy on clean records is .2 or more below that
 without the bad input. "published" is an odd value, or a label, that the model shows.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 import pandas
 from worker import sentence
 
-ROWS, EPSILON, SMALL, LEAST_FALL = 2000, 10.0, 0.05, 0.1
+ROWS, EPSILON, SMALL, LEAST_FALL = 2000, 10.0, 0.05, 0.2
 TEXTS = ("blue", "green", "red")
 ODD_ROW = 5
 CLEAN = {}  # accuracies without bad input, by learner; that check comes first

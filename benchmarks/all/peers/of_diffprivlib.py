@@ -51,10 +51,13 @@ class Checks:
         from diffprivlib import mechanisms
 
         if learner == "LogisticRegression":
-            how = {"epsilon": 1.0, "function_sensitivity": 1.0, "data_sensitivity": 1.0}
-            drawn = mechanisms.Vector(dimension=2, **how)
-            flat = (0.0, np.zeros(2))  # a loss of 0 everywhere: what is added to its gradient is the noise
-            return np.ravel([drawn.randomise(lambda *_: flat)(np.zeros(2))[1] for _ in range(size // 2)])
+            how = {"epsilon": 1.0, "function_sensitivity": 1.0, "data_sensitivity": 1.0, "dimension": 2}
+            vector = mechanisms.Vector(**how)
+
+            def drawn():  # a loss of 0 everywhere: what is added to its gradient is the noise
+                return vector.randomise(lambda *_: (0.0, np.zeros(2)))(np.zeros(2))[1]
+
+            return np.ravel([drawn() for _ in range(size // 2)])
         if learner == "RandomForestClassifier":
             return []  # it selects labels, and adds no noise to numbers
         laplace = mechanisms.Laplace(epsilon=1.0, sensitivity=1.0)
