@@ -202,7 +202,7 @@ def losses() -> str:
         "",
         f"**Where dplearn loses.** {told('It', best_of_ours, behind)}",
         told("The additive model alone, which we recommend first,", main_of, alone),
-        *(sentence for sentence in (higher(found), no_use(), slower()) if sentence),
+        *(sentence for sentence in (higher(found), no_use(), slower(), lacking(found)) if sentence),
     ]
     return "\n".join(lines)
 
@@ -333,6 +333,20 @@ def number(value: float, digits: int = 3) -> str:
     return re.sub(r"^(-?)0\.", r"\1.", f"{value:.{digits}f}")
 
 
+def lacking(found: list[Outcome]) -> str:
+    """Return of which peers the record lacks pairs of a table and an epsilon."""
+    pairs = {(table, epsilon) for table, epsilon, *_ in found}
+    known = {peer: {each[:2] for each in found if each[3] == peer} for peer in PEERS}
+    few = [
+        f"{PEERS[peer]} {len(each)}"
+        for peer, each in known.items()
+        if len(each) < len(pairs) and peer != "interpret"  # which takes two labels only
+    ]
+    return (
+        f"Of {len(pairs)} pairs of a table and an epsilon, the record has: {', '.join(few)}." if few else ""
+    )
+
+
 def speed() -> str:
     """Return CPU seconds, the ratio to scikit-learn's logistic regression, and memory, by learner."""
     found: dict[tuple[str, str], list[Cell]] = {}
@@ -350,7 +364,18 @@ def speed() -> str:
         body.append([name, f"{least:.2f}", f"{least / reference:.1f}", f"{memory:.0f}"])
     table = cells("speed")[0]["table"]
     head = [f"a fit of {table}, epsilon 1", "CPU seconds", "times logistic regression", "memory, MiB"]
-    return lines_of(head, body)
+    return "\n".join([lines_of(head, body), *synthesizers()])
+
+
+def synthesizers() -> Iterator[str]:
+    """Yield a sentence on the times of synthesizers."""
+    told = []
+    for peer in ("opendp", "private_pgm", "smartnoise"):
+        times = [cell["cpu"] for cell in cells("accuracy") if cell["peer"] == peer and "cpu" in cell]
+        if times:
+            told.append(f"{NAMES[peer]} {min(times):.0f} to {max(times):.0f}")
+    if told:
+        yield f"\nCPU seconds of a synthesizer's fit, over all tables it was run on: {', '.join(told)}."
 
 
 def inputs() -> str:
