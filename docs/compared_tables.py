@@ -264,18 +264,83 @@ def slower() -> str:
         return ""
     peers = [key for key in sorted(least) if key[0] in PEERS]
     faster = [
-        f"{who(*key)} ({least[main] / least[key]:.1f} times)" for key in peers if least[key] < least[main]
+        f"{called(*key)} ({least[main] / least[key]:.1f} times)" for key in peers if least[key] < least[main]
     ]
-    lighter = [who(*key) for key in peers if memory[key] < memory[main]]
+    lighter = [called(*key) for key in peers if memory[key] < memory[main]]
     return (
         f"Faster than our additive model: {', '.join(faster) or 'none'}."
         f" Less memory than it: {', '.join(lighter) or 'none'}."
     )
 
 
-def who(peer: str, learner: str) -> str:
+def called(peer: str, learner: str) -> str:
     """Return a library and the short name of its learner."""
     return f"{NAMES[peer]} {SHORT.get(learner, learner)}".strip()
+
+
+def accuracy() -> str:
+    """Return accuracies of labels, and who wins."""
+    return of_measure("accuracy", "most common label")
+
+
+def curves() -> str:
+    """Return areas under the ROC curve of two labels."""
+    return of_measure("auc", None)
+
+
+def numbers() -> str:
+    """Return R^2 of numbers."""
+    return of_measure("r2", None)
+
+
+def of_measure(measure: str, floor: str | None) -> str:
+    """Return a line for each table and epsilon."""
+    head = ["table, records, epsilon", *([floor] if floor else []), "additive model", "best of dplearn"]
+    head += [*PEERS.values(), "not private", "best"]
+    body = []
+    for table in tables(measure):
+        size = record()["tables"][table]["private"]
+        for epsilon in EPSILONS:
+            line = [f"{table}{'*' if table in SEEN else ''}, {size:,}, {epsilon:g}"]
+            line += [number(constant(table, measure))] if floor else []
+            main = main_of(table, epsilon, measure)
+            line += [main.shown() if main else "", named(best(table, epsilon, OURS, measure))]
+            line += [named(best(table, epsilon, peer, measure)) for peer in PEERS]
+            line += [number(found.mean) if (found := best(table, None, OPEN, measure)) else ""]
+            body.append([*line, winner(table, epsilon, measure)])
+    return lines_of(head, body)
+
+
+def winner(table: str, epsilon: float, measure: str) -> str:
+    """Return who has the highest mean; nobody who is no better than a constant, in the digits shown."""
+    found = [(score, who) for who in (OURS, *PEERS) if (score := best(table, epsilon, who, measure))]
+    if not found:
+        return ""
+    score, who = max(found, key=lambda each: each[0].mean)
+    if round(score.mean, 3) <= round(constant(table, measure), 3):
+        return "none beats a constant"
+    text = f"**{NAMES[who]}**"
+    close = [
+        NAMES[other]
+        for each, other in found
+        if other != who and compared(score, each) == TIE and each.mean > constant(table, measure)
+    ]
+    return text + (f" (tie: {', '.join(close)})" if close else "")
+
+
+def named(score: Score | None) -> str:
+    """Return a score and the short name of the learner that has it."""
+    if score is None:
+        return ""
+    name = SHORT.get(score.learner, score.learner)
+    return score.shown() + (f" {name}" if name else "")
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number without its leading zero; a very negative R^2 is not told in digits."""
+    if value < LEAST:
+        return f"< {LEAST}"
+    return re.sub(r"^(-?)0\.", r"\1.", f"{value:.{digits}f}")
 
 
 def lacking(found: list[Outcome]) -> str:
@@ -342,7 +407,7 @@ def checks(which: str) -> str:
         for each in dict.fromkeys(key[:2] for key in sorted(found, key=lambda key: list(NAMES).index(key[0])))
         if any((*each, check) in found for check in words)
     ]
-    head = ["", *(who(*each) for each in columns)]
+    head = ["", *(called(*each) for each in columns)]
     body = [
         [told, *(outcome(found.get((*each, check))) for each in columns)] for check, told in words.items()
     ]
