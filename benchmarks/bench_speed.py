@@ -19,10 +19,10 @@ import json
 import sys
 from typing import Any
 
+from all.environments import ONE_CORE
 from side_by_side import asked_of, lined_up, options_of, write
 
 WIDTH, MOST, BAR_ROWS = 20, 3.0, 1_000_000
-ONE_CORE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 DOMAINS = ("declared", "undeclared", "learned")
 LEARNERS = (
     "StatisticalQueryLogisticRegression",

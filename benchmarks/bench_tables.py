@@ -42,6 +42,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from all.environments import ONE_CORE
 from bench_generic import CATEGORIES, INCOMES, NUMBERS, adult_from_folder, adult_from_openml, figure
 from bench_queries import STEPS, round_above
 from joblib import Parallel, delayed
@@ -443,13 +444,12 @@ def their_rows(table: Table, options: argparse.Namespace) -> Iterator[Row]:
             **{f"private_{place}": private for place, (private, _, _) in enumerate(splits)},
             **{f"tested_{place}": tested for place, (_, _, tested) in enumerate(splits)},
         )
-        one_core = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         for package, names in PEERS.items():
             python = options.diffprivlib_python if package == "diffprivlib" else options.interpret_python
             for name in names:
                 if python is None or (package == "interpret" and len(table.labels) > 2):
                     continue
-                found: Any = asked_of(python, THEIR_PROGRAM, path, name, fits, *EPSILONS, **one_core)
+                found: Any = asked_of(python, THEIR_PROGRAM, path, name, fits, *EPSILONS, **ONE_CORE)
                 for epsilon, runs in zip(EPSILONS, found or (), strict=False):
                     yield row(table, name, runs, by=package, epsilon=epsilon)
 

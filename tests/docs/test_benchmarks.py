@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-PROGRAMS = sorted((Path(__file__).parents[2] / "benchmarks").glob("*.py"))
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+PROGRAMS = sorted([*BENCHMARKS.glob("*.py"), *BENCHMARKS.glob("all/**/*.py")])
 
 
 def missing(source):

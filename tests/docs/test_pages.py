@@ -419,11 +419,8 @@ def test_every_figure_is_drawn_by_a_script_of_the_gallery(monkeypatch):
     }
     assert len(drawn) >= 6
     assert [script for script in sorted(drawn) if not (DOCS / "gallery" / script).is_file()] == []
-    pictures = re.compile(r"^!\[[^]]+\]\(([^)]*)\)", re.MULTILINE)
-    shown = {
-        str(page.relative_to(DOCS)): pictures.findall(page.read_text(encoding="utf-8")) for page in PAGES
-    }
-    assert {name: found for name, found in shown.items() if found} == {"index.md": ["pictures/adult.svg"]}
+    others = re.compile(r"^!\[[^]]*\]\((?!pictures/)", re.MULTILINE)  # pictures are tested against records
+    assert [str(page) for page in PAGES if others.search(page.read_text(encoding="utf-8"))] == []
 
 
 @pytest.mark.parametrize("page", [*PAGES, DOCS.parent / "README.md"], ids=lambda page: page.stem)

@@ -1,0 +1,148 @@
+"""The comparison with peers: its run goes on where it stopped, and page and picture show what is recorded."""
+
+import importlib.util
+import json
+import re
+import sys
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ALL = ROOT / "benchmarks" / "all"
+
+
+def loaded(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+compared = loaded(ROOT / "docs" / "compared_tables.py")
+environments, records = loaded(ALL / "environments.py"), loaded(ALL / "record.py")
+PAGE = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", list(compared.pages()), ids=lambda page: page.name)
+def test_the_page_says_what_is_recorded(page):
+    text = page.read_text(encoding="utf-8")
+    assert compared.written(text) == text  # else: python docs/compared_tables.py
+
+
+def test_the_page_shows_every_text_once():
+    assert sorted(name for _, name, _ in compared.MARKED.findall(PAGE)) == sorted(compared.TEXTS)
+
+
+def test_the_picture_shows_what_is_recorded():
+    script = loaded(ROOT / "benchmarks" / "draw_compare.py")
+    text = re.search(r"<dc:description>(.*?)</dc:description>", script.PICTURE.read_text(), re.DOTALL)[1]
+    shown = json.loads(unescape(text))  # else: python benchmarks/draw_compare.py
+    assert shown == script.shares(script.compared())
+
+
+def test_the_record_has_enough_tables_and_all_epsilons_of_ours_and_of_learners_of_peers():
+    known = {(key[0], key[1], key[2]) for key in compared.scores()}
+    counted = {table for table, _, _ in known} - set(compared.SEEN)
+    assert len(counted) >= 6
+    two_labels = {name for name, about in compared.record()["tables"].items() if about["labels"] != 4}
+    for table in counted | set(compared.SEEN):
+        assert (table, None, compared.OPEN) in known
+        for epsilon in compared.EPSILONS:
+            assert {(table, epsilon, peer) for peer in (compared.OURS, "diffprivlib")} <= known
+            assert (table not in two_labels) or (table, epsilon, "interpret") in known
+
+
+def test_ours_and_peers_have_the_same_repetitions_on_each_table():
+    runs = {}
+    for cell in compared.cells("accuracy"):
+        if cell["peer"] in (compared.OURS, "diffprivlib", "interpret"):
+            runs.setdefault((cell["table"], cell["epsilon"], cell["learner"]), set()).add(cell["repetition"])
+    for table in {table for table, _, _ in runs}:
+        assert len({frozenset(each) for key, each in runs.items() if key[0] == table}) == 1
+    assert all(len(each) > 1 for each in runs.values())
+
+
+def test_a_cell_is_asked_once():
+    keys = [records.key_of(cell) for cell in compared.record()["cells"]]
+    assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "said"),
+    [
+        ((0.9, 0.8, 0.85), (0.8, 0.7, 0.75), compared.AHEAD),  # ahead by .1 in each split
+        ((0.9, 0.8, 0.85), (0.91, 0.81, 0.86), compared.BEHIND),
+        ((0.9, 0.8, 0.85), (0.904, 0.804, 0.854), compared.TIE),  # in each split, but by less than .005
+        ((0.9, 0.8, 0.85), (0.8, 0.9, 0.85), compared.TIE),
+        ((0.9,), (0.895,), compared.TIE),  # one fit: .01 is close
+        ((0.9, 0.1), (0.88,), compared.AHEAD),  # the common split only
+    ],
+)
+def test_differences_are_taken_split_by_split(ours, theirs, said):
+    scores = [compared.Score(0.0, "", tuple(enumerate(runs))) for runs in (ours, theirs)]
+    assert compared.compared(*scores) == said
+
+
+TOY = """
+import json, os, sys, time
+for cell in json.loads(sys.stdin.read())["cells"]:
+    if cell["epsilon"] == 3:
+        os.close(1)
+        time.sleep(600)
+    if cell["epsilon"] == 2:
+        raise SystemExit("out of memory")
+    print(json.dumps({"accuracy": cell["epsilon"] / 10}), flush=True)
+"""
+
+
+def ask(record, epsilons):
+    """Ask the toy peer for what the record lacks, as the benchmark does; return how many cells were asked."""
+    cells = [{"part": "accuracy", "peer": "toy", "epsilon": epsilon} for epsilon in epsilons]
+    left = record.missing(cells)
+    found = environments.answers(sys.executable, ["-c", TOY], {"cells": left}, 100.0)
+    for cell, answer in zip(left, found, strict=True):
+        record.add(cell, answer)
+    return len(left)
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path):
+    path = tmp_path / "record.json"
+    assert ask(records.Record(path), [1, 4]) == 2
+    assert ask(records.Record(path), [1, 4, 5]) == 1
+    again = records.Record(path)
+    assert [cell["accuracy"] for cell in again.cells] == [0.1, 0.4, 0.5]
+    again.forget(lambda cell: cell["epsilon"] == 4)
+    assert ask(again, [1, 4, 5]) == 1
+
+
+def test_a_peer_that_ends_or_hangs_is_an_answer_and_the_others_are_asked(tmp_path):
+    record = records.Record(tmp_path / "record.json")
+    assert ask(record, [2, 1, 3, 4]) == 4
+    found = {cell["epsilon"]: cell.get("accuracy", cell.get("error")) for cell in record.cells}
+    assert found == {
+        1: 0.1,
+        2: "the program ended: out of memory",
+        3: "no result in 100 seconds",
+        4: 0.4,
+    }
+    assert ask(record, [2, 1, 3, 4]) == 0
+
+
+def test_patience_ends():
+    with environments._Program([sys.executable, "-c", "import time; time.sleep(600)"], "", {}) as program:
+        assert program.line(0.1) is None
+
+
+def test_checks_have_words_and_ours_never_goes_wrong_on_bad_input():
+    words = compared.words_of_checks()
+    known = {(cell["peer"], cell["learner"], cell["check"]): cell for cell in compared.cells("checks")}
+    checks = loaded(ALL / "checks.py")
+    assert words == {"INPUTS": checks.INPUTS, "LEAKS": checks.LEAKS}
+    for learner in checks.CHECKED[compared.OURS]:
+        for check in checks.INPUTS:
+            assert known[compared.OURS, learner, check]["outcome"] in ("refused", "accepted", "warned")
+        assert known[compared.OURS, learner, "seed"]["outcome"] == "fresh"
+        assert known[compared.OURS, learner, "grid"]["outcome"] == "integers"
+        assert known[compared.OURS, learner, "neighbours"]["outcome"] == "same"
