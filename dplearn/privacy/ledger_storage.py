@@ -257,6 +257,8 @@ def open_file(
     """
     try:
         file = Path(path).resolve()
+        if file.is_symlink():  # since Python 3.13 a loop of links is no error of `resolve`
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         absent = not file.exists()
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a null byte, no access
         why = getattr(error, "strerror", None) or error
