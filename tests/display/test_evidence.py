@@ -49,6 +49,7 @@ def test_every_class_without_cases_has_a_note():
 
 def test_the_cases_of_a_class_are_listed_without_the_small_ones_that_stand_for_them():
     assert evidence_of("KnowledgeTransferClassifier").cases == (
+        "added_transfer",
         "transfer",
         "transfer_of_labels",
         "transfer_from_synthetic",
