@@ -306,6 +306,7 @@ def write_samples(target: Target, path: Path, most: int, seconds: float) -> None
         "delta": float(target.case.claim.delta),
         "tables": [repr(rows) for rows in target.pair],
         "exact": {variant: target.exact(variant) for variant in VARIANTS},
+        "features": "log-ratio" if target.enumerated else "one-hot",
         "outcomes": {
             variant: 1 + int(max(arrays[f"{variant}_{side}"].max() for side in SIDES)) for variant in VARIANTS
         },

@@ -78,20 +78,26 @@ def merged(pools: Path, found: dict[str, Any]) -> list[dict[str, Any]]:
     rows = []
     for path in sorted(pools.glob("*.json")):
         about = json.loads(path.read_text())
-        tools = {tool: each["results"][path.stem] for tool, each in found.items()}
+        tools = {
+            tool: each["results"][path.stem] for tool, each in found.items() if path.stem in each["results"]
+        }
         rows.append({"target": path.stem, **about, "tools": tools})
     return rows
 
 
 def shown(rows: Sequence[dict[str, Any]]) -> str:
     """Return a table of claims, exact epsilons, lower bounds and refutations."""
-    lines = [["target", "variant", "claim", "exact", "recorder", "auditorium", "refuted by"]]
+    lines = [["target", "variant", "claim", "exact", "best lower bound", "refuted by"]]
     for row in rows:
         for variant in ("correct", "broken"):
-            recorder, auditorium = (row["tools"][tool][variant] for tool in TOOLS)
-            testers = {"recorder": recorder} | {
-                name: auditorium[name] for name in ("histogram", "hockey_stick")
-            }
+            testers = {}
+            for tool, of_variants in row["tools"].items():
+                found = of_variants[variant]
+                testers |= (
+                    {tool: found}
+                    if "refutes" in found
+                    else {name: each for name, each in found.items() if isinstance(each, dict)}
+                )
             exact = row["exact"][variant]
             lines.append(
                 [
@@ -99,8 +105,7 @@ def shown(rows: Sequence[dict[str, Any]]) -> str:
                     variant,
                     f"{row['epsilon']:g}",
                     "" if exact is None else f"{exact:.3f}",
-                    f"{recorder['epsilon_lower']:.3f}",
-                    f"{max(testers[name]['epsilon_lower'] for name in list(testers)[1:]):.3f}",
+                    f"{max((each['epsilon_lower'] for each in testers.values()), default=0):.3f}",
                     ", ".join(name for name, each in testers.items() if each["refutes"]),
                 ]
             )

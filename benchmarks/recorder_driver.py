@@ -84,22 +84,21 @@ def bound(curve, delta):
 
 def main():
     folder, out = map(Path, sys.argv[1:3])
-    results = {}
+    about = {"versions": {name: version(name) for name in PACKAGES}, "failure": FAILURE, "results": {}}
+    if out.exists():  # a run that was interrupted goes on
+        before = json.loads(out.read_text())
+        about |= {name: before[name] for name in ("results", "replays") if name in before}
     for path in sorted(folder.glob("*.npz")):
-        about = json.loads(path.with_suffix(".json").read_text())
-        drawn = np.load(path)
-        results[path.stem] = {}
-        for variant, n_outcomes in about["outcomes"].items():
-            features = features_of(drawn, variant, n_outcomes)
-            both = (features[drawn[f"{variant}_{side}"]] for side in ("rows", "neighbour"))
-            results[path.stem][variant] = sampled(*both, about)
-        print(path.stem, results[path.stem], file=sys.stderr, flush=True)
-    about = {
-        "versions": {name: version(name) for name in PACKAGES},
-        "failure": FAILURE,
-        "results": results,
-        "replays": recorder_fits.replayed(),
-    }
+        if path.stem not in about["results"]:
+            target, drawn = json.loads(path.with_suffix(".json").read_text()), np.load(path)
+            about["results"][path.stem] = {}
+            for variant, n_outcomes in target["outcomes"].items():
+                features = features_of(drawn, variant, n_outcomes)
+                both = (features[drawn[f"{variant}_{side}"]] for side in ("rows", "neighbour"))
+                about["results"][path.stem][variant] = sampled(*both, target)
+            print(path.stem, about["results"][path.stem], file=sys.stderr, flush=True)
+    if "replays" not in about:
+        about["replays"] = recorder_fits.replayed()
     out.write_text(json.dumps(about, indent=2) + "\n")
 
 

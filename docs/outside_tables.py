@@ -10,6 +10,7 @@ two comments is replaced. The records are those of `benchmarks/outside_audits.py
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,10 @@ def claim(row: Row) -> str:
     return f"{row['epsilon']:g}" + (f", delta {row['delta']:.2g}" if row["delta"] else "")
 
 
-def verdict(found: Row) -> str:
+def verdict(found: Row | None) -> str:
     """Return the lower bound of a tester, or that it refutes the claim."""
+    if found is None:
+        return "not run"
     bound = number(found["epsilon_lower"])
     return f"**{bound}, refuted**" if found["refutes"] else bound
 
@@ -62,39 +65,42 @@ def broken() -> str:
 
 def audits(variant: str) -> str:
     """Return the table of one variant."""
-    head = ["what is fitted", "claimed epsilon", "exact", "outcomes drawn", RECORDER]
-    head += [f"{AUDITORIUM}, {name.replace('_', '-')}" for name in TESTERS]
+    head = ["what is fitted", "claimed epsilon", "exact", "outcomes drawn", "given as", *testers()]
     body = []
     for row in record("outside_audits")["rows"]:
-        recorder, auditorium = (row["tools"][tool][variant] for tool in (RECORDER, AUDITORIUM))
-        verdicts = [verdict(found) for found in (recorder, *(auditorium[name] for name in TESTERS))]
-        drawn = f"{recorder['samples']:,}"
-        body.append([row["family"], claim(row), number(row["exact"][variant]), drawn, *verdicts])
+        verdicts = [verdict(of(row, variant)) for of in testers().values()]
+        samples = (found["samples"] for tool in row["tools"].values() if (found := tool[variant]))
+        drawn = f"{max(samples):,}"
+        body.append(
+            [row["family"], claim(row), number(row["exact"][variant]), drawn, row["features"], *verdicts]
+        )
     return table(head, body)
+
+
+def testers() -> dict[str, Callable[[Row, str], Row | None]]:
+    """Return, by name, what gives a tester's finding of a variant of a row; None if it did not run."""
+
+    def recorder(row: Row, variant: str) -> Row | None:
+        return row["tools"].get(RECORDER, {}).get(variant)
+
+    def auditorium(name: str, row: Row, variant: str) -> Row | None:
+        return row["tools"].get(AUDITORIUM, {}).get(variant, {}).get(name)
+
+    names = {f"{AUDITORIUM}, {name.replace('_', '-')}": partial(auditorium, name) for name in TESTERS}
+    return {RECORDER: recorder, **names}
 
 
 def controls() -> str:
     """Return how many of the broken fits, and of the correct ones, each tester refutes."""
-    rows = record("outside_audits")["rows"]
-    testers: dict[str, Callable[[Row], Row]] = {
-        RECORDER: lambda tools: tools[RECORDER],
-        **{
-            f"{AUDITORIUM}, {name.replace('_', '-')} tester": lambda tools, name=name: {
-                variant: tools[AUDITORIUM][variant][name] for variant in ("correct", "broken")
-            }
-            for name in TESTERS
-        },
-    }
     body = []
-    for name, of in testers.items():
-        found = [of(row["tools"]) for row in rows]
-        missed = [
-            row["family"] for row, each in zip(rows, found, strict=True) if not each["broken"]["refutes"]
-        ]
-        counts = [
-            f"{sum(each[variant]['refutes'] for each in found)} of {len(rows)}"
+    for name, of in testers().items():
+        ran = [row for row in record("outside_audits")["rows"] if of(row, "broken")]
+        refuted = {
+            variant: [row["family"] for row in ran if of(row, variant)["refutes"]]  # type: ignore[index]
             for variant in ("correct", "broken")
-        ]
+        }
+        missed = [row["family"] for row in ran if row["family"] not in refuted["broken"]]
+        counts = [f"{len(families)} of {len(ran)}" for families in refuted.values()]
         body.append([name, *counts, ", ".join(missed) or "none"])
     return table(["", "correct fits refuted", "broken fits refuted", "broken fits missed"], body)
 
