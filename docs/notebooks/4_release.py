@@ -106,7 +106,7 @@ older = np.where(patients["age"] > 50, "over 50", "up to 50")
 summary = grouped(
     patients["sex"] + ", " + older,
     patients["progression"],
-    groups=[
+    categories=[
         f"{sex}, {age}"
         for sex in ("f", "m")
         for age in ("up to 50", "over 50")
@@ -133,16 +133,16 @@ stable_counts(
 # Several rows of a person
 # ------------------------
 # A patient has six rows in the second table, so a guarantee for one row would
-# say little. ``persons=``, or ``groups=`` of other releases and of learners,
-# protects all rows of a patient together. One row of each, chosen by public
+# say little. ``groups=``, of releases and of learners, protects all rows of a
+# patient together. One row of each, chosen by public
 # chance, takes part. So the counts are of patients, by the test in the row
 # that takes part.
 grouped(
     results["test"],
     results["result"],
-    groups=["s1", "s2", "s6"],
+    categories=["s1", "s2", "s6"],
     bounds=(0, 300),
-    persons=results["patient"],
+    groups=results["patient"],
     epsilon=0.5,
     ledger=ledger,
 )
@@ -155,7 +155,7 @@ grouped(
 # record replaced, it costs twice its epsilon: one record out, one in.
 grouped(
     patients["sex"],
-    groups=["f", "m"],
+    categories=["f", "m"],
     neighbors="add_remove",
     epsilon=0.25,
     ledger=ledger,

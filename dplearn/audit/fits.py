@@ -70,10 +70,14 @@ def fitted_with(model: Any, X: Any, y: Any = None, *, dice: Dice, groups: Any = 
     ----------
     model : PrivateEstimator
         Supplies the parameters; it is not fitted itself, and its ledger is not charged.
-    X, y, groups : object
+    X : array-like of shape (n, n_features)
         As for `fit`. Audits show their records: they must be public or made up.
+    y : array-like of shape (n,), default=None
+        As for `fit`; None for a transformer.
     dice : Dice
         The source of chance of the fit, such as those that `enumerate_privacy` passes to a computation.
+    groups : array-like of shape (n,), default=None
+        As for `fit`.
 
     Returns
     -------
@@ -88,7 +92,7 @@ def fitted_with(model: Any, X: Any, y: Any = None, *, dice: Dice, groups: Any = 
     Examples
     --------
     >>> from dplearn import StatisticalQueryNaiveBayes
-    >>> from dplearn.audit import enumerate_privacy
+    >>> from dplearn.audit import enumerate_privacy, fitted_with
     >>> from dplearn.domains import Bits
     >>> model = StatisticalQueryNaiveBayes(epsilon=1, delta=0, domain=Bits(), classes=[0, 1])
     >>> records = [(0, 0), (0, 1), (1, 0), (1, 1)]  # one feature and the label
