@@ -90,8 +90,8 @@ class PointClassifier(SeveralOutputsClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; at least 1e-9, for "hashing" 3e-5. A float stands for its shortest decimal:
-        0.1 is 1/10.
+        Privacy budget of one fit; at least 1e-9, and for "stability" about 3e-5, or more for a delta below
+        1e-6. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
         Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples.
         "stability" requires a positive delta, "hashing" spends none.
