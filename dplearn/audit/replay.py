@@ -35,6 +35,19 @@ def replay_violations(run: Run, neighbour: Run, dice: Dice, rules: Mapping[str, 
     -------
     list of str
         Empty if the neighbour makes the same draws with allowed arguments.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from fractions import Fraction
+    >>> from dplearn.audit import RULES, replay_violations
+    >>> from dplearn.chance import SeededDice
+    >>> count = lambda n: lambda dice: n + dice.discrete_laplace(Fraction(1, 2), -n, 9 - n)
+    >>> replay_violations(count(2), count(3), SeededDice(0), RULES)
+    []
+    >>> len(replay_violations(count(2), count(7), SeededDice(0), RULES))
+    1
     """
     first = ReplayDice(dice)
     observe(run, first)

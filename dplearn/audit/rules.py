@@ -60,17 +60,72 @@ def moved_by(sensitivity: int) -> Rule:
     noisy test of a count compares the noise with a threshold minus the count. So the ends of a draw move by
     the negative of the count's difference: both ends by the same amount, and those of all draws by at most
     `sensitivity` in sum.
+
+    Parameters
+    ----------
+    sensitivity : int
+        The greatest change of all counts together, in the L1 norm, at least 0.
+
+    Returns
+    -------
+    callable
+        A value of the mapping `rules` of `replay_privacy`.
+
+    Examples
+    --------
+    >>> from dplearn.audit import moved_by
+    >>> rule = moved_by(1)
+    >>> rule((0.5, -3, 7), (0.5, -4, 6)), rule((0.5, -3, 7), (0.5, -5, 5))
+    (True, False)
     """
     return partial(_ends_moved, lambda move: sum(map(abs, move)) <= sensitivity)
 
 
 def each_moved_by(sensitivity: int) -> Rule:
-    """Return the rule for draws made together, in which each end moves by at most `sensitivity`."""
+    """Return the rule for draws made together, in which each end moves by at most `sensitivity`.
+
+    Parameters
+    ----------
+    sensitivity : int
+        The greatest change of an end, at least 0.
+
+    Returns
+    -------
+    callable
+        A value of the mapping `rules` of `replay_privacy`.
+
+    Examples
+    --------
+    >>> from dplearn.audit import each_moved_by
+    >>> rule = each_moved_by(1)
+    >>> rule((0.5, -3, 7), (0.5, -4, 6)), rule((0.5, -3, 7), (0.5, -5, 5))
+    (True, False)
+    """
     return partial(_ends_moved, lambda move: max(map(abs, move), default=0) <= sensitivity)
 
 
 def coin_within(privacy: ApproxDP) -> Rule:
-    """Return the rule for a coin with a private bias, whose privacy cost is `privacy`."""
+    """Return the rule for a coin with a private bias, whose privacy cost is `privacy`.
+
+    Parameters
+    ----------
+    privacy : ApproxDP
+        The guarantee of the coin: of both outcomes, for both orders of the neighbours.
+
+    Returns
+    -------
+    callable
+        A value of the mapping `rules` of `replay_privacy`.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dplearn.audit import coin_within
+    >>> from dplearn.privacy import ApproxDP
+    >>> rule = coin_within(ApproxDP(1))
+    >>> rule((Fraction(1, 2),), (Fraction(3, 4),)), rule((Fraction(1, 2),), (Fraction(9, 10),))
+    (True, False)
+    """
 
     def allowed(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
         p, q = mine[0], theirs[0]

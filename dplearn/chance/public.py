@@ -112,9 +112,19 @@ def public_seed(random_state: Any, *context: object) -> int:
     *context : object
         The purpose of the choices.
 
+    Returns
+    -------
+    int
+
     Raises
     ------
     TypeError
         If `random_state` is none of these.
+
+    Examples
+    --------
+    >>> from dplearn.chance import public_seed
+    >>> public_seed(0, "an example") == public_seed(0, "an example")
+    True
     """
     return int(dice_for(random_state, _PUBLIC, *context).below(1 << _SEED_BITS))

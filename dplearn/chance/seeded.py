@@ -26,6 +26,15 @@ class SeededDice(ByteDice):
     Notes
     -----
     The stream is SHAKE-128 in counter mode, the same on every machine and for every version of numpy.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.chance import SeededDice
+    >>> one, other = SeededDice(0, "an example"), SeededDice(0, "an example")
+    >>> [one.below(6) for _ in range(9)] == [other.below(6) for _ in range(9)]
+    True
     """
 
     def __init__(self, seed: int, *context: object):
@@ -60,6 +69,12 @@ def dice_for(random_state: Any, *context: object) -> Dice:
     ------
     TypeError
         If `random_state` is none of these.
+
+    Examples
+    --------
+    >>> from dplearn.chance import dice_for
+    >>> type(dice_for(None)).__name__, type(dice_for(0)).__name__
+    ('SystemDice', 'SeededDice')
     """
     if random_state is None:
         return SystemDice()

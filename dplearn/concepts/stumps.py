@@ -246,6 +246,14 @@ class Thresholds(DecisionStumps):
     (all get the lower label).
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015).
+
+    Examples
+    --------
+    >>> from dplearn.concepts import Thresholds
+    >>> from dplearn.domains import IntegerRange, Product
+    >>> thresholds = Thresholds(Product([IntegerRange(0, 9)], ["age"]))
+    >>> thresholds.size  # eleven cuts, one of them below the domain, and two orders of the labels
+    22
     """
 
     def __init__(self, domain: Product, n_labels: int = 2, feature: int = 0):

@@ -132,12 +132,16 @@ def registry_entry(
     ----------
     estimator : object
         As for `privacy_card`.
-    name, intended_use, description, data_product_region : str
-        The name of the product, its use, a description, and the region of the data.
-    data_curators, registry_authors : sequence of str
-        Those who publish the product, and those who make the entry; at least one each.
+    name : str
+        The name of the product.
+    data_curators : sequence of str
+        Those who publish the product; at least one.
+    intended_use, description, data_product_region : str
+        The use of the product, a description, and the region of the data.
     publication_date : str or date
         As YYYY-MM-DD.
+    registry_authors : sequence of str
+        Those who make the entry; at least one.
     data_product_type : str, default="Machine learning model"
         One of the schema's, such as "Summary statistics" or "Synthetic data".
     ledger : PrivacyLedger, optional
@@ -221,6 +225,12 @@ def registry_schema() -> Mapping[str, Any]:
     mapping of str to object
         "source", "commit", "date" and "paper" say where it is from. "fields" maps the path of each field to
         a mapping: its "type", and, if it has them, its "tier", its allowed values ("choices") and "required".
+
+    Examples
+    --------
+    >>> from dplearn.display import registry_schema
+    >>> sorted(registry_schema())
+    ['commit', 'date', 'fields', 'paper', 'source']
     """
     text = resources.files("dplearn.display").joinpath("registry_schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)

@@ -518,10 +518,12 @@ def conjunction_error(
         The number of values of each column.
     n : int
         Number of records, independent draws from a distribution.
-    epsilon, delta : number
-        The budget of the fit.
+    epsilon : number
+        Privacy budget of the fit; positive.
     alpha, beta : float
         Target error, which determines the thresholds, and allowed probability of failure; both in (0, 1).
+    delta : number, default=0
+        Spent by "gaussian" noise only, which needs it.
     noise : {"laplace", "gaussian", "local"}, default="laplace"
         The noise; see `share_noise`.
 
@@ -591,13 +593,17 @@ def conjunction_query_sample_size(
     sizes : sequence of int
         The number of values of each column.
     epsilon : number
-        The budget of the fit.
+        Privacy budget of the fit; positive.
     alpha, beta : float
         Target error, which determines the thresholds, and allowed probability of failure; both in (0, 1).
     delta : number, default=0
-        The budget of the fit.
+        Spent by "gaussian" noise only, which needs it.
     noise : {"laplace", "gaussian", "local"}, default="laplace"
         The noise; see `share_noise`.
+
+    Returns
+    -------
+    int
 
     Raises
     ------

@@ -860,6 +860,10 @@ def generic_failure_bound(class_size: int, n_samples: int, *, epsilon: Any, alph
     epsilon, alpha : float
         As for `generic_sample_size`.
 
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> from dplearn.theory import generic_failure_bound

@@ -130,8 +130,8 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         `offset_ + (X @ coef_.T + intercept_ - offset_) / length`.
     metric_ : ndarray of float64 of shape (n_numbers + 1, n_numbers + 1)
         Released. The length of a row is the Euclidean norm (with delta 0, the L1 norm) of the row, with a 1
-        added, times this matrix; about 1 for a typical row. Of a wide table, the row of the
-        kept columns and the buckets.
+        added, times this matrix; about 1 for a typical row. Of a wide table, the row of the kept columns and
+        the buckets.
     columns_ : ndarray of intp of shape (n_kept,) or None
         Released. The numeric columns that the fit kept of a wide table, by their numbers. The others are in
         buckets, column j in that of j modulo the number of buckets; those of a bucket have one coefficient,
@@ -172,11 +172,10 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     greatest released masses, and sums of other columns. With class weights, one query is for the number of
     records of each class, and the products with labels and predictions are multiplied by weights of at most
     1, rounded to integers that are no greater than the unweighted ones in their unit, which keeps the bounds.
-    The last queries are histograms: with two classes,
-    one by score bin and label; with more, two by bin of the difference between the margin of the label and
-    that of the next class, or of the previous class. Each record is in one cell of each histogram. The
-    oracle's noise is calibrated to the norm and to the query's share of the budget, and the shares sum to 1.
-    All else is post-processing of the answers.
+    The last queries are histograms: with two classes, one by score bin and label; with more, two by bin of
+    the difference between the margin of the label and that of the next class, or of the previous class. Each
+    record is in one cell of each histogram. The oracle's noise is calibrated to the norm and to the query's
+    share of the budget, and the shares sum to 1. All else is post-processing of the answers.
 
     For one added or removed record: the same norms bound the vector of one record, and the first query is for
     the number of records. Its answer is released, and all further queries are functions of it, of public

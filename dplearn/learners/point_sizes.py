@@ -63,6 +63,10 @@ def stable_point_failure(
     n_outputs : int, default=1
         Number of labels of a record.
 
+    Returns
+    -------
+    float
+
     Notes
     -----
     **One output.** Only the key of the point function has records labelled 1, and it has no records labelled
@@ -243,6 +247,10 @@ def hashed_point_failure(
     n_columns : int, optional
         The number of columns, if keys are prefixes of rows.
 
+    Returns
+    -------
+    float
+
     Notes
     -----
     Let t be the greatest number of keys with label 1, and c the probability of the other keys in the buckets
@@ -300,6 +308,10 @@ def hashed_point_sizes(
         The most keys with label 1.
     n_columns : int, optional
         The number of columns, if keys are prefixes of rows.
+
+    Returns
+    -------
+    HashedPointSizes
 
     Raises
     ------

@@ -69,6 +69,10 @@ def representation_failure(
     agnostic : bool, default=False
         False: `kappa` bounds the error of a good concept. True: the errors of all concepts may be greater.
 
+    Returns
+    -------
+    float
+
     Notes
     -----
     **Source.** Beimel, Nissim and Stemmer (2013), as stated by Feldman and Xiao (2014), Theorem 6, for
@@ -158,6 +162,10 @@ def dichotomy_sample_size(
     agnostic : bool, default=False
         False: some stump makes no error. True: the errors of all stumps may be greater than 0.
 
+    Returns
+    -------
+    int
+
     Notes
     -----
     n records have at most n_columns n_labels (n_labels - 1) n + n_labels stumps with cuts at their values.
@@ -244,6 +252,10 @@ def public_cut_sample_size(
     agnostic : bool, default=False
         False: some stump makes no error. True: the errors of all stumps may be greater than 0.
 
+    Returns
+    -------
+    int
+
     Raises
     ------
     ValueError
@@ -326,6 +338,7 @@ def sauer_bound(vc_dimension: int, n_points: int) -> int:
 
     Examples
     --------
+    >>> from dplearn.theory import sauer_bound
     >>> sauer_bound(1, 1000), sauer_bound(2, 2**20)
     (1001, 549756338177)
     """

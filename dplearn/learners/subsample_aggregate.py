@@ -92,6 +92,11 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     remaining_abstentions_ : int or None
         Released. The number of further abstentions after which it stops; None if it never stops.
 
+    See Also
+    --------
+    KnowledgeTransferClassifier : A student trained on the answers, without a limit on predictions.
+    SoftLabelAggregateClassifier : Probabilities instead of labels.
+
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record, of all answers together.

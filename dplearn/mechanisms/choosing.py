@@ -124,6 +124,10 @@ def choosing_threshold(growth: int, privacy: ApproxDP) -> int:
     privacy : ApproxDP
         Epsilon and delta positive.
 
+    Returns
+    -------
+    int
+
     Notes
     -----
     **Privacy.** The choosing mechanism satisfies `privacy` with this threshold or a greater one. Each of the

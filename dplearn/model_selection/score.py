@@ -180,6 +180,7 @@ def private_score(
     Returns
     -------
     PrivateScore
+        The noisy score, its guarantee, and intervals that include the noise.
 
     Raises
     ------

@@ -242,6 +242,7 @@ def epsilon_for_risk(
 
     Examples
     --------
+    >>> from dplearn.privacy import epsilon_for_risk
     >>> float(epsilon_for_risk(true_positive_rate=0.05, false_positive_rate=0.01))
     1.60943791243
     >>> float(epsilon_for_risk(posterior=0.6, prior=0.5))

@@ -221,6 +221,15 @@ class Composition(Event):
 def compose(events: Events) -> Composition:
     """Return the composition of `events`; the same as `Composition(events)`.
 
+    Parameters
+    ----------
+    events : mapping of Event to int, or iterable of Event or of pairs (Event, int)
+        The releases, with the number of times that each is made.
+
+    Returns
+    -------
+    Composition
+
     Examples
     --------
     >>> from dplearn.privacy import PureDP, compose

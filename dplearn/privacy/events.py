@@ -390,6 +390,12 @@ class GaussianSums(Event):
     ----------
     budget : number
         Nonnegative; mu^2 / 2, as of `dplearn.privacy.shares.gaussian_budget`.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import GaussianSums, compose
+    >>> round(float(compose([GaussianSums("0.02")]).total(delta=1e-6).epsilon), 3)
+    0.834
     """
 
     budget: Fraction
@@ -478,6 +484,10 @@ def event_of(guarantee: Guarantee) -> Event:
     ----------
     guarantee : ApproxDP or ZeroConcentratedDP
         Only its numbers are used: the caller must compare neighbours and assumptions.
+
+    Returns
+    -------
+    Event
 
     Raises
     ------

@@ -310,6 +310,15 @@ def open_account(
         If `ledger` has another type, or a cache of joblib is the caller.
     BudgetExceededError
         If `cost` exceeds the remaining budget; nothing is spent.
+
+    Examples
+    --------
+    >>> from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
+    >>> ledger = PrivacyLedger(epsilon=1)
+    >>> charge = open_account(ledger, ApproxDP(0.5), name="a histogram")
+    >>> charge(ApproxDP(0.5))
+    >>> ledger.remaining().epsilon
+    Fraction(1, 2)
     """
     refuse_cache(name)
     if not isinstance(ledger, PrivacyLedger | None):

@@ -127,8 +127,12 @@ def central(
     ----------
     records : ndarray, sparse matrix, data frame or series of pandas or polars, or Records
         Private. The records to which queries apply their functions; `Examples` are rows and labels.
-    epsilon, delta : number, default=1.0 and 0.0
-        The cost of all answers together.
+    epsilon : float, default=1.0
+        Privacy budget of all answers together; positive. A float stands for its shortest decimal: 0.1 is
+        1/10.
+    delta : float, default=0.0
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n. Spent on Gaussian
+        noise only.
     noise : {"auto", "laplace", "gaussian"}, default="auto"
         As for `CentralOracle`.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"

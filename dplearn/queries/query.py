@@ -321,6 +321,9 @@ def on_grid(function: Callable[[Any], Any], steps: int) -> Callable[[Any], NDArr
 
     Examples
     --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from dplearn.queries import MeanQuery, on_grid
     >>> weeks = on_grid(lambda days: days / 7, 1024)
     >>> query = MeanQuery(weeks, low=0, high=20 * 1024, unit=Fraction(1, 1024))  # up to 20 weeks
     >>> float(query.total(np.array([14, 28]))[0] * query.unit)

@@ -396,6 +396,19 @@ class VectorRandomizer(LocalRandomizer):
 
     **Source.** Duchi, Jordan and Wainwright (2013) for one coordinate; Bassily and Smith (2015) for the
     transform.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.queries import VectorRandomizer
+    >>> randomizer = VectorRandomizer(2, 5, Fraction(2))
+    >>> reports = randomizer.draw(np.tile([3, 4], (20_000, 1)), SeededDice(0))
+    >>> randomizer.estimate(reports).round().tolist()
+    [3.0, 4.0]
     """
 
     size: int

@@ -178,7 +178,7 @@ def grouped(
         Private. The category of each record, with the types of `stable_counts`.
     values : array-like of shape (n,), or parts like those of `keys`, optional
         Private. One number a record; finite. None: only counts are released, from all of epsilon.
-    bounds : pair of numbers
+    bounds : pair of numbers, optional
         Public bounds (low, high) on the values, known without looking at the data; required with values.
         Values outside are moved to the nearest bound. The noise is proportional to the width.
     categories : sequence of keys, optional
@@ -225,14 +225,16 @@ def grouped(
     UserWarning
         If there are so few records that no category can be released; the number of records is public.
 
-    Notes ----- **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: let e be
-    epsilon / 2, or epsilon without values. A replaced record leaves one category and enters another, which
-    moves the counts by 2 in the L1 norm; learned categories are those of `stable_histogram`, with (e, delta).
-    Values are integers from -S to S. If both records are in one category, one sum moves by at most 2 S; if
-    not, two sums by at most S each. So the sums of all categories together cost e, although they are as many
-    as there are categories. Given the released categories, a record of another category counts as one with
-    the value 0. For one added or removed record: it moves one count by 1 and one sum by at most S, and
-    nothing else depends on the number of records.
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: let e be epsilon / 2,
+    or epsilon without values. A replaced record leaves one category and enters another, which moves the
+    counts by 2 in the L1 norm; learned categories are those of `stable_histogram`, with (e, delta). Values
+    are integers from -S to S. If both records are in one category, one sum moves by at most 2 S; if not, two
+    sums by at most S each. So the sums of all categories together cost e, although they are as many as there
+    are categories. Given the released categories, a record of another category counts as one with the value
+    0. For one added or removed record: it moves one count by 1 and one sum by at most S, and nothing else
+    depends on the number of records.
 
     **Assumes.** The entries of `guarantee.assumes`.
 

@@ -132,6 +132,7 @@ def interior_point(
     Returns
     -------
     InteriorPoint
+        The number, its plan and its guarantee.
 
     Raises
     ------

@@ -121,6 +121,10 @@ def interior_point_method(
     constants : {"tight", "paper"}, default="tight"
         "tight": the constants proved here. "paper": the published constants.
 
+    Returns
+    -------
+    {"exponential", "recursive"}
+
     Examples
     --------
     >>> from dplearn.theory import interior_point_method

@@ -268,6 +268,21 @@ def threshold_from_corner_learner(
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 6.4, there for conjunctions of d concepts of
     any class with a point that every concept gives label 1.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.releases import threshold_from_corner_learner
+    >>> def learn(rows, labels):  # no privacy; a private algorithm takes its place
+    ...     return [max(row[j] for row, label in zip(rows, labels, strict=True) if label) for j in range(2)]
+    >>> codes, labels = [3, 8, 12], [1, 1, 0]
+    >>> def sample():
+    ...     return [2, 7, 11], [1, 1, 0]
+    >>> dice = SeededDice(0)
+    >>> threshold_from_corner_learner(codes, labels, n_columns=2, sample=sample, learn=learn, dice=dice)
+    8
     """
     d, n = check_count("n_columns", n_columns, low=1), len(codes)
     own = int(dice.below(d))

@@ -116,6 +116,10 @@ def box_mistake_tree(bits: int, n_features: int) -> MistakeTree:
     n_features : int
         The number d of columns, at least 1. The tree must have at most 16 levels.
 
+    Returns
+    -------
+    MistakeTree
+
     Notes
     -----
     All boxes contain the centre c. A box ends less than 2**(bits - 1) steps from c in each of 2 d directions;
@@ -161,6 +165,10 @@ def halfspace_mistake_tree(bits: int, n_features: int) -> MistakeTree:
     n_features : int
         The number d of columns, at least 1; with 1, halfspaces are thresholds. The tree must have at most 16
         levels.
+
+    Returns
+    -------
+    MistakeTree
 
     Notes
     -----
@@ -216,6 +224,10 @@ def ball_mistake_tree(bits: int, n_features: int) -> MistakeTree:
     ----------
     bits, n_features : int
         As for `halfspace_mistake_tree`.
+
+    Returns
+    -------
+    MistakeTree
 
     Notes
     -----

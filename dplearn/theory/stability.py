@@ -132,6 +132,15 @@ def largest_step(constants: LossConstants) -> float:
     With mu = 0 this is the bound 2/smoothness of Hardt, Recht and Singer (2016). With mu > 0 it is at least
     1/smoothness, their bound for constant steps.
 
+    Parameters
+    ----------
+    constants : LossConstants
+        The constants of a convex loss.
+
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> from dplearn.theory import largest_step, logistic_constants

@@ -39,6 +39,13 @@ class BitMatrix:
         If `words` is not an array of uint64, or `n_columns` is not an integer.
     ValueError
         If `words` is not two-dimensional, or has too few words for `n_columns`.
+
+    Examples
+    --------
+    >>> from dplearn.core.gf2 import pack
+    >>> A = pack([[1, 0, 1], [0, 1, 1]])
+    >>> A.shape, A[1:].unpack().tolist()
+    ((2, 3), [[0, 1, 1]])
     """
 
     words: Words

@@ -1,0 +1,101 @@
+"""Docstrings of public estimators and functions: parameters and defaults as in the code, and an example."""
+
+import builtins
+import doctest
+import importlib
+import importlib.util
+import inspect
+import re
+import symtable
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference.py"
+_spec = importlib.util.spec_from_file_location("reference", REFERENCE)
+reference = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(reference)
+
+THINGS = {
+    f"{package}.{name}": getattr(importlib.import_module(package), name)
+    for package, names in reference.homes().items()
+    for name, home in names.items()
+    if home == package
+}
+DOCUMENTED = {
+    name: thing
+    for name, thing in THINGS.items()
+    if inspect.isroutine(thing) or (inspect.isclass(thing) and hasattr(thing, "fit"))
+    if not name.startswith("dplearn.estimator.")  # base classes, and a decorator of them
+}
+#: Their example would need a mutant, whose audit takes long.
+WITHOUT_EXAMPLE = {"dplearn.audit.how_caught"}
+#: Defaults that are shown by their names.
+NAMED = {"RULES", "GAUSSIAN"}
+#: Parameters without which an error says what is missing, though the signature has None.
+REQUIRED = {"target_range", "columns"}
+HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
+
+
+def sections(thing):
+    """From each heading of a docstring to its text."""
+    parts = HEADING.split(inspect.getdoc(thing))
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def entries(text):
+    """From each parameter of a section to its type."""
+    found = re.findall(r"^(\*{0,2}\w[\w, *]*?)(?: : (.+))?$", text, flags=re.MULTILINE)
+    return {name.strip().lstrip("*"): kind for names, kind in found for name in names.split(",")}
+
+
+def states(kind, default):
+    """Whether the type of a parameter states its default."""
+    stated = re.search(r"default=(.+)$", kind)
+    if stated is None:
+        return default is None and kind.endswith(("optional", "None"))
+    if stated[1] in NAMED or isinstance(default, Fraction):
+        return stated[1] in NAMED or Fraction(stated[1]) == default
+    return stated[1] == default or eval(stated[1], {}) == default  # a literal or a formula, such as 2**32
+
+
+def names_from_outside(code):
+    """The names that a piece of code uses and neither defines nor imports."""
+    top = symtable.symtable(code, "example", "exec")
+    defined = {each.get_name() for each in top.get_symbols() if each.is_assigned() or each.is_imported()}
+
+    def used(table):
+        here = {each.get_name() for each in table.get_symbols() if each.is_global() or table is top}
+        return here.union(*map(used, table.get_children()))
+
+    return {name for name in used(top) - defined if not hasattr(builtins, name)}
+
+
+def test_there_are_enough_docstrings_for_the_tests_below_to_mean_something():
+    assert len(DOCUMENTED) > 200
+    assert len(THINGS) > 350
+
+
+@pytest.mark.parametrize("name", sorted(set(DOCUMENTED) - WITHOUT_EXAMPLE))
+def test_an_example_runs_wherever_it_is_pasted(name):
+    examples = doctest.DocTestParser().get_examples(sections(DOCUMENTED[name])["Examples"])
+    assert not names_from_outside("".join(example.source for example in examples))
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTED))
+def test_parameters_and_defaults_are_those_of_the_signature(name):
+    signature = inspect.signature(DOCUMENTED[name]).parameters
+    stated = entries(sections(DOCUMENTED[name]).get("Parameters", ""))
+    assert list(stated) == list(signature)
+    for each, kind in stated.items():
+        default = signature[each].default
+        if default is inspect.Parameter.empty:
+            assert "default=" not in kind, each
+        elif each not in REQUIRED:
+            assert states(kind, default), each
+
+
+@pytest.mark.parametrize("name", sorted(THINGS))
+def test_no_heading_has_run_into_its_text(name):
+    assert not re.search(r"[^\s|+-].*(?<!-)-{4,}(?!-)", inspect.getdoc(THINGS[name]) or "")
