@@ -415,8 +415,9 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         ------
         DomainError
             If a value is outside its declared domain; nothing is spent.
-        TypeError
-            If weights are given; nothing is spent.
+        TypeError, ValueError
+            If a parameter is not as described, X and y do not fit together, or weights are given; nothing is
+            spent.
         BudgetExceededError
             If the cost exceeds the ledger's remaining budget; nothing is spent. `except Exception` does not
             catch this error.
@@ -458,8 +459,9 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
         ------
         DomainError
             If a value is outside its declared domain or range; nothing is spent.
-        TypeError
-            If weights are given; nothing is spent.
+        TypeError, ValueError
+            If a parameter is not as described, X and y do not fit together, or weights are given; nothing is
+            spent.
         BudgetExceededError
             If the cost exceeds the ledger's remaining budget; nothing is spent. `except Exception` does not
             catch this error.
@@ -500,8 +502,9 @@ class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
         ------
         DomainError
             If a value is outside its declared domain; nothing is spent.
-        TypeError
-            If weights are given; nothing is spent.
+        TypeError, ValueError
+            If a parameter is not as described, X and y do not fit together, or weights are given; nothing is
+            spent.
         BudgetExceededError
             If the cost exceeds the ledger's remaining budget; nothing is spent. `except Exception` does not
             catch this error.

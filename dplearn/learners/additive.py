@@ -276,11 +276,11 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         "central": noise is added to sums over all records. "local": each record reports one randomised bit on
         one number of one sum, so that no trusted curator is needed; this requires very many records.
     domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
-        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
-        first, `schema_`, from a tenth of its budget; see `dplearn.releases.learned_schema`. Then only the
-        types of the columns are public, and a cell of any kind is accepted. None: finite numbers without
-        bounds, in cells of a quarter of a power of two; numbers far from 0 of small spread, such as years,
-        then share cells.
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see
+        `dplearn.releases.learned_schema`. Then only the types of the columns are public, and a cell of any
+        kind is accepted. None: finite numbers without bounds, in cells of a quarter of a power of two;
+        numbers far from 0 of small spread, such as years, then share cells.
     interactions : {"auto", True, False}, default="auto"
         Whether a margin has, besides the effects of single columns, one smooth function of all columns. A fit
         estimates how large this function is, and leaves it out if the estimate is 0. "auto": the model may
@@ -293,9 +293,9 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         no cost. None with several outputs: their residuals are shortened together, so that margins of rare
         labels are too low for weights.
     classes : sequence, or sequence of sequences, optional
-        All labels that can occur; with several outputs, one set for all or one for each. None: the labels of
-        the schema, or else the labels that occur in `y`; the guarantee then assumes that the set of labels is
-        public.
+        All labels that can occur, known without looking at the data; with several outputs, one set for all or
+        one for each. None: the labels of the schema, or else the labels that occur in `y`; the guarantee then
+        assumes that the set of labels is public.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
@@ -647,11 +647,11 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         "central": noise is added to sums over all records. "local": each record reports one randomised bit on
         one number of one sum, so that no trusted curator is needed; this requires very many records.
     domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
-        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
-        first, `schema_`, from a tenth of its budget; see `dplearn.releases.learned_schema`. Then only the
-        types of the columns are public, and a cell of any kind is accepted. None: finite numbers without
-        bounds, in cells of a quarter of a power of two; numbers far from 0 of small spread, such as years,
-        then share cells.
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see
+        `dplearn.releases.learned_schema`. Then only the types of the columns are public, and a cell of any
+        kind is accepted. None: finite numbers without bounds, in cells of a quarter of a power of two;
+        numbers far from 0 of small spread, such as years, then share cells.
     interactions : {"auto", True, False}, default="auto"
         Whether a prediction has, besides the effects of single columns, one smooth function of all columns.
         A fit estimates how large this function is, and leaves it out if the estimate is 0. "auto": the model

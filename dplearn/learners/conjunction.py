@@ -86,10 +86,11 @@ class ConjunctionClassifier(RuleClassifier):
         "central": noise is added to counts over all records. "local": each record reports by randomised
         response the value of one column, or that it is not positive.
     domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
-        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
-        from a tenth of its budget first; see `Learn`. Conditions on numbers are ranges, and conditions on
-        categories are sets. None: `Bits()`, whose only conditions are that a value is above 0 or not, with a
-        warning; for conditions on ranges of numbers, declare bounds or "learn".
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema from a tenth of its budget first; see `Learn`. Conditions on numbers
+        are ranges, and conditions on categories are sets. None: `Bits()`, whose only conditions are that a
+        value is above 0 or not, with a warning; for conditions on ranges of numbers, declare bounds or
+        "learn".
     n_bins : int, default=8
         Number of bins of equal width of each numeric column, from 2 to 4,096.
     positive : label, optional
@@ -101,8 +102,8 @@ class ConjunctionClassifier(RuleClassifier):
     beta : float, default=0.05
         Allowed probability of failure, in (0, 1).
     classes : sequence, optional
-        The two labels that can occur. None: the labels of the schema, or else the labels that occur in `y`;
-        the guarantee then assumes that the set of labels is public.
+        The two labels that can occur, known without looking at the data. None: the labels of the schema, or
+        else the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
     max_rows_per_group : int, default=10
         The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
         fewer rows, each is repeated. A group counts as one record, whose values are the means over these

@@ -100,15 +100,15 @@ class ExponentialMechanismClassifier(RuleClassifier):
         Whether a tenth of epsilon releases the noisy number of records of each label where the rule predicts
         a label, for `predict_proba`. False: all of epsilon is for the rule, and `predict_proba` is 0 or 1.
     domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
-        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
-        from a tenth of its budget first; see `Learn`. None: the default of the concept class. For stumps,
-        thresholds and corners this is all finite floats, on a nonuniform grid with 32 bits of precision for
-        magnitudes between 2**-40 and 2**40, so that bounds are not needed; for bits, a number above 0 is a 1.
-        Corners over it take at most 4,095 records, and more over coarser domains: 2**24 pairs of cuts between
-        records. "learn" needs `protects="examples"`.
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema from a tenth of its budget first; see `Learn`. None: the default of
+        the concept class. For stumps, thresholds and corners this is all finite floats, on a nonuniform grid
+        with 32 bits of precision for magnitudes between 2**-40 and 2**40, so that bounds are not needed; for
+        bits, a number above 0 is a 1. Corners over it take at most 4,095 records, and more over coarser
+        domains: 2**24 pairs of cuts between records. "learn" needs `protects="examples"`.
     classes : sequence, optional
-        All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
-        guarantee then assumes that the set of labels is public.
+        All labels that can occur, known without looking at the data. None: the labels of the schema, or else
+        the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None

@@ -122,16 +122,16 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     max_abstentions : int or "auto", default="auto"
         With "sparse_vector", the number of abstentions, at least 1, after which it stops.
     domain : Domain, sequence of Domain, Product, Schema or LearnedSchema, optional
-        The possible values of each column. With it, `fit` takes no public rows: the queries are drawn from a
-        synthetic table of the same records, which a share of the budget pays for. Teachers and student are
-        given rows with the values of the domain, as by `SyntheticDataClassifier`, which is more accurate on
-        most tables: see Notes.
+        The possible values of each column, known without looking at the data. With it, `fit` takes no public
+        rows: the queries are drawn from a synthetic table of the same records, which a share of the budget
+        pays for. Teachers and student are given rows with the values of the domain, as by
+        `SyntheticDataClassifier`, which is more accurate on most tables: see Notes.
     synthetic_share : float, default=0.5
         The share of the budget that the synthetic table costs, if `domain` is given; in (0, 1). Of rho if all
         noise is Gaussian ("gnmax" and "confident_gnmax"), else of epsilon and of delta.
     classes : sequence, optional
-        All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
-        of labels is public.
+        All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
     n_jobs : int, optional
         Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
         trained one after the other, or in batches.

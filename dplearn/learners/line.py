@@ -78,8 +78,9 @@ class LineClassifier(RuleClassifier):
         Whether "stability" always publishes a line: in place of a point, a uniform line through it; in place
         of nothing, a uniform line. The mean error increases by at most 1/p.
     classes : sequence, optional
-        The two labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the
-        set of labels is public. The line has the second of the sorted labels.
+        The two labels that can occur, known without looking at the data. None: the labels that occur in `y`;
+        the guarantee then assumes that the set of labels is public. The line has the second of the sorted
+        labels.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None

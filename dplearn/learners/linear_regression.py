@@ -60,13 +60,13 @@ class LinearRegressor(PrivateRegressor):
         "central": noise is added to sums over all records. "local": each record reports one randomised bit on
         one number, so that no trusted curator is needed; this requires very many records.
     domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
-        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
-        from a tenth of its budget first, and needs no declaration; see `Learn`. Unordered values are one-hot
-        encoded, and bounded numbers are scaled to [-1, 1]: declare bounds where they are known, for example
-        `Grid(0, 500, outside="clip")`. The values of the unbounded `Floats()` are transformed to
-        arsinh(x) / 12. A domain with `missing=True` adds a column that is 1 where a number is missing. See
-        `DesignMatrix`. None: finite numbers, untransformed; their magnitudes should be about 1, since longer
-        rows have less weight, and shorter columns more noise.
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema from a tenth of its budget first, and needs no declaration; see
+        `Learn`. Unordered values are one-hot encoded, and bounded numbers are scaled to [-1, 1]: declare
+        bounds where they are known, for example `Grid(0, 500, outside="clip")`. The values of the unbounded
+        `Floats()` are transformed to arsinh(x) / 12. A domain with `missing=True` adds a column that is 1
+        where a number is missing. See `DesignMatrix`. None: finite numbers, untransformed; their magnitudes
+        should be about 1, since longer rows have less weight, and shorter columns more noise.
     target_range : pair of numbers
         Public bounds (low, high) on the target, known without looking at the data. The noise is proportional
         to the width of the range.

@@ -78,13 +78,13 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         "central": noise is added to sums over all records. "local": each record reports one randomised bit on
         one number of one sum, so that no trusted curator is needed; this requires very many records.
     domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
-        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
-        from a tenth of its budget first; see `Learn`. Unordered values are one-hot
-        encoded, and bounded numbers are scaled to [-1, 1]. Declare bounds where they are known: the values of
-        the unbounded `Floats()` are transformed to arsinh(x) / 12, so that 40 becomes 0.37 and has less
-        weight than a bounded column. A domain with `missing=True` adds a column that is 1 where a number is
-        missing. See `DesignMatrix`. None: finite numbers, untransformed, also in a sparse matrix; the columns
-        should then be of similar magnitude, since the longest columns dominate a scaled row. Of 4,096
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema from a tenth of its budget first; see `Learn`. Unordered values are
+        one-hot encoded, and bounded numbers are scaled to [-1, 1]. Declare bounds where they are known: the
+        values of the unbounded `Floats()` are transformed to arsinh(x) / 12, so that 40 becomes 0.37 and has
+        less weight than a bounded column. A domain with `missing=True` adds a column that is 1 where a number
+        is missing. See `DesignMatrix`. None: finite numbers, untransformed, also in a sparse matrix; the
+        columns should then be of similar magnitude, since the longest columns dominate a scaled row. Of 4,096
         numeric columns or more, such as those of hashed text, a fit keeps the columns with the greatest noisy
         masses, for 3/20 of its budget, and adds the others to buckets; together there are at most 1,024.
     n_steps : int or "auto", default="auto"
@@ -99,8 +99,8 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         counted. With two classes, the steps use the weights as far as the noise allows, and the calibration
         uses them as given. With more, the weights shift the margins and change nothing else.
     classes : sequence, optional
-        All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
-        guarantee then assumes that the set of labels is public.
+        All labels that can occur, known without looking at the data. None: the labels of the schema, or else
+        the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For

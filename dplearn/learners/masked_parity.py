@@ -82,8 +82,8 @@ class MaskedParityClassifier(RuleClassifier):
     binarize : float or None, default=0.0
         Numbers above it become 1, others 0. None: all values must be 0 or 1.
     classes : sequence, optional
-        The two labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the
-        set of labels is public.
+        The two labels that can occur, known without looking at the data. None: the labels that occur in `y`;
+        the guarantee then assumes that the set of labels is public.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None

@@ -67,9 +67,9 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         spend none themselves; where it would not, no delta is spent. 0: pure differential privacy, and each
         classifier has an equal part of epsilon.
     classes : sequence, or sequence of sequences, optional
-        All labels that can occur: one set for all outputs, or one for each. None: those that `estimator`
-        declares, or else the labels that occur in `y`; the guarantee then assumes that the sets of labels
-        are public.
+        All labels that can occur, known without looking at the data: one set for all outputs, or one for
+        each. None: those that `estimator` declares, or else the labels that occur in `y`; the guarantee then
+        assumes that the sets of labels are public.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, once for all outputs, fits of clones, searches and worker
         processes included.

@@ -104,9 +104,10 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         "central": noise is added to counts over all records. "local": each record reports the value of one
         column and its label by randomised response, so that no trusted curator is needed.
     domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
-        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
-        from a tenth of its budget first; see `Learn`. None: all finite floats, in bins
-        between powers of two; bounds, such as those of `Grid(0, 100)`, give more informative bins.
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema from a tenth of its budget first; see `Learn`. None: all finite
+        floats, in bins between powers of two; bounds, such as those of `Grid(0, 100)`, give more informative
+        bins.
     n_bins : int or "auto", default="auto"
         Number of bins of equal width of each numeric column, from 2 to 4,096. "auto": from 2 ("central": 4)
         to 32, the most for which the average bin holds at least five times as many records as the standard
@@ -119,8 +120,8 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         1, as of scikit-learn's GaussianNB. For a rare class: the share in the population, where records were
         selected by label, or equal shares. None: the noisy shares among the records.
     classes : sequence, optional
-        All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
-        guarantee then assumes that the set of labels is public.
+        All labels that can occur, known without looking at the data. None: the labels of the schema, or else
+        the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; for `trust_model="central"`, tables in memory and no groups, and without
@@ -305,8 +306,9 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         ValueError
             If `domain` is to be learned, a parameter or `classes` differ from those of earlier calls, or the
             columns do; nothing is spent.
-        TypeError
-            If weights are given; nothing is spent.
+        TypeError, ValueError
+            If a parameter is not as described, X and y do not fit together, or weights are given; nothing is
+            spent.
         BudgetExceededError
             If the cost exceeds the ledger's remaining budget; nothing is spent.
         """

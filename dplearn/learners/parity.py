@@ -80,8 +80,9 @@ class ParityClassifier(SeveralOutputsClassifier):
         Number of further records on which "elimination" compares the candidates of the parts. "auto": a
         function of public numbers.
     classes : sequence, optional
-        The two labels that can occur; with several outputs, a sequence of two for each. None: the labels that
-        occur in `y`; the guarantee then assumes that the set of labels is public.
+        The two labels that can occur, known without looking at the data; with several outputs, a sequence of
+        two for each. None: the labels that occur in `y`; the guarantee then assumes that the set of labels is
+        public.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None

@@ -118,9 +118,9 @@ class PointClassifier(SeveralOutputsClassifier):
         Number of buckets of "hashing": a power of two, at most 2**24. "auto": a function of alpha, beta,
         epsilon, `n_keys` and the number of columns.
     classes : sequence, optional
-        The two labels that can occur; with several outputs, a sequence of two for each, or two for all. None:
-        the labels that occur in `y`; the guarantee then assumes that the set of labels is public. The key has
-        the second of the sorted labels.
+        The two labels that can occur, known without looking at the data; with several outputs, a sequence of
+        two for each, or two for all. None: the labels that occur in `y`; the guarantee then assumes that the
+        set of labels is public. The key has the second of the sorted labels.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None

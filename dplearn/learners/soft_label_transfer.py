@@ -60,8 +60,8 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     max_abstentions : int or "auto", default="auto"
         With "sparse_vector", the number of abstentions in scores, at least 1, after which it stops.
     classes : sequence, optional
-        All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
-        of labels is public.
+        All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
     n_jobs : int, optional
         Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
         trained one after the other, or in batches.

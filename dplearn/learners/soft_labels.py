@@ -105,8 +105,8 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     abstain_score : float, optional
         The score returned for an abstention: a number from 0 to 1, or nan. None: 1 / n_classes.
     classes : sequence, optional
-        All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
-        of labels is public.
+        All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
     n_jobs : int, optional
         Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
         trained one after the other, or in batches.

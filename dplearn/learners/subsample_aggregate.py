@@ -55,8 +55,8 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     abstain_label : object, optional
         The label returned for an abstention. None: a random label, drawn from the public stream.
     classes : sequence, optional
-        All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
-        of labels is public.
+        All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
     n_jobs : int, optional
         Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
         trained one after the other, or in batches.

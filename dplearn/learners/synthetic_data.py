@@ -271,9 +271,9 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
         Laplace noise, and pure differential privacy, with less accurate tables.
     domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
-        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
-        first, `schema_`, from a tenth of its budget; see `dplearn.releases.learned_schema`. None: finite
-        numbers, in bins between powers of two.
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see
+        `dplearn.releases.learned_schema`. None: finite numbers, in bins between powers of two.
     degree : int, default=2
         The most columns that a column depends on, at least 1, the label included. With 1, all depend on the
         label alone. A greater one than 2 is lowered as for `SyntheticTable`.
@@ -286,8 +286,8 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         Number of synthetic records for training. "auto": the number of records, at least 1,000 and at most
         200,000. A label with fewer than 5 of these gets more, up to 5.
     classes : sequence, optional
-        All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
-        guarantee then assumes that the set of labels is public.
+        All labels that can occur, known without looking at the data. None: the labels of the schema, or else
+        the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -507,9 +507,9 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
         Laplace noise, and pure differential privacy, with less accurate tables.
     domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
-        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
-        first, `schema_`, from a tenth of its budget; see `dplearn.releases.learned_schema`. None: finite
-        numbers, in bins between powers of two.
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see
+        `dplearn.releases.learned_schema`. None: finite numbers, in bins between powers of two.
     degree : int, default=2
         The most columns that a column depends on, at least 1, the target included. With 1, all depend on the
         target alone. A greater one than 2 is lowered as for `SyntheticTable`.

@@ -80,8 +80,9 @@ class ThresholdClassifier(RuleClassifier):
         of the other; for labels that a cut separates, and any number of cuts. "auto": the method with the
         smaller bound on errors, which is "exponential" for every domain that "exponential" supports.
     domain : "float64", Domain, sequence of Domain, Product or Schema, default="float64"
-        The possible values: one domain for all columns, or one for each. "float64": all finite floats,
-        `Floats()`, so that bounds are not needed; its nonuniform grid is finest for magnitudes near 1.
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "float64": all finite floats, `Floats()`, so that bounds are not needed; its nonuniform grid is finest
+        for magnitudes near 1.
     feature : int or str, optional
         The column, by position or name. None: a private selection among all columns with an ordered domain.
     alpha : float, default=0.1
@@ -89,8 +90,8 @@ class ThresholdClassifier(RuleClassifier):
     beta : float, default=0.05
         Allowed probability of failure, in (0, 1).
     classes : sequence, optional
-        The two labels that can occur. None: the labels of the schema, or else the labels that occur in `y`;
-        the guarantee then assumes that the set of labels is public.
+        The two labels that can occur, known without looking at the data. None: the labels of the schema, or
+        else the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None

@@ -55,11 +55,11 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
         positive delta allows Gaussian noise, which is smaller for several columns. It is not spent where
         Laplace noise is smaller.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        The possible values: one domain for all columns, or one for each. The noise is proportional to the
-        width of a column's range: declare bounds where they are known, for example `Grid(0, 500,
-        outside="clip")`. "float64", or `Floats()`: a fifth of epsilon releases two quantiles of the column
-        first, and numbers far beyond them are clipped. Columns of a data frame that a Schema does not name
-        are dropped.
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        The noise is proportional to the width of a column's range: declare bounds where they are known, for
+        example `Grid(0, 500, outside="clip")`. "float64", or `Floats()`: a fifth of epsilon releases two
+        quantiles of the column first, and numbers far beyond them are clipped. Columns of a data frame that a
+        Schema does not name are dropped.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None

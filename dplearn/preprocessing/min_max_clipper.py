@@ -47,8 +47,8 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
         the search, for each column of `Floats` with fewer records than the quantiles need to be between the
         least and the greatest number (`n_inside` of their plan); quantiles for all others.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        The possible values: one domain for all columns, or one for each. "float64": all finite floats.
-        Columns of a data frame that a Schema does not name are dropped.
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "float64": all finite floats. Columns of a data frame that a Schema does not name are dropped.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None

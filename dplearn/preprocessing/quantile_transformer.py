@@ -31,8 +31,8 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
         Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
         shortest decimal: 0.1 is 1/10.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        The possible values: one domain for all columns, or one for each. "float64": all finite floats.
-        Columns of a data frame that a Schema does not name are dropped.
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "float64": all finite floats. Columns of a data frame that a Schema does not name are dropped.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None

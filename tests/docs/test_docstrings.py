@@ -96,6 +96,33 @@ def test_parameters_and_defaults_are_those_of_the_signature(name):
             assert states(kind, default), each
 
 
+#: What the text of a parameter contains wherever an estimator has it.
+SAID = {
+    "epsilon": "A float stands for its shortest decimal: 0.1 is 1/10.",
+    "delta": "robability with which the guarantee may fail",
+    "domain": "known without looking at the data",
+    "classes": "known without looking at the data",
+    "ledger": "The ledger that each fit is charged to",
+    "random_state": "reproducible, for tests only; the guarantee states this.",
+}
+#: A search and a tuned threshold have the delta of their candidates; two domains are not learners'.
+OTHERWISE = {
+    ("dplearn.model_selection.PrivateSearchCV", "delta"),
+    ("dplearn.model_selection.PrivateTunedThresholdClassifier", "delta"),
+    ("dplearn.releases.SyntheticTable", "domain"),
+    ("dplearn.preprocessing.CellEncoder", "domain"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(name for name, thing in DOCUMENTED.items() if inspect.isclass(thing)))
+def test_a_parameter_is_described_in_the_same_words_by_every_estimator(name):
+    parts = re.split(r"^(\w+) : .+$", sections(DOCUMENTED[name]).get("Parameters", ""), flags=re.MULTILINE)
+    texts = {each: " ".join(text.split()) for each, text in zip(parts[1::2], parts[2::2], strict=True)}
+    for each, words in SAID.items():
+        if each in texts and (name, each) not in OTHERWISE:
+            assert words in texts[each], each
+
+
 @pytest.mark.parametrize("name", sorted(THINGS))
 def test_no_heading_has_run_into_its_text(name):
     assert not re.search(r"[^\s|+-].*(?<!-)-{4,}(?!-)", inspect.getdoc(THINGS[name]) or "")
