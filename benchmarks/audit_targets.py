@@ -253,14 +253,14 @@ TARGETS: dict[str, Target] = {
     **{
         name: Target(family, CASES[name], pair, name not in _HEAVY) for name, (family, pair) in _CASES.items()
     },
-    "ensemble": Target(
+    "four_votes": Target(
         "sub-sample and aggregate",
-        _ensemble("ensemble", SubsampleAggregateClassifier, estimator=Extreme(), aggregation="gnmax"),
+        _ensemble("four_votes", SubsampleAggregateClassifier, estimator=Extreme(), aggregation="gnmax"),
         (_of(0, 0, 0), _of(0, 0, 2)),  # one teacher's vote changes
     ),
-    "soft_labels": Target(
+    "four_scores": Target(
         "soft labels",
-        _ensemble("soft_labels", SoftLabelAggregateClassifier, estimator=Spread(), aggregation="mean"),
+        _ensemble("four_scores", SoftLabelAggregateClassifier, estimator=Spread(), aggregation="mean"),
         (_of(0, 2, 2), _of(1, 2, 2)),  # one teacher's score changes from 0 to 1
     ),
 }

@@ -221,7 +221,7 @@ def one_third_of_the_noise(fit: Fit) -> Fit:
 
 
 def draws_once_more(fit: Fit, mean: float) -> Fit:
-    """Return a fit that makes one more draw if the mean of the table is a certain one."""
+    """Return a fit that makes one more draw on the table with a given mean."""
 
     def broken(table: Any, dice: Any) -> Any:
         published = fit(table, dice)
@@ -305,7 +305,7 @@ def replayed(families: tuple[str, ...] = tuple(FITS)) -> dict[str, Any]:
     table, neighbours = tables()
     broken = {
         "a third of the noise": one_third_of_the_noise,
-        "one more draw if the mean is a certain one": lambda fit: draws_once_more(fit, float(table.mean())),
+        "one more draw on one of the two tables": lambda fit: draws_once_more(fit, float(table.mean())),
         "publishes the mean": publishes_the_mean,
     }
     found = {}

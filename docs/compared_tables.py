@@ -15,6 +15,8 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
+from scipy.stats import t
+
 DOCS = Path(__file__).parent
 RECORD = DOCS / "gallery" / "measured" / "compare.json"
 MARKED = re.compile(r"(<!-- compared: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -140,15 +142,14 @@ def tables(measure: str) -> list[str]:
 
 
 def compared(ours: Score, theirs: Score) -> str:
-    """Return whether ours is ahead, behind, or neither: at most two standard errors of the difference apart.
+    """Return whether ours is ahead, behind, or neither, by a paired t-test of the common splits at level .05.
 
-    Differences are taken split by split. Of few splits a standard error may be too small, so that less than
-    `CLOSE` is a tie too, and less than `CLOSE_ONCE` where there is one common split.
+    Differences of at most `CLOSE` are ties too, and of at most `CLOSE_ONCE` where there is one common split.
     """
     mine, others = dict(ours.runs), dict(theirs.runs)
     both = [mine[place] - others[place] for place in mine.keys() & others.keys()]
-    mean = fmean(both)
-    error = max(CLOSE, 2 * stdev(both) / math.sqrt(len(both))) if len(both) > 1 else CLOSE_ONCE
+    mean, n = fmean(both), len(both)
+    error = max(CLOSE, t.ppf(0.975, n - 1) * stdev(both) / math.sqrt(n)) if n > 1 else CLOSE_ONCE
     if abs(mean) <= error:
         return TIE
     return AHEAD if mean > 0 else BEHIND
@@ -197,10 +198,10 @@ def losses() -> str:
     behind = [each for each in found if each[-1] == BEHIND]
     lines = [
         f"On {len(names)} tables on which no default of dplearn was chosen, its best learner was",
-        f"set against the best of each peer {len(found)} times (table, epsilon, measure and peer): ahead",
-        f"{counts[AHEAD]} times, tied {counts[TIE]} times, behind {counts[BEHIND]} times.",
+        f"set against the best of each peer {len(found)} times (table, epsilon, measure and peer), each on",
+        f"{splits()} splits of the table: ahead {counts[AHEAD]} times, tied {counts[TIE]} times, behind {counts[BEHIND]} times.",
         "",
-        f"**Where dplearn loses.** {told('It', best_of_ours, behind)}",
+        f"**Where dplearn loses.** {told('Its best learner', best_of_ours, behind)}",
         told("The additive model alone, which we recommend first,", main_of, alone),
         *(sentence for sentence in (higher(found), no_use(), slower(), lacking(found)) if sentence),
     ]
@@ -210,7 +211,11 @@ def losses() -> str:
 def told(what: str, choose: Choose, behind: list[Outcome]) -> str:
     """Return a sentence that lists where ours is behind."""
     places = [place(each, choose) for each in behind]
-    return f"{what} was behind on: {'; '.join(places)}." if places else f"{what} was behind nowhere."
+    return (
+        f"{what} was behind on: {'; '.join(places)}."
+        if places
+        else f"{what} was behind on none of these tables."
+    )
 
 
 def higher(found: list[Outcome]) -> str:
@@ -344,17 +349,34 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def lacking(found: list[Outcome]) -> str:
-    """Return of which peers the record lacks pairs of a table and an epsilon."""
+    """Return which peers were not run, or not on all pairs of a table and an epsilon."""
     pairs = {(table, epsilon) for table, epsilon, *_ in found}
     known = {peer: {each[:2] for each in found if each[3] == peer} for peer in PEERS}
-    few = [
-        f"{PEERS[peer]} {len(each)}"
+    absent = [PEERS[peer] for peer, each in known.items() if not each]
+    some = [
+        f"{PEERS[peer]} on {len(each)}"
         for peer, each in known.items()
-        if len(each) < len(pairs) and peer != "interpret"  # which takes two labels only
+        if 0 < len(each) < len(pairs) and peer != "interpret"  # which takes two labels only
     ]
-    return (
-        f"Of {len(pairs)} pairs of a table and an epsilon, the record has: {', '.join(few)}." if few else ""
-    )
+    told = [f"Not run, since they take minutes a fit: {', '.join(absent)}."] if absent else []
+    told += [f"Of {len(pairs)} pairs of a table and an epsilon were run: {', '.join(some)}."] if some else []
+    return " ".join(told)
+
+
+def splits() -> str:
+    """Return on how many splits the counted pairs were compared."""
+    common = [
+        len(dict(ours.runs).keys() & dict(theirs.runs).keys())
+        for measure in MEASURES
+        for table in tables(measure)
+        for epsilon in EPSILONS
+        for peer in PEERS
+        if table not in SEEN
+        and (ours := best_of_ours(table, epsilon, measure))
+        and (theirs := best(table, epsilon, peer, measure))
+    ]
+    low, high = min(common), max(common)
+    return f"{low}" if low == high else f"{low} to {high}"
 
 
 def speed() -> str:

@@ -50,7 +50,10 @@ def verdict(found: Row | None) -> str:
     if found is None:
         return "not run"
     bound = number(found["epsilon_lower"])
-    return f"**{bound}, refuted**" if found["refutes"] else bound
+    if not found["refutes"]:
+        return bound
+    more = f", delta {number(found['delta_lower'])}" if found.get("delta_lower") else ""
+    return f"**{bound}{more}, refuted**"
 
 
 def correct() -> str:

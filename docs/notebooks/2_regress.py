@@ -169,8 +169,8 @@ private_score(
 
 # %%
 # The price of privacy, which only a public table can show: the same error
-# without noise, beside that of a linear regression without privacy and of a
-# model that predicts the mean.
+# without noise, beside that of a linear regression of the four numbers
+# without privacy, and of a model that predicts the mean.
 target = held_out["progression"]
 columns = ["body mass index", "blood pressure", "hdl", "log triglycerides"]
 plain = LinearRegression().fit(train[columns], train["progression"])

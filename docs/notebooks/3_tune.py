@@ -66,9 +66,12 @@ of_scores = PrivacyLedger(epsilon=3, delta=1e-5)
 # %%
 # Tune
 # ----
-# The plan of a search says what is left for each fit. With few records or a
-# small epsilon, the defaults are the better choice: a search divides its
-# budget. ``refit=False`` keeps the winner as it was fitted.
+# The plan of a search says what is left for each fit, and how far a released
+# score may be off (``score_error``, as a share of the range of the score: 6.9
+# for a log loss). Candidates that differ by less are told apart by chance
+# only, as here: with so few records the defaults are the better choice, since
+# a search divides its budget. ``refit=False`` keeps the winner as it was
+# fitted.
 bayes = StatisticalQueryNaiveBayes(
     domain=IntegerRange(0, 64), classes=["other", "six"]
 )
