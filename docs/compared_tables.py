@@ -199,7 +199,8 @@ def losses() -> str:
     lines = [
         f"On {len(names)} tables on which no default of dplearn was chosen, its best learner was",
         f"set against the best of each peer {len(found)} times (table, epsilon, measure and peer), each on",
-        f"{splits()} splits of the table: ahead {counts[AHEAD]} times, tied {counts[TIE]} times, behind {counts[BEHIND]} times.",
+        f"{splits()} splits of the table: ahead {counts[AHEAD]} times, tied {counts[TIE]} times, behind"
+        f" {counts[BEHIND]} times.",
         "",
         f"**Where dplearn loses.** {told('Its best learner', best_of_ours, behind)}",
         told("The additive model alone, which we recommend first,", main_of, alone),
