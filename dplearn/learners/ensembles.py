@@ -29,7 +29,7 @@ from dplearn.estimator.stages import Params, Public, Table
 from dplearn.learners.counted_fits import counted_plan, counted_shares, noisy_count
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden, records_needed
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, without_count
+from dplearn.privacy.unknown_count import ADDED, added, without_count
 from dplearn.records.groups import GroupedRecords
 from dplearn.records.parts import PartedRecords
 from dplearn.records.reading import (
@@ -183,7 +183,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
     _aggregations: ClassVar[dict[str, type[Aggregator]]] = AGGREGATIONS
     #: The class of the aggregators' public parameters.
     _ballots: ClassVar[type[Ballot]] = Ballot
-    _most_records = MOST_RECORDS  # of an estimate, for neighbors="add_remove"; audits use fewer
+    _most_records = 1 << 24  # of an estimate, for neighbors="add_remove": teachers must not be without number
 
     def _aggregator(self, params: Params, ballot: Ballot) -> Aggregator:
         return self._aggregations[params.aggregation](ballot)

@@ -87,9 +87,10 @@ class PrivateScore(ResultTable):
 
     def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         sure = f"with probability {1 - self.beta:g}"
+        of = "groups" if self.guarantee.protects == "groups" else "records"
         return ("", self.scoring), [
             ("released", self.value),
-            (f"of these {self.n_samples:,} records, {sure}", self.records_interval),
+            (f"of these {self.n_samples:,} {of}, {sure}", self.records_interval),
             (f"of the population, {sure}", self.interval),
         ]
 

@@ -61,9 +61,9 @@ class ResultTable(ABC):
 
 
 def cell_text(value: Any) -> str:
-    """Return the text of a cell: six digits of a float, an interval as its ends, everything else by `str`."""
+    """Return the text of a cell, with six digits of a float, and control characters as escapes."""
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, tuple) and len(value) == 2 and all(isinstance(end, float) for end in value):
         return f"{value[0]:.6g} to {value[1]:.6g}"
-    return cut(str(value), 60)
+    return cut("".join(each if each.isprintable() else repr(each)[1:-1] for each in str(value)), 60)

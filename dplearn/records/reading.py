@@ -392,10 +392,12 @@ def check_given(name: str, value: Any, *, source: str, low: int = 1) -> int:
 def label_cells(y: Any, *, what: str = "labels", several: str = _SEVERAL) -> NDArray[Any]:
     """Return the labels, or targets, as a one-dimensional array, without a conversion to a common type."""
     if is_frame(y) and y.shape[1] != 1:
-        raise ValueError(f"y must have one column of {what}, got a data frame of shape {y.shape}{several}")
+        raise ValueError(
+            f"y must have one column of {what}, got a data frame of {y.shape[1]} columns{several}"
+        )
     cells = frame_column(y, 0) if is_frame(y) else as_cells(y)
     if cells.ndim == 2 and cells.shape[1] > 1:
-        raise ValueError(f"y should be a 1d array, got an array of shape {cells.shape} instead{several}")
+        raise ValueError(f"y should be a 1d array, got an array of {cells.shape[1]} columns instead{several}")
     listed = cells.ravel().tolist() if cells.dtype == object else []
     if not set(map(type, listed)) <= _PLAIN:
         listed = [_bare(label) for label in listed]

@@ -50,7 +50,9 @@ def rows_of(X: Any, places: NDArray[np.int64]) -> Any:
     same type as X, of shape (m, d)
     """
     if hasattr(X, "iloc"):
-        return X.iloc[places].reset_index(drop=True)
+        rows = X.iloc[places].reset_index(drop=True)
+        rows.attrs = {}  # what is said about the whole table
+        return rows
     rows = X[places]
     if issparse(X):
         kind = np.int32 if max(rows.nnz, rows.shape[1]) < _SHORT else np.int64  # depends on these rows only

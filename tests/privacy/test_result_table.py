@@ -19,8 +19,8 @@ def score():
 
 
 FOUND = {
-    "grouped": lambda: grouped(KEYS, VALUES, bounds=(0, 50), groups=["<north>", "south"], random_state=0),
-    "counted": lambda: grouped(KEYS, groups=["<north>", "south"], neighbors="add_remove", random_state=0),
+    "grouped": lambda: grouped(KEYS, VALUES, bounds=(0, 50), categories=["<north>", "south"], random_state=0),
+    "counted": lambda: grouped(KEYS, categories=["<north>", "south"], neighbors="add_remove", random_state=0),
     "of persons": lambda: stable_counts(KEYS, delta=1e-6, groups=np.arange(1500) // 2, random_state=0),
     "quantiles": lambda: quantiles(VALUES, [0.25, 0.75], domain=IntegerRange(0, 50), random_state=0),
     "score": score,
@@ -71,3 +71,7 @@ def test_no_result_is_an_empty_table():
     with pytest.warns(UserWarning, match="no key can be released"):
         found = stable_counts(["a"], delta=1e-6)
     assert len(str(found).splitlines()) == 2
+
+
+def test_a_text_cannot_command_a_terminal():
+    assert cell_text("a\n\x1b[31mb é") == "a\\n\\x1b[31mb é"

@@ -27,3 +27,10 @@ def test_cells_of_two_types_are_not_converted():
     assert plain(mixed).tolist()[0] == [1.5, "a"]
     assert plain(mixed[:, :1]).dtype == np.float64
     assert plain(mixed[:, 1:]).dtype.kind == "U"
+
+
+def test_what_a_frame_says_about_the_whole_table_is_left_out():
+    frame = pd.DataFrame({"number": [1, 2, 3]})
+    frame.attrs["n"] = 3
+    assert rows_of(frame, np.array([0])).attrs == {}
+    assert frame.attrs == {"n": 3}
