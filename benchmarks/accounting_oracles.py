@@ -153,6 +153,7 @@ OTHER_MODULES = {
     "one_time_state": "storage",
     "pipelines": "sums of guarantees by composition",
     "plan": "formats",
+    "result_table": "formats",
     "unknown_count": "which parameters go with an unknown number of records",
     "unrepeatable": "protection from caches",
 }

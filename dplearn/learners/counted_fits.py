@@ -7,7 +7,7 @@ estimate, which is released. Where the rest consists of queries, the same oracle
 >>> from dplearn.chance import SeededDice
 >>> count, rest = counted_shares(ApproxDP(2, 1e-6, neighbors=ADDED), concentrated=False)
 >>> str(count.epsilon), str(rest.epsilon), noisy_count(1000, count, SeededDice(0))
-('1/5', '9/5', 1000)
+('1/5', '9/5', 1003)
 """
 
 from collections.abc import Callable

@@ -4,7 +4,7 @@
 >>> print(stable_counts(["a"] * 900 + ["b"], epsilon=1, delta=1e-6, random_state=0))
 StableCounts: epsilon 1, delta 1e-06, one record replaced
   key  count
-  a    900
+  a    901
 """
 
 from abc import ABC, abstractmethod

@@ -97,6 +97,7 @@ out.write_text(json.dumps({"versions": {}, "failure": 0, "results": results, "re
 """
 
 
+@pytest.mark.nightly
 def test_a_run_with_a_fake_tool_flags_the_broken_fit_and_not_the_correct_one(
     benchmark, monkeypatch, tmp_path
 ):

@@ -4,9 +4,12 @@ import doctest
 import warnings
 from pathlib import Path
 
+import pytest
+
 PAGE = Path(__file__).parents[2] / "docs" / "private_search.md"
 
 
+@pytest.mark.nightly  # the examples take half a minute; other tests have the statements
 def test_the_page_shows_what_it_says():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of few records, which the page speaks of
