@@ -33,7 +33,7 @@ _GAPLESS = re.compile(r"bool|u?int(8|16|32|64)")
 _REAL = re.compile(r"float(16|32|64)", re.IGNORECASE)
 _TEXTS = ("str", "string", "category")  # of pandas
 _BELOW = (1 << 63) - 1024  # the greatest float64 of an int64
-_OF_POLARS = {"String": "String", "Boolean": "Boolean", "Categorical": "Categorical"}
+_OF_POLARS = ("String", "Boolean", "Categorical")
 
 
 @dataclass(frozen=True)
@@ -198,6 +198,7 @@ def _polars_series(polars: Any, column: TableColumn, values: NDArray[Any], name:
     if values.dtype != object:
         series = polars.Series(column.name, values, nan_to_null=values.dtype.kind == "f")
         return series.cast(getattr(polars, name)) if _WHOLE.fullmatch(name) else series
+    name = name.partition("(")[0]  # of older versions: "Categorical(ordering='physical')"
     if name in _OF_POLARS and (name != "Boolean" or _of_bools(column)):
         text = polars.Boolean if name == "Boolean" else polars.String
         return polars.Series(column.name, values.tolist(), dtype=text).cast(getattr(polars, name))

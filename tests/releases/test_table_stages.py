@@ -262,7 +262,12 @@ def test_lists_are_as_short_as_the_tables_demand():
 
 BAD = {
     "target": ({"target": "ages"}, FRAME, ValueError, "target must be the name of a column"),
-    "kind": ({"domain": Learn({"town": "numbers"})}, FRAME, TypeError, "is declared as numbers and has a"),
+    "kind": (
+        {"domain": Learn({"town": "numbers"})},
+        FRAME.astype({"town": "string"}),
+        TypeError,
+        "is declared as numbers and has a",
+    ),
     "no such column": ({"domain": Learn({"ages": "numbers"})}, FRAME, ValueError, "must name columns of X"),
     "share": ({"domain": Learn(KINDS)}, FRAME[:0], ValueError, "at least one row and one column"),
     "dates": ({}, FRAME.assign(day=pd.Timestamp("2020-01-01")), TypeError, "give days"),
@@ -289,8 +294,11 @@ def test_no_error_depends_on_values():
         found = fitted(pd.DataFrame({"a": column, "b": FRAME["retired"]}), target="b")
         assert found.sample(10, 0)["a"].dtype == np.float64
     odd = pd.DataFrame({"a": pd.Series([[1], {}, 2.5, b"x", None] * 100, dtype=object), "b": range(500)})
-    with pytest.warns(UserWarning, match="columns of type object"):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         fitted(odd).sample(10, 0)
+    typed = pd.Series(["x"]).dtype.name != "object"  # from version 3 of pandas on
+    assert any("columns of type object" in str(each.message) for each in caught) == typed
 
 
 def test_cells_that_are_few_are_checked_with_all_domains_before_the_charge():
