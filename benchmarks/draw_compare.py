@@ -8,8 +8,9 @@ curve, or by accuracy if there are more than two, numbers by R^2. Points below -
 """
 
 import argparse
-import importlib.util
+import importlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,8 @@ COLOURS = {
 
 def compared() -> Any:
     """Return the module that reads the record for the pages."""
-    path = ROOT / "docs" / "compared_tables.py"
-    spec = importlib.util.spec_from_file_location("compared_tables", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    sys.path.append(str(ROOT / "docs"))
+    return importlib.import_module("compared_tables")
 
 
 def shares(tables: Any) -> dict[str, dict[str, float]]:

@@ -2,8 +2,7 @@
 
     python docs/compared_tables.py
 
-A page holds `<!-- compared: NAME -->`, the text of that name, and `<!-- end -->`; the text between these two
-comments is replaced. Nothing is said here of a cell that the record lacks.
+Nothing is said here of a cell that the record lacks.
 """
 
 import json
@@ -11,15 +10,13 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
+from page_tables import DOCS, Marked, markdown_table
 from scipy.stats import t
 
-DOCS = Path(__file__).parent
 RECORD = DOCS / "gallery" / "measured" / "compare.json"
-MARKED = re.compile(r"(<!-- compared: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 EPSILONS = (0.1, 1.0, 3.0)
 #: Tables that were looked at when defaults of ours were chosen: shown, and not counted.
 SEEN = ("Adult",)
@@ -502,25 +499,11 @@ def lines_of(head: list[str], body: list[list[str]]) -> str:
     """Return a table in Markdown; columns that are empty everywhere are left out."""
     kept = [place for place in range(len(head)) if not body or any(line[place] for line in body)]
     rows = [[line[place] for place in kept] for line in (head, *body)]
-    rule = ["---", *["--:"] * (len(kept) - 1)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in (rows[0], rule, *rows[1:]))
+    return markdown_table(rows[0], rows[1:])
 
 
-TEXTS: dict[str, Callable[[], str]] = {
-    each.__name__: each for each in (losses, wins, accuracy, curves, numbers, speed, inputs, leaks, about)
-}
-
-
-def written(text: str) -> str:
-    """Return a page with its texts as the record has them."""
-    return MARKED.sub(lambda found: f"{found[1]}{TEXTS[found[2]]()}\n{found[3]}", text)
-
-
-def pages() -> Iterator[Path]:
-    """Yield the pages that hold such texts."""
-    return (page for page in sorted(DOCS.glob("*.md")) if MARKED.search(page.read_text(encoding="utf-8")))
+TEXTS = Marked("compared", (losses, wins, accuracy, curves, numbers, speed, inputs, leaks, about))
 
 
 if __name__ == "__main__":
-    for each in pages():
-        each.write_text(written(each.read_text(encoding="utf-8")), encoding="utf-8")
+    TEXTS.write()

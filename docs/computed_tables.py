@@ -2,20 +2,18 @@
 
     python docs/computed_tables.py
 
-A page holds `<!-- computed: NAME -->`, the table of that name, and `<!-- end -->`; the text between these two
-comments is replaced.
+The calculators are those of `dplearn.theory`, `dplearn.privacy` and the registry of audit cases.
 """
 
 import importlib
 import math
 import pkgutil
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 
 import numpy as np
+from page_tables import Marked, markdown_table
 
 from dplearn import theory
 from dplearn.audit import cases
@@ -24,8 +22,6 @@ from dplearn.privacy import ApproxDP, Approximate, BoundedRange, Composition, Ev
 from dplearn.privacy.shares import equal_shares
 from dplearn.privacy.theorems import least_epsilon
 
-DOCS = Path(__file__).parent
-COMPUTED = re.compile(r"(<!-- computed: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 ASKED = {"epsilon": 1.0, "alpha": 0.1, "beta": 0.1}
 BITS = (16, 32, 64)  # a domain has 2**bits values
 PRIMES = {16: 2**16 + 1, 32: 2**32 + 15, 64: 2**64 + 13}
@@ -86,7 +82,7 @@ AUDIT_EXAMPLES = (
 def records() -> str:
     """Return the table of numbers of records."""
     body = [[name, *(f"{count(bits):,}" for bits in BITS)] for name, count in RECORDS]
-    return table(["records", *(f"2^{bits} values" for bits in BITS)], body)
+    return markdown_table(["records", *(f"2^{bits} values" for bits in BITS)], body)
 
 
 def bounds() -> str:
@@ -96,7 +92,7 @@ def bounds() -> str:
         [f"epsilon {epsilon:g}, alpha {alpha:g}", *(f"{_bound(d, epsilon, alpha):,}" for d in depths)]
         for epsilon, alpha in ((1.0, 0.1), (0.1, 0.1), (1.0, 0.01))
     ]
-    return table(["Littlestone dimension", *map(str, depths)], body)
+    return markdown_table(["Littlestone dimension", *map(str, depths)], body)
 
 
 def dimensions() -> str:
@@ -111,7 +107,7 @@ def dimensions() -> str:
     ):
         found = (theory.littlestone_dimension(concepts(size)).lower for size in sizes)
         body.append([name, *(f"{size}: {value}" for size, value in zip(sizes, found, strict=True))])
-    return table(["class", *["N: dimension"] * 5], body)
+    return markdown_table(["class", *["N: dimension"] * 5], body)
 
 
 def small_classes() -> str:
@@ -125,7 +121,8 @@ def small_classes() -> str:
         error = theory.one_way_error(concepts, 2).upper if len(concepts) <= 10 else "-"
         smallest = len(theory.deterministic_representation(concepts, 0.25))
         body.append([name, str(error), str(smallest), str(theory.representation_value(concepts, 0.25).upper)])
-    return table(["class", "error of two messages", "hypotheses at error 1/4", "value at error 1/4"], body)
+    head = ["class", "error of two messages", "hypotheses at error 1/4", "value at error 1/4"]
+    return markdown_table(head, body)
 
 
 def many_labels() -> str:
@@ -155,7 +152,7 @@ def many_labels() -> str:
     tree = theory.tree_plan(domain, half).sample_size(alpha / 2, beta)
     body.append([r"sanitiser by quantiles, at half of $\varepsilon$", f"{quantiles:,}"])
     body.append([r"sanitiser by a tree of counts, at half of $\varepsilon$ and $\delta$", f"{tree:,}"])
-    return table(["thresholds over $2^{64}$ values", "records"], body)
+    return markdown_table(["thresholds over $2^{64}$ values", "records"], body)
 
 
 def thresholds(size: int) -> list[list[int]]:
@@ -178,12 +175,6 @@ def lines(p: int) -> list[list[int]]:
     """Return the lines y = a x + b modulo p."""
     pairs = list(product(range(p), repeat=2))
     return [[int((a * x + b - y) % p == 0) for x, y in pairs] for a, b in pairs]
-
-
-def table(head: list[str], body: list[list[str]], texts: int = 1) -> str:
-    """Return a table in Markdown, all columns flush right but the first ones, which hold text."""
-    rule = ["---"] * texts + ["--:"] * (len(head) - texts)
-    return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *body))
 
 
 def _bound(dimension: int, epsilon: float, alpha: float) -> int:
@@ -217,7 +208,7 @@ def labels() -> str:
         for name, task in rows
     ]
     heads = [f"k = {k:,}{also}" for also in ("", ", agreeing elsewhere") for k in counts]
-    return table(["no private learner with fewer records", *heads], body)
+    return markdown_table(["no private learner with fewer records", *heads], body)
 
 
 def theorems() -> str:
@@ -237,12 +228,12 @@ def theorems() -> str:
         cells = {by: f"{epsilon:.4f}" for by, epsilon in found.items() if math.isfinite(epsilon)}
         cells[least] = f"**{cells[least]}**"
         body.append([name, *(cells.get(by, "none") for by in THEOREMS)])
-    return table(["releases", *THEOREMS.values()], body)
+    return markdown_table(["releases", *THEOREMS.values()], body)
 
 
 def audit_examples() -> str:
     """Return the rows of a few audit cases: mechanisms, and whole fits of the learners that guides name."""
-    return table(AUDITED, [_audited(cases.CASES[name]) for name in AUDIT_EXAMPLES], texts=4)
+    return markdown_table(AUDITED, [_audited(cases.CASES[name]) for name in AUDIT_EXAMPLES], texts=4)
 
 
 def audit_cases() -> str:
@@ -255,9 +246,8 @@ def audit_cases() -> str:
             subject = (module.__doc__ or "").partition("\n")[0].removeprefix("Audit cases of ")
             title = name.replace("_", " ").capitalize()
             body = [_audited(case) for case in module.CASES]
-            parts.append(
-                f"## {title}\n\n{subject[0].upper()}{subject[1:]}\n\n{table(AUDITED, body, texts=4)}\n"
-            )
+            rows = markdown_table(AUDITED, body, texts=4)
+            parts.append(f"## {title}\n\n{subject[0].upper()}{subject[1:]}\n\n{rows}\n")
     return "\n".join(parts).rstrip()
 
 
@@ -284,9 +274,9 @@ def _audited(case: AuditCase) -> list[str]:
     ]
 
 
-TABLES: dict[str, Callable[[], str]] = {
-    each.__name__: each
-    for each in (
+TABLES = Marked(
+    "computed",
+    (
         audit_cases,
         audit_examples,
         bounds,
@@ -296,20 +286,9 @@ TABLES: dict[str, Callable[[], str]] = {
         records,
         small_classes,
         theorems,
-    )
-}
-
-
-def written(text: str) -> str:
-    """Return a page with its tables as they are computed."""
-    return COMPUTED.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", text)
-
-
-def pages() -> Iterator[Path]:
-    """Yield the pages that hold such tables."""
-    return (page for page in sorted(DOCS.rglob("*.md")) if COMPUTED.search(page.read_text(encoding="utf-8")))
+    ),
+)
 
 
 if __name__ == "__main__":
-    for each in pages():
-        each.write_text(written(each.read_text(encoding="utf-8")), encoding="utf-8")
+    TABLES.write()

@@ -2,22 +2,16 @@
 
     python docs/measured_tables.py
 
-A page holds `<!-- measured: NAME -->`, the table of that name, and `<!-- end -->`; the text between these two
-comments is replaced. The records are those of `benchmarks/bench_tables.py` and
-`benchmarks/bench_synthetic_uses.py`.
+The records are those of `benchmarks/bench_tables.py` and `benchmarks/bench_synthetic_uses.py`.
 """
 
 import json
-import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).parent
-PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
+from page_tables import DOCS, Marked, markdown_table
+
 RECORD = DOCS / "gallery" / "measured" / "tables.json"
 SYNTHETIC = DOCS / "gallery" / "measured" / "synthetic_uses.json"
-MARKED = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 EPSILONS, MIDDLE, MAIN = (0.1, 1.0, 3.0), 1.0, "Adult"
 PRIVATE = ("dplearn", "diffprivlib", "interpret")
 QUICK = "*(Preliminary: a quick run of one fit each, on a busy machine; seconds are too long.)*"
@@ -74,10 +68,8 @@ def spread(found: Row | None, measure: str, digits: int = 3) -> str:
 
 
 def lines_of(head: list[str], body: list[list[str]]) -> str:
-    """Return a table in Markdown, all columns but the first flush right."""
-    rule = ["---", *["--:"] * (len(head) - 1)]
-    lines = [f"| {' | '.join(line)} |" for line in (head, rule, *body)]
-    return "\n".join([*lines, *(["", QUICK] if is_quick() else [])])
+    """Return a table in Markdown, with a note if the record is a quick one."""
+    return "\n".join([markdown_table(head, body), *(["", QUICK] if is_quick() else [])])
 
 
 def is_quick() -> bool:
@@ -200,21 +192,8 @@ def uses(part: str) -> str:
     return lines_of(["accuracy", *plain], body)
 
 
-TABLES: dict[str, Callable[[], str]] = {
-    each.__name__: each for each in (adult, best, everywhere, leading, probabilities, searches, transfers)
-}
-
-
-def written(text: str) -> str:
-    """Return a page with its tables as they were measured."""
-    return MARKED.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", text)
-
-
-def pages() -> Iterator[Path]:
-    """Yield the pages that hold such tables."""
-    return (page for page in PAGES if MARKED.search(page.read_text(encoding="utf-8")))
+TABLES = Marked("measured", (adult, best, everywhere, leading, probabilities, searches, transfers))
 
 
 if __name__ == "__main__":
-    for each in pages():
-        each.write_text(written(each.read_text(encoding="utf-8")), encoding="utf-8")
+    TABLES.write()

@@ -2,22 +2,17 @@
 
     python docs/outside_tables.py
 
-The page holds `<!-- outside: NAME -->`, the table of that name, and `<!-- end -->`; the text between these
-two comments is replaced. The records are those of `benchmarks/outside_audits.py` and
-`benchmarks/accounting_oracles.py`.
+The records are those of `benchmarks/outside_audits.py` and `benchmarks/accounting_oracles.py`.
 """
 
 import json
-import re
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).parent
-PAGE = DOCS / "outside_audits.md"
+from page_tables import DOCS, Marked, markdown_table
+
 MEASURED = DOCS / "gallery" / "measured"
-MARKED = re.compile(r"(<!-- outside: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 TESTERS = ("histogram", "hockey_stick")
 RECORDER, AUDITORIUM = "dp-recorder", "dp-auditorium"
 
@@ -27,12 +22,6 @@ Row = dict[str, Any]
 def record(name: str) -> Row:
     """Return what one benchmark recorded."""
     return dict(json.loads((MEASURED / f"{name}.json").read_text(encoding="utf-8")))
-
-
-def table(head: list[str], body: list[list[str]], left: int = 1) -> str:
-    """Return a table in Markdown, all columns but the first few flush right."""
-    rule = ["---"] * left + ["--:"] * (len(head) - left)
-    return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *body))
 
 
 def number(x: float | None) -> str:
@@ -77,7 +66,7 @@ def audits(variant: str) -> str:
         body.append(
             [row["family"], claim(row), number(row["exact"][variant]), drawn, row["features"], *verdicts]
         )
-    return table(head, body)
+    return markdown_table(head, body)
 
 
 def testers() -> dict[str, Callable[[Row, str], Row | None]]:
@@ -105,7 +94,7 @@ def controls() -> str:
         missed = [row["family"] for row in ran if row["family"] not in refuted["broken"]]
         counts = [f"{len(families)} of {len(ran)}" for families in refuted.values()]
         body.append([name, *counts, ", ".join(missed) or "none"])
-    return table(["", "correct fits refuted", "broken fits refuted", "broken fits missed"], body)
+    return markdown_table(["", "correct fits refuted", "broken fits refuted", "broken fits missed"], body)
 
 
 def replays() -> str:
@@ -124,7 +113,7 @@ def replays() -> str:
         ]
         for family, row in found.items()
     ]
-    return table(head, body)
+    return markdown_table(head, body)
 
 
 def oracles() -> str:
@@ -137,13 +126,14 @@ def oracles() -> str:
         body.append(
             [f"`{row['name']}`", row["by"], kind, str(row["figures"]), ratio, str(len(row["broken"]))]
         )
-    return table(["name", "outside figure of", "ours is", "figures", "ours / theirs", "unsafe"], body, left=3)
+    head = ["name", "outside figure of", "ours is", "figures", "ours / theirs", "unsafe"]
+    return markdown_table(head, body, texts=3)
 
 
 def without() -> str:
     """Return the names without an outside figure."""
     found = record("accounting_oracles")["without"]
-    return table(
+    return markdown_table(
         ["name", "why", "checked by"], [[f"`{n}`", why, f"`{at}`"] for n, (why, at) in found.items()], 3
     )
 
@@ -161,15 +151,8 @@ def versions() -> str:
     return "\n".join(lines)
 
 
-TABLES: dict[str, Callable[[], str]] = {
-    each.__name__: each for each in (broken, controls, correct, oracles, replays, versions, without)
-}
-
-
-def written(text: str) -> str:
-    """Return the page with its tables as they were recorded."""
-    return MARKED.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", text)
+TABLES = Marked("outside", (broken, controls, correct, oracles, replays, versions, without))
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    TABLES.write()

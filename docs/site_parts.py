@@ -33,7 +33,7 @@ def fill_in(_app: Any, name: str, source: list[str]) -> None:
     """Replace the comments of a page, and point its links at the built gallery."""
     if name.startswith(("_gallery", "_notebooks")):
         return
-    text = computed_tables.written(source[0])
+    text = computed_tables.TABLES.written(source[0])
     text = re.sub(r"\]\(((?:\.\./)*)gallery/((?:measured/)?plot_\w+)\.py\)", r"](\1_gallery/\2.rst)", text)
     text = re.sub(r"\]\(((?:\.\./)*)(gallery|notebooks)/README\.rst\)", r"](\1_\2/index.rst)", text)
     text = re.sub(r"\]\(((?:\.\./)*)notebooks/(\d_\w+)\.py\)", r"](\1_notebooks/\2.rst)", text)

@@ -7,6 +7,7 @@ import sys
 from html import unescape
 from pathlib import Path
 
+import compared_tables as compared
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -20,19 +21,18 @@ def loaded(path):
     return module
 
 
-compared = loaded(ROOT / "docs" / "compared_tables.py")
 environments, records = loaded(ALL / "environments.py"), loaded(ALL / "record.py")
 PAGE = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", list(compared.pages()), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", list(compared.TEXTS.pages()), ids=lambda page: page.name)
 def test_the_page_says_what_is_recorded(page):
     text = page.read_text(encoding="utf-8")
-    assert compared.written(text) == text  # else: python docs/compared_tables.py
+    assert compared.TEXTS.written(text) == text  # else: python docs/compared_tables.py
 
 
 def test_the_page_shows_every_text_once():
-    assert sorted(name for _, name, _ in compared.MARKED.findall(PAGE)) == sorted(compared.TEXTS)
+    assert sorted(compared.TEXTS.names(PAGE)) == sorted(compared.TEXTS.texts)
 
 
 def test_the_picture_shows_what_is_recorded():

@@ -1,10 +1,10 @@
 """What pages say of what was measured is what is recorded beside the figures."""
 
-import importlib.util
 import json
 import re
 from pathlib import Path
 
+import measured_tables as measured
 import pytest
 
 from dplearn.theory import parity_sample_size
@@ -116,14 +116,6 @@ def test_the_page_of_soft_labels_shows_what_is_recorded(table):
     assert [line for line in table() if line not in lines] == []
 
 
-def _tables():
-    spec = importlib.util.spec_from_file_location("measured_tables", DOCS / "measured_tables.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-measured = _tables()
 ROWS = measured.rows()
 
 
@@ -133,17 +125,17 @@ def learners(data, *, by, needs=False):
     }
 
 
-@pytest.mark.parametrize("page", list(measured.pages()), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", list(measured.TABLES.pages()), ids=lambda page: page.name)
 def test_pages_show_the_tables_that_were_measured(page):
     text = page.read_text(encoding="utf-8")
-    assert measured.written(text) == text  # else: python docs/measured_tables.py
+    assert measured.TABLES.written(text) == text  # else: python docs/measured_tables.py
 
 
 def test_every_page_that_compares_learners_shows_them_all():
-    names = {page.name for page in measured.pages()}
+    names = {page.name for page in measured.TABLES.pages()}
     assert names >= {"README.md", "choose_a_learner.md", "getting_started.md", "make_my_model_private.md"}
-    marks = [name for page in measured.pages() for _, name, _ in measured.MARKED.findall(page.read_text())]
-    assert set(marks) == set(measured.TABLES)
+    marks = [name for page in measured.TABLES.pages() for name in measured.TABLES.names(page.read_text())]
+    assert set(marks) == set(measured.TABLES.texts)
 
 
 def test_the_tables_have_ours_peers_and_references_with_times():

@@ -5,11 +5,13 @@ import json
 import sys
 from pathlib import Path
 
+import outside_tables as tables
 import pytest
 
 from dplearn.audit.cases import CASES
 
 ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "outside_audits.md"
 
 
 def load(folder, name):
@@ -30,14 +32,13 @@ def benchmark(monkeypatch):
             sys.modules.pop(name)
 
 
-tables = load("docs", "outside_tables")
 AUDITS, ACCOUNTING = tables.record("outside_audits"), tables.record("accounting_oracles")
 
 
 def test_the_page_shows_every_table_as_it_was_recorded():
-    text = tables.PAGE.read_text(encoding="utf-8")
-    assert tables.written(text) == text  # else: python docs/outside_tables.py
-    assert {name for _, name, _ in tables.MARKED.findall(text)} == set(tables.TABLES)
+    text = PAGE.read_text(encoding="utf-8")
+    assert tables.TABLES.written(text) == text  # else: python docs/outside_tables.py
+    assert set(tables.TABLES.names(text)) == set(tables.TABLES.texts)
 
 
 def test_no_outside_tool_refutes_a_correct_fit():
@@ -50,7 +51,7 @@ def test_no_outside_tool_refutes_a_correct_fit():
 
 
 def test_every_tester_refutes_some_broken_fit_or_the_page_says_that_it_sees_nothing():
-    text = tables.PAGE.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     for name, tester in tables.testers().items():
         refuted = [row for row in AUDITS["rows"] if (tester(row, "broken") or {"refutes": False})["refutes"]]
         assert refuted or f"| {name} | 0 of " in text
