@@ -31,11 +31,13 @@ from dplearn.ensembles.aggregators import AGGREGATIONS, Aggregator, Ballot  # no
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.stable_answers import stable_answers_noise
 
-__all__ = ["MANY_QUERIES", "planned_ballot", "transfer_ballot"]
+__all__ = ["MANY_QUERIES", "PREFERRED", "planned_ballot", "transfer_ballot"]
 
 #: The greatest number of queries that is chosen if the user gives none.
 MANY_QUERIES = 1000
-_PREFERRED, _LEAST = 20, 10  # records per shard if the answers themselves are wanted
+#: Records per shard if the answers themselves are wanted.
+PREFERRED = 20
+_LEAST = 10  # records per shard if the noise requires so many teachers
 _LEAST_TO_TEACH = 5  # records per shard if a student is trained
 _FEWEST_ROWS = 100  # answers for a student, if there are as many public rows
 _BETA = 0.05
@@ -72,7 +74,7 @@ def planned_ballot(
     Ballot
         The parameters of the aggregator.
     """
-    preferred = max(1, n_samples // max(_PREFERRED, 2 * n_labels))
+    preferred = max(1, n_samples // max(PREFERRED, 2 * n_labels))
     most = max(1, n_samples // max(_LEAST, 2 * n_labels))
     if not kind.unstable_per_abstention:
         n_teachers = n_teachers or preferred

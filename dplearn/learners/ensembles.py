@@ -21,6 +21,7 @@ from dplearn.ensembles.drawn_shards import drawn_shards
 from dplearn.ensembles.dry_run import MANY_ROWS, dry_run, with_gaps
 from dplearn.ensembles.progress import Progress
 from dplearn.ensembles.shards import shards
+from dplearn.ensembles.sizes import PREFERRED
 from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.teachers import check_teachable
 from dplearn.estimator import PrivateClassifier
@@ -56,7 +57,6 @@ __all__ = [
 
 Outcome = TypeVar("Outcome")
 
-_PREFERRED = 20  # records per shard, where their number is not known
 _CATEGORIES = COLUMNS + ", the categories of categorical columns among them"
 
 
@@ -269,7 +269,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
     def _plan(self, params: Params, public: Public) -> AggregationPlan:
         if params.cost.neighbors != ADDED:
             return self._sized(params, public)
-        if params.n_teachers is None:
+        if self._estimates(params):
             concentrated = self._aggregations[params.aggregation].concentrated
             count, rest = counted_shares(params.cost, concentrated=concentrated)
 
@@ -376,10 +376,13 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         return tuple(start + note for note in plan.for_count(self.noisy_count_).noise_notes)
 
     @staticmethod
-    def _counted_attributes(plan: AggregationPlan) -> dict[str, Any]:
+    def _estimates(params: Params) -> bool:
+        """Return whether a fit estimates the number of records, and is planned by the estimate."""
+        return params.cost.neighbors == ADDED and params.n_teachers is None
+
+    def _counted_attributes(self, plan: AggregationPlan) -> dict[str, Any]:
         """Return the estimate of the number of records as an attribute, if the fit made one."""
-        estimated = plan.guarantee.neighbors == ADDED and plan.params.n_teachers is None
-        return {"noisy_count_": plan.n_samples} if estimated else {}
+        return {"noisy_count_": plan.n_samples} if self._estimates(plan.params) else {}
 
     def _relation(self) -> tuple[str, ...]:
         """Return the neighbours for the context of a seeded fit, unless they are the default."""
@@ -421,7 +424,7 @@ def _place_length(shard_size: int | None) -> int:
 
     Nearly all are shorter: the standard deviation of their lengths is at most the root of the mean.
     """
-    mean = _PREFERRED if shard_size is None else shard_size
+    mean = PREFERRED if shard_size is None else shard_size
     return mean + 4 * isqrt(mean) + 2
 
 

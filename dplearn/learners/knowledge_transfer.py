@@ -355,9 +355,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         rows: Any = table.rows if wrapped is None else super()._rows(wrapped)
         public = replace(public, n_rows=count_of(rows))
         most = self._ballot(params, public).max_queries
-        if (
-            params.cost.neighbors == ADDED and params.n_teachers is None
-        ):  # the release keeps the first of them
+        if self._estimates(params):  # the release keeps the first of them
             most = params.max_queries or public.n_rows
         assert public.stream is not None
         asked = public.stream.permutation(public.n_rows)[:most]
@@ -461,8 +459,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             more = {"synthetic_": table, "domain_": _domain_of(plan.params, public)}
         seeded = Seeded(public.student).clone(public.apart("student's seed").seeds(1)[0])
         student = self._taught(seeded, queries, answers, public.classes)
-        for name in ("synthetic_", "domain_", "noisy_count_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
         self.__dict__.update(
             student_=student,
             classes_=public.classes,
