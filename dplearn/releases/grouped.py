@@ -35,7 +35,7 @@ from dplearn.records.part_tables import column_of, is_arrow
 from dplearn.records.parts import InTurn, PartedRecords, Source
 from dplearn.records.rows import Columns, count_of
 from dplearn.releases.reading import read_column
-from dplearn.releases.stable_counts import _read as read_column_of_keys
+from dplearn.releases.stable_counts import read_column_of_keys
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
 
 __all__ = ["Grouped", "GroupedPlan", "grouped", "grouped_plan"]
@@ -129,7 +129,7 @@ class Grouped(Released, ResultTable):
     def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         columns = {"count": self.counts, "sum": self.sums, "mean": self.means}
         known = {name: column for name, column in columns.items() if column is not None}
-        return ("group", *known), [(key, *(each[key] for each in known.values())) for key in self.counts]
+        return ("category", *known), [(key, *(each[key] for each in known.values())) for key in self.counts]
 
     def mean_intervals(self, beta: float = 0.05) -> dict[Hashable, tuple[float, float]]:
         """Return an interval for the mean of each category's clipped values; costs no privacy.

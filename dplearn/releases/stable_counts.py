@@ -27,7 +27,7 @@ from dplearn.privacy.unknown_count import MOST_RECORDS, added, without_count
 from dplearn.records.parts import PartedRecords
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
 
-__all__ = ["StableCounts", "StableCountsPlan", "stable_counts", "stable_counts_plan"]
+__all__ = ["StableCounts", "StableCountsPlan", "read_column_of_keys", "stable_counts", "stable_counts_plan"]
 
 _ASSUMES = (
     N_IS_PUBLIC,
@@ -285,7 +285,7 @@ class _StableCounts(Release[StableCountsPlan, StableCounts]):
         super().__init__("stable_counts", guarantee, context, random_state)
 
     def read(self, values: Any) -> list[Hashable]:
-        return _read(values)
+        return read_column_of_keys(values)
 
     def summarize_parts(self, rows: PartedRecords, plan: StableCountsPlan) -> KeyCounts:  # noqa: ARG002
         [counts] = rows.sums(_key_counts)
@@ -325,8 +325,21 @@ def _error(guarantee: ApproxDP, beta: Any, n_keys: Any) -> int:
     return laplace_quantile(stable_histogram_ratio(guarantee), share / 2) - 1
 
 
-def _read(keys: Any) -> list[Hashable]:
-    """Return the keys as values of built-in types other than float."""
+def read_column_of_keys(keys: Any) -> list[Hashable]:
+    """Return the keys as values of built-in types other than float.
+
+    Parameters
+    ----------
+    keys : series, array, or list of shape (n,)
+        Private. As for `stable_counts`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `keys` is no column, or has no rows.
+    DomainError
+        If a key is none of those that `stable_counts` takes; the message does not show it.
+    """
     if isinstance(keys, np.ndarray) or hasattr(keys, "dtype"):
         cells = _cells_of_array(keys)
     elif isinstance(keys, (list, tuple)):
