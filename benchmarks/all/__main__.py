@@ -1,11 +1,12 @@
 """All comparisons with peers in one record: accuracy, speed, memory, bad input and leaks.
 
     python benchmarks/all [--data FOLDER] [--environments FOLDER] [--mechanisms FOLDER] [--peers NAME,...]
-        [--parts accuracy,checks,speed] [--tables NAME,...] [--epsilons .1,1,3] [--repetitions 3]
+        [--parts accuracy,checks,speed] [--tables NAME,...] [--epsilons .1,1,3] [--repetitions 5]
         [--jobs 2] [--patience 900] [--again NAME,...] [--json PATH]
 
 The record is written after each fit. Run again, it goes on where it stopped; `--again` asks peers, or parts,
-anew. A fit of a synthesizer takes minutes; `--peers sklearn,dplearn,diffprivlib,interpret` leaves them out.
+anew. A fit of a synthesizer takes most of a minute; `--peers sklearn,dplearn,diffprivlib,interpret` leaves
+them out.
 
 Accuracy: on the tables of `tables.py`, on which no default of ours was chosen (Adult aside), each
 repetition on a split of its own; accuracy and area under the ROC curve of labels, R^2 of numbers. All get
@@ -25,6 +26,7 @@ not on PyPI: `--mechanisms` names the folder `mechanisms` of its repository (com
 """
 
 import argparse
+import os
 import platform
 import sys
 import time
@@ -45,7 +47,7 @@ from tables import TABLES, table_of  # noqa: E402
 from tasks import DELTA, saved  # noqa: E402
 
 PARTS = ("accuracy", "checks", "speed")
-EPSILONS, REPETITIONS, ROUNDS = (1.0, 0.1, 3.0), 3, 2
+EPSILONS, REPETITIONS, ROUNDS = (1.0, 0.1, 3.0), 5, 2
 #: Learners of labels, and of numbers.
 LEARNERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "sklearn": (
@@ -233,8 +235,8 @@ def main() -> int:
     options.peers = list(options.pythons)
     record = Record(options.json)
     record.forget(lambda cell: {cell["part"], cell["peer"]} & options.again)
-    machine = {"system": platform.system(), "machine": platform.machine(), "delta": DELTA}
-    record.about["machine"] = machine | {"python": platform.python_version()}
+    machine = {"system": platform.system(), "machine": platform.machine(), "cores": os.cpu_count()}
+    record.about["machine"] = machine | {"python": platform.python_version(), "delta": DELTA}
     known = record.about.get("environments", {})
     record.about["environments"] = known | {
         peer: versions_of(python) for peer, python in options.pythons.items()
@@ -242,8 +244,10 @@ def main() -> int:
     start = time.perf_counter()
     with TemporaryDirectory() as folder:
         run(record, options, Path(folder))
+    seconds = round(time.perf_counter() - start)
+    record.about["seconds"] = record.about.get("seconds", 0) + seconds
     record.write()
-    print(f"{len(record.cells)} cells in {options.json}; {time.perf_counter() - start:.0f} s")
+    print(f"{len(record.cells)} cells in {options.json}; {seconds} s")
     return 0
 
 

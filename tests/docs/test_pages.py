@@ -1,5 +1,6 @@
 """The pages show what is true: blocks run, links lead somewhere, and nothing public is left out."""
 
+import ast
 import importlib
 import inspect
 import re
@@ -45,9 +46,11 @@ RUN_HERE = (
     "large_tables",
     "regress",
     "rules",
+    "save_and_load",
     "synthetic",
     "theory/reductions",
     "unknown_n",
+    "warnings",
 )
 
 
@@ -200,6 +203,48 @@ def test_the_pages_of_tasks_show_what_they_say():
     (true, released), (epsilon, _) = run("synthetic")[0]
     assert released == pytest.approx(true, abs=0.05)
     assert epsilon == 1
+
+
+def test_a_saved_model_is_what_was_saved():
+    lines, scope = run("save_and_load")
+    assert lines == [(True,), (True,), (True,)]
+    assert scope["loaded"] is not scope["model"]
+
+
+def test_a_warning_that_is_an_error_stops_a_fit_before_its_charge():
+    ((warning,), (spent,), (planned,)), scope = run("warnings")
+    assert planned == (str(warning),)
+    assert spent == 0
+    assert not hasattr(scope["model"], "guarantee_")
+
+
+@cache
+def texts_of_the_package():
+    """Return all strings of the package, those of formatted strings in parts, one a line."""
+    found = []
+    for module in Path(dplearn.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.append(node.value)
+    return "\n".join(found)
+
+
+WARNINGS = (DOCS / "warnings.md").read_text(encoding="utf-8")
+QUOTED = [
+    text
+    for line in WARNINGS.partition("## Warnings")[2].partition("## Errors")[0].splitlines()[4:]
+    for text in re.findall("`([^`]+)`", line.split("|")[1] if line.startswith("|") else "")
+]
+
+
+@pytest.mark.parametrize("text", QUOTED)
+def test_the_package_has_each_warning_that_its_page_explains(text):
+    assert text in texts_of_the_package()
+
+
+def test_the_page_explains_warnings():
+    assert len(QUOTED) >= 16
+    assert "no such warning" not in texts_of_the_package()
 
 
 def test_additive_shows_what_it_says():
