@@ -48,13 +48,23 @@ def fill_in(_app: Any, name: str, source: list[str]) -> None:
 
 
 def contents(text: str) -> str:
-    """Return a hidden table of contents of the pages here and below that lists of a text link to.
+    """Return hidden tables of contents of the pages here and below that lists of a text link to.
 
-    What stands above the first list, where a page says what to read next, does not count.
+    Each heading that has such a list gets a table of its own, with its name. A page is in the first list that
+    has it. What stands above the first list, where a page says what to read next, does not count.
     """
-    lists = text[max(text.find("\n- "), 0) :]
-    pages = dict.fromkeys(re.sub(r"\.\w+$", "", link) for link in LINK.findall(lists) if link[0] != ".")
-    return "\n".join(["```{toctree}", ":hidden:", "", *pages, "```"])
+    known: set[str] = set()
+    tables = []
+    parts = ["", *re.split(r"^##+ (.*)$", text, flags=re.MULTILINE)]
+    for heading, part in zip(parts[::2], parts[1::2], strict=True):
+        lists = part[start:] if (start := part.find("\n- ")) >= 0 else ""
+        pages = dict.fromkeys(re.sub(r"\.\w+$", "", link) for link in LINK.findall(lists) if link[0] != ".")
+        new = [page for page in pages if page not in known]
+        known.update(new)
+        caption = [f":caption: {heading}"] if heading else []
+        if new:
+            tables.append("\n".join(["```{toctree}", ":hidden:", *caption, "", *new, "```"]))
+    return "\n\n".join(tables)
 
 
 def named_contents(text: str) -> str:

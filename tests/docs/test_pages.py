@@ -412,13 +412,16 @@ def test_comments_are_filled_in_before_a_page_is_built(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     site_parts = importlib.import_module("site_parts")
     source = [
-        "[a](gallery/plot_a.py), [b](b.md), [c](gallery/measured/plot_c.py)\n<!-- contents -->\n"
+        "Next: [z](z.md).\n\n- [a](gallery/plot_a.py), [b](b.md)\n\n## Measured\n\n"
+        "- [c](gallery/measured/plot_c.py), [b](b.md)\n\n## Empty\n\n<!-- contents -->\n"
         "<!-- figure: plot_a 1: A -->\n<!-- figure: measured/plot_c 2: C -->"
     ]
     site_parts.fill_in(None, "page", source)
     assert source[0].splitlines() == [
-        "[a](_gallery/plot_a.rst), [b](b.md), [c](_gallery/measured/plot_c.rst)",
-        *("```{toctree}", ":hidden:", "", "_gallery/plot_a", "b", "_gallery/measured/plot_c", "```"),
+        *("Next: [z](z.md).", "", "- [a](_gallery/plot_a.rst), [b](b.md)", "", "## Measured", ""),
+        *("- [c](_gallery/measured/plot_c.rst), [b](b.md)", "", "## Empty", ""),
+        *("```{toctree}", ":hidden:", "", "_gallery/plot_a", "b", "```", ""),
+        *("```{toctree}", ":hidden:", ":caption: Measured", "", "_gallery/measured/plot_c", "```"),
         "![A](/_gallery/images/sphx_glr_plot_a_001.png)",
         "![C](/_gallery/measured/images/sphx_glr_plot_c_002.png)",
     ]
