@@ -1,13 +1,15 @@
 """What do the audit tools of others find in our fits? dp-recorder and dp-auditorium, each by itself.
 
     python benchmarks/outside_audits.py --environments DIR [--work DIR] [--samples N] [--seconds S]
-        [--targets NAME ...] [--source TOOL=PATH ...] [--json PATH]
+        [--targets NAME ...] [--source TOOL=PATH ...] [--jobs N] [--json PATH]
 
 Neither tool is on PyPI. An environment that DIR does not have is made there with pip: each tool from its
 repository, at the commit named in TOOLS, or from a copy (`--source dp-recorder=PATH`). Our outcomes are drawn
 here by `audit_targets.py`; the tools get them from files, because dp-auditorium needs NumPy below 2 and we
 need at least 2. dp-recorder also replays whole fits of ours in its own process: NumPy 2 and this checkout are
 installed after it. pip then reports a conflict with its dp-accounting, which asks for NumPy 1.
+
+With `--jobs 2` two targets are drawn at a time, and both tools run together: one on each core.
 
 What is done already in the folder `--work` is not done again, so an interrupted run goes on. Broken variants
 of our fits, with a third of the noise, show whether a tool can refute anything on as many outcomes.
@@ -18,10 +20,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
 
+from audit_targets import TARGETS
 from side_by_side import lined_up, options_of, write
 
 __all__ = ["TOOLS", "environment", "merged", "shown"]
@@ -120,17 +124,25 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=20_000, help="outcomes of each table at most")
     parser.add_argument("--seconds", type=float, default=60, help="for the outcomes of each table")
     parser.add_argument("--targets", nargs="*", default=[], help="what is audited; all unless given")
+    parser.add_argument("--jobs", type=int, default=1, help="programs that run at a time, a core each")
     parser.add_argument("--source", action="append", default=[], metavar="TOOL=PATH", help="a copy of a tool")
     options = parser.parse_args()
     sources = dict(each.split("=", 1) for each in options.source)
     pools = options.work / "outcomes"
     limits = ("--samples", options.samples, "--seconds", options.seconds)
-    run(sys.executable, "audit_targets.py", *options.targets, "--out", pools, *limits)
-    found = {}
-    for tool, driver in DRIVERS.items():
-        out = options.work / f"{tool}.json"
-        run(environment(tool, options.environments, sources.get(tool)), driver, pools, out)
-        found[tool] = json.loads(out.read_text())
+    with ThreadPoolExecutor(options.jobs) as pool:
+
+        def draw(target: str) -> None:
+            run(sys.executable, "audit_targets.py", target, "--out", pools, *limits)
+
+        def ask(tool: str) -> dict[str, Any]:
+            python = environment(tool, options.environments, sources.get(tool))
+            out = options.work / f"{tool}.json"
+            run(python, DRIVERS[tool], pools, out)
+            return json.loads(out.read_text())
+
+        list(pool.map(draw, options.targets or TARGETS))
+        found = dict(zip(DRIVERS, pool.map(ask, DRIVERS), strict=True))
     rows = merged(pools, found)
     print(shown(rows))
     tools = {
