@@ -7,9 +7,12 @@ from fractions import Fraction
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 __all__ = [
     "AUTO",
     "as_fraction",
+    "check_bool",
     "check_choice",
     "check_count",
     "check_count_or_auto",
@@ -151,6 +154,13 @@ def check_count_or_auto(name: str, value: Any, *, low: int = 1) -> int | None:
     if value != AUTO:
         raise ValueError(f"{name} must be {AUTO!r} or an integer at least {low}, got {shown(value)}")
     return None
+
+
+def check_bool(name: str, value: Any) -> bool:
+    """Return `value` as a Python bool if it is True or False, of Python or numpy."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:

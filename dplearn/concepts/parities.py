@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn._validation import check_count
+from dplearn._validation import check_bool, check_count
 from dplearn._writing import brief
 from dplearn.concepts.base import CountedErrors, ErrorProfile, Labels, ListedMembers
 from dplearn.concepts.bits import BitConcepts, literal
@@ -158,9 +158,7 @@ class Parities(BitConcepts):
 
     def __init__(self, n_features: int, *, binarize: float | None = 0.0, fit_intercept: bool = False):
         self.n_features = check_count("n_features", n_features, low=1, high=MOST_FEATURES)
-        if not isinstance(fit_intercept, (bool, np.bool_)):
-            raise TypeError(f"fit_intercept must be True or False, got {fit_intercept!r}")
-        self.fit_intercept = bool(fit_intercept)
+        self.fit_intercept = check_bool("fit_intercept", fit_intercept)
         self.domain = Product([Bits(binarize)] * self.n_features)
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dplearn._validation import check_count, check_number
+from dplearn._validation import check_bool, check_count, check_number
 from dplearn._writing import brief, fitting
 from dplearn.domains.base import Codes, Domain, smallest_uint
 from dplearn.domains.cells import as_cells, is_missing, text_of
@@ -47,8 +47,7 @@ class Categories(Domain):
         values = tuple(None if is_missing(v) else v for v in self.values)
         if len(set(map(_key, values))) < len(values):
             raise ValueError(f"values must be distinct, got {brief(self.values)}")
-        if not isinstance(self.other, bool):
-            raise TypeError(f"other must be True or False, got {self.other!r}")
+        object.__setattr__(self, "other", check_bool("other", self.other))
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "accepts_missing", None in values or self.other)
         object.__setattr__(self, "numeric", self.numbers and not self.other)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn._validation import check_choice, check_count, check_number
+from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn.domains.base import GAPS, NO_GAPS, Codes, NumberDomain, smallest_uint
 from dplearn.domains.cells import as_cells, floor_of, is_missing, is_number
 from dplearn.domains.number_cells import any_as_numbers, as_numbers
@@ -60,7 +60,7 @@ class IntegerRange(NumberDomain):
         object.__setattr__(self, "low", check_count("low", self.low, low=_INT64[0], high=_INT64[1]))
         object.__setattr__(self, "high", check_count("high", self.high, low=self.low, high=_INT64[1]))
         check_choice("outside", self.outside, _OUTSIDE)
-        object.__setattr__(self, "accepts_missing", _checked_missing(self.missing))
+        object.__setattr__(self, "accepts_missing", check_bool("missing", self.missing))
         object.__setattr__(self, "numeric", _refuses(self.outside, self.missing))
         smallest_uint(self.size)
 
@@ -236,7 +236,7 @@ class Grid(NumberDomain):
         object.__setattr__(self, "high", float(highest))
         object.__setattr__(self, "points", check_count("size", size, low=2, high=1 << 32))
         object.__setattr__(self, "outside", check_choice("outside", outside, _OUTSIDE))
-        object.__setattr__(self, "missing", _checked_missing(missing))
+        object.__setattr__(self, "missing", check_bool("missing", missing))
         object.__setattr__(self, "accepts_missing", missing)
         object.__setattr__(self, "numeric", _refuses(outside, missing))
         if not math.isfinite(self._scale):
@@ -411,7 +411,7 @@ class Floats(NumberDomain):
         object.__setattr__(self, "smallest", float(smallest))
         object.__setattr__(self, "largest", float(largest))
         check_choice("outside", self.outside, _OF_FLOATS)
-        object.__setattr__(self, "accepts_missing", _checked_missing(self.missing))
+        object.__setattr__(self, "accepts_missing", check_bool("missing", self.missing))
         object.__setattr__(self, "numeric", _refuses(self.outside, self.missing))
 
     def __repr__(self) -> str:
@@ -504,12 +504,6 @@ class Floats(NumberDomain):
     @property
     def _advice_without_gaps(self) -> str:
         return _advised(self, "infinite, or no number", NO_GAPS)
-
-
-def _checked_missing(missing: Any) -> bool:
-    if not isinstance(missing, bool):
-        raise TypeError(f"missing must be True or False, got {missing!r}")
-    return missing
 
 
 def _refuses(outside: str, missing: bool) -> bool:

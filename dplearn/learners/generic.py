@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
-from dplearn._validation import check_choice, check_count, check_number, shown
+from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
@@ -319,9 +319,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
 
     def _counts(self) -> bool:
         """Return the checked parameter `probability`."""
-        if not isinstance(self.probability, (bool, np.bool_)):
-            raise TypeError(f"probability must be True or False, got {shown(self.probability)}")
-        return bool(self.probability)
+        return check_bool("probability", self.probability)
 
     def _with_public_choices(self, params: Params) -> Params:
         if not _is_drawn(params):

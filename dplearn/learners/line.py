@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import AUTO, check_choice, check_count, check_number
+from dplearn._validation import AUTO, check_bool, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept, Concept
 from dplearn.concepts.lines import Line, LinePoint, Lines, check_prime, plane
@@ -192,8 +192,7 @@ class LineClassifier(RuleClassifier):
             name: check_number(name, value, above=0, below=1)
             for name, value in (("alpha", self.alpha), ("beta", self.beta))
         }
-        if not isinstance(self.proper, (bool, np.bool_)):
-            raise TypeError(f"proper must be True or False, got {self.proper!r}")
+        check_bool("proper", self.proper)
         if self.classes is not None:
             check_two_labels(check_classes(self.classes), "a line")
         method = check_choice("method", self.method, (AUTO, *_METHODS))

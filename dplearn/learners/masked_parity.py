@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import check_choice, check_count, check_number
+from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept
 from dplearn.concepts.masked_parities import MaskedParity, index_of, masked_layout, masked_rows
@@ -193,8 +193,7 @@ class MaskedParityClassifier(RuleClassifier):
     def _params(self, reproducible: bool) -> Params:
         if self.classes is not None:
             check_two_labels(check_classes(self.classes), "a masked parity")
-        if not isinstance(self.interactive, (bool, np.bool_)):
-            raise TypeError(f"interactive must be True or False, got {self.interactive!r}")
+        check_bool("interactive", self.interactive)
         epsilon = check_number("epsilon", self.epsilon, above=0)
         return Params(
             ApproxDP(epsilon, reproducible=reproducible),

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import (
     AUTO,
+    check_bool,
     check_choice,
     check_count,
     check_count_or_auto,
@@ -208,7 +209,7 @@ class ParityClassifier(SeveralOutputsClassifier):
         return Params(
             ApproxDP(epsilon, self.delta, reproducible=reproducible),
             method=self.method,
-            fit_intercept=bool(self.fit_intercept),
+            fit_intercept=check_bool("fit_intercept", self.fit_intercept),
             alpha=float(check_number("alpha", self.alpha, above=0, below=1)),
             beta=float(check_number("beta", self.beta, above=0, below=1)),
             n_parts=check_count_or_auto("n_parts", self.n_parts, low=1),

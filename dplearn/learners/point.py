@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import (
     AUTO,
+    check_bool,
     check_choice,
     check_count,
     check_count_or_auto,
     check_number,
     is_positive,
-    shown,
 )
 from dplearn.chance import PublicStream, public_seed
 from dplearn.chance.dice import Dice
@@ -657,9 +657,7 @@ def _check_columns(params: Params, d: int) -> None:
 
 def _method(method: Any, delta: Fraction, prefixes: Any, n_keys: int) -> str:
     """Return the method; raise an error if it does not go with prefixes or several keys."""
-    if not isinstance(prefixes, (bool, np.bool_)):
-        raise TypeError(f"prefixes must be True or False, got {shown(prefixes)}")
-    if prefixes and n_keys > 1:
+    if check_bool("prefixes", prefixes) and n_keys > 1:
         raise ValueError(f"n_keys must be 1 with prefixes=True, got {n_keys}")
     chosen = check_choice("method", method, (AUTO, *_METHODS))
     several = "prefixes=True" if prefixes else f"n_keys={n_keys}" if n_keys > 1 else None

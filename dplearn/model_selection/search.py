@@ -13,7 +13,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import AUTO, check_choice, check_count, check_number
+from dplearn._validation import AUTO, check_bool, check_choice, check_count, check_number
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
@@ -260,7 +260,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
             candidates=candidates,
             task=task,
             method=self.method,
-            refit=bool(self.refit),
+            refit=check_bool("refit", self.refit),
             n_iter=self.n_iter,
             concentration=self.concentration,
             cv=self.cv,

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from dplearn._validation import check_bool
 from dplearn.preprocessing.number_columns import Numbers, finite, scaled, unscaled
 from dplearn.preprocessing.quantile_columns import QuantilesOfColumns, check_percents
 from dplearn.privacy import PrivacyLedger
@@ -96,11 +97,10 @@ class PrivateRobustScaler(QuantilesOfColumns):
         self.random_state = random_state
 
     def _fractions(self) -> list[Fraction]:
-        for name in ("with_centering", "with_scaling"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
+        names = ("with_centering", "with_scaling")
+        centering, scaling = (check_bool(name, getattr(self, name)) for name in names)
         ends = check_percents("quantile_range", self.quantile_range)
-        return sorted({*([_HALF] * self.with_centering), *(ends * self.with_scaling)})
+        return sorted({*([_HALF] * centering), *(ends * scaling)})
 
     def _publish_quantiles(self, released: Numbers) -> None:
         found = dict(zip(self._fractions(), released, strict=True))

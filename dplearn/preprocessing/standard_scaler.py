@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._validation import check_bool
 from dplearn.core.row_blocks import sums_and_squares
 from dplearn.estimator.fit_parameters import refuse_parameters
 from dplearn.estimator.incremental import Incremental, joined_deviations, joined_means, next_calls
@@ -170,11 +171,8 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
         return {"domain": params.declared, "with_mean": params.with_mean, "with_std": params.squares}
 
     def _checked(self) -> dict[str, Any]:
-        for name in ("with_mean", "with_std"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
-        asks = self.with_mean or self.with_std
-        return {"squares": self.with_std, "with_mean": self.with_mean, "asks": asks}
+        with_mean, with_std = (check_bool(name, getattr(self, name)) for name in ("with_mean", "with_std"))
+        return {"squares": with_std, "with_mean": with_mean, "asks": with_mean or with_std}
 
     def _params(self, reproducible: bool) -> Params:
         params: Params = super()._params(reproducible)

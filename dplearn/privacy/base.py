@@ -9,7 +9,7 @@ from fractions import Fraction
 from html import escape
 from typing import Any, ClassVar, Self
 
-from dplearn._validation import check_choice
+from dplearn._validation import check_bool, check_choice
 from dplearn._writing import brief
 
 __all__ = ["Guarantee", "amounts", "decimal", "decimals", "guarantee_as_html", "in_words", "with_amounts"]
@@ -51,8 +51,6 @@ class Guarantee(ABC):
         entries = () if isinstance(assumes, str) else tuple(assumes)
         if isinstance(assumes, str) or not all(isinstance(entry, str) for entry in entries):
             raise TypeError(f"assumes must be a collection of strings, got {brief(assumes)}")
-        if not isinstance(reproducible, bool):
-            raise TypeError(f"reproducible must be True or False, got {reproducible!r}")
         if (neighbors, protects) == ("add_remove", "labels"):
             raise ValueError(
                 "protects='labels' is defined for neighbors='replace_one' only, got neighbors='add_remove': a"
@@ -62,7 +60,7 @@ class Guarantee(ABC):
             "neighbors": check_choice("neighbors", neighbors, NEIGHBORS),
             "protects": check_choice("protects", protects, PROTECTS),
             "assumes": tuple(dict.fromkeys(entries)),
-            "reproducible": reproducible,
+            "reproducible": check_bool("reproducible", reproducible),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from html import escape
 from typing import Any, Self
 
-from dplearn._validation import check_number, shown
+from dplearn._validation import check_bool, check_number, shown
 from dplearn.privacy.base import decimals
 from dplearn.privacy.errors import BudgetExceededError, LedgerError
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
@@ -345,9 +345,7 @@ def _together(entries: list[Entry], nothing: Guarantee) -> Guarantee:
 
 
 def _filter(budget: Guarantee, allow_reproducible: bool) -> PrivacyFilter:
-    if not isinstance(allow_reproducible, bool):
-        raise TypeError(f"allow_reproducible must be True or False, got {allow_reproducible!r}")
-    return PrivacyFilter(budget, allow_reproducible)
+    return PrivacyFilter(budget, check_bool("allow_reproducible", allow_reproducible))
 
 
 def _check_timeout(timeout: Any) -> float:

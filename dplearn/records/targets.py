@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn._validation import check_number, shown
+from dplearn._validation import check_bool, check_number, shown
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import DomainError
 from dplearn.domains.cells import column_type, holds_times, in_units, is_frame
@@ -77,8 +77,7 @@ class TargetRange:
                 "target_range must be a pair (low, high) of public bounds on y, known without looking at the"
                 f" data, got {shown(bounds)}"
             )
-        if not isinstance(clip, (bool, np.bool_)):
-            raise TypeError(f"clip_target must be True or False, got {shown(clip)}")
+        check_bool("clip_target", clip)
         given = f"got ({shown(bounds[0])}, {shown(bounds[1])})"
         low, high = (check_number("target_range", bound) for bound in bounds)
         if low >= high:

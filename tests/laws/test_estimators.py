@@ -3,6 +3,8 @@
 import importlib
 import pickle
 import re
+from inspect import signature
+from itertools import product
 from pkgutil import iter_modules
 
 import numpy as np
@@ -74,6 +76,14 @@ def test_a_pickle_does_not_grow_with_the_records_and_holds_no_dice(one_a_class, 
 
 def test_fit_leaves_constructor_parameters_alone(one_a_class, classifier, fitted):
     assert repr(fitted.get_params()) == repr(classifier.get_params())
+
+
+def test_a_parameter_that_is_true_or_false_refuses_all_else(one_a_class, classifier, iris):
+    parameters = signature(type(classifier)).parameters.values()
+    flags = {each.name for each in parameters if isinstance(each.default, bool)} - {"verbose"}  # a level, too
+    for name, wrong in product(flags, ("yes", 2, None)):
+        with pytest.raises(TypeError, match=f"{name} must be True or False, got"):
+            clone(classifier).set_params(**{name: wrong}).fit(*iris)
 
 
 def published(fitted, iris):
