@@ -29,9 +29,9 @@ import argparse
 import os
 import platform
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -150,38 +150,40 @@ def run(record: Record, options: argparse.Namespace, folder: Path) -> None:
     slow = [peer for peer in options.peers if peer in SYNTHESIZERS]
     if "accuracy" in options.parts:
         for repetition in range(options.repetitions):
-            for name in known:
-                ask_about(name, fast, "repetition", repetition, known, record, options)
+            ask_about(product(known, fast), "repetition", repetition, known, record, options)
     if "checks" in options.parts:
-        for peer in options.peers:
-            ask(record, peer, cells_of(peer), options)
+        at_once(lambda peer: ask(record, peer, cells_of(peer), options), options.peers, options)
     if "speed" in options.parts and known:
         time_all(fast, known, record, options)
     if "accuracy" in options.parts:
-        sizes = {name: record.about["tables"][name]["private"] for name in known}
+        small_first = sorted(known, key=lambda name: record.about["tables"][name]["private"])
         for epsilon in options.epsilons:
-            for name in sorted(known, key=sizes.__getitem__):
-                ask_about(name, slow, "epsilon", epsilon, known, record, options)
+            ask_about(product(small_first, slow), "epsilon", epsilon, known, record, options)
+
+
+def at_once(act: Callable[[Any], None], things: Iterable[Any], options: argparse.Namespace) -> None:
+    """Act on things, as many at a time as there may be jobs."""
+    with ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(act, things))
 
 
 def ask_about(
-    name: str,
-    peers: list[str],
+    pairs: Iterable[tuple[str, str]],
     entry: str,
     value: Any,
     known: dict[str, tuple[Path, int]],
     record: Record,
     options: argparse.Namespace,
 ) -> None:
-    """Ask peers about one table, some at a time: the cells of which an entry has a value."""
-    path, n_labels = known[name]
+    """Ask peers about tables, given in pairs: the cells of which an entry has a value."""
 
-    def ask_one(peer: str) -> None:
+    def ask_one(pair: tuple[str, str]) -> None:
+        name, peer = pair
+        path, n_labels = known[name]
         cells = accuracy_cells(peer, name, n_labels, options)
         ask(record, peer, [cell for cell in cells if cell[entry] == value], options, task=str(path))
 
-    with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(ask_one, peers))
+    at_once(ask_one, pairs, options)
 
 
 def time_all(
@@ -241,13 +243,10 @@ def main() -> int:
     record.about["environments"] = known | {
         peer: versions_of(python) for peer, python in options.pythons.items()
     }
-    start = time.perf_counter()
     with TemporaryDirectory() as folder:
         run(record, options, Path(folder))
-    seconds = round(time.perf_counter() - start)
-    record.about["seconds"] = record.about.get("seconds", 0) + seconds
     record.write()
-    print(f"{len(record.cells)} cells in {options.json}; {seconds} s")
+    print(f"{len(record.cells)} cells in {options.json}; {record.about['seconds']} s in all runs")
     return 0
 
 
