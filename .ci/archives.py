@@ -1,7 +1,8 @@
-"""Check what is in the wheel and the sdist; or print the lowest versions that a wheel admits.
+"""Check what is in the wheel and the sdist; print the lowest versions that a wheel admits; or refuse an upload.
 
     python archives.py CHECKOUT DIST
     python archives.py --lowest WHEEL
+    python archives.py --uploadable WHEEL
 
 The wheel holds the package as it was committed, its metadata and the licence, and nothing else; the sdist
 every committed file.
@@ -19,6 +20,8 @@ from packaging.requirements import Requirement
 
 #: The most bytes of a wheel, and of the audit's frozen distributions in it.
 MOST_OF_WHEEL, MOST_OF_FROZEN = 2_000_000, 1_000_000
+#: What an index links to beside the description.
+ADDRESSES = ("Documentation", "Source", "Issues")
 METADATA = {"METADATA", "RECORD", "WHEEL", "licenses/LICENSE"}
 
 
@@ -77,7 +80,9 @@ def check(checkout: Path, dist: Path) -> None:
     assert told["License-Expression"] == "BSD-3-Clause"
     assert told["License-File"] == "LICENSE"
     assert told["Description-Content-Type"] == "text/markdown"
-    assert told.get_payload() == (checkout / "README.md").read_text()
+    readme = (checkout / "README.md").read_text()
+    source = dict(each.split(", ", 1) for each in told.get_all("Project-URL", [])).get("Source", "")
+    assert str(told.get_payload()).replace(f"]({source}/", "](") == readme.replace(f"]({source}/", "](")
 
 
 def lowest(wheel: Path) -> None:
@@ -91,8 +96,25 @@ def lowest(wheel: Path) -> None:
     print("\n".join(sorted(bounds)))
 
 
+def lacking(told: email.message.Message) -> list[str]:
+    """Return why an index would not show a wheel well: no addresses, or links that lead nowhere there."""
+    known = {each.partition(",")[0] for each in told.get_all("Project-URL", [])}
+    missing = [f"no {name} in [project.urls]" for name in ADDRESSES if name not in known]
+    links = re.findall(r"\]\((?!https?://|#)([^)]+)\)", str(told.get_payload()))
+    relative = [f"{len(links)} relative links in the description, such as {links[0]}"] if links else []
+    return missing + relative
+
+
+def uploadable(wheel: Path) -> None:
+    """Stop unless an index would show a wheel well."""
+    if reasons := lacking(metadata(wheel)):
+        sys.exit(f"{wheel.name} is not for an index yet: {'; '.join(reasons)}")
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "--lowest":
         lowest(Path(sys.argv[2]))
+    elif sys.argv[1] == "--uploadable":
+        uploadable(Path(sys.argv[2]))
     else:
         check(Path(sys.argv[1]), Path(sys.argv[2]))

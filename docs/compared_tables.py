@@ -28,6 +28,7 @@ PEERS = {
     "private_pgm": "private-pgm",
     "smartnoise": "SmartNoise",
 }
+SYNTHESIZERS = ("opendp", "private_pgm", "smartnoise")
 NAMES = {
     OURS: "dplearn",
     **PEERS,
@@ -196,8 +197,7 @@ def losses() -> str:
     lines = [
         f"On {len(names)} tables on which no default of dplearn was chosen, its best learner was",
         f"set against the best of each peer {len(found)} times (table, epsilon, measure and peer), each on",
-        f"{splits()} splits of the table: ahead {counts[AHEAD]} times, tied {counts[TIE]} times, behind"
-        f" {counts[BEHIND]} times.",
+        f"{splits()}: ahead {counts[AHEAD]} times, tied {counts[TIE]} times, behind {counts[BEHIND]} times.",
         "",
         f"**Where dplearn loses.** {told('Its best learner', best_of_ours, behind)}",
         told("The additive model alone, which we recommend first,", main_of, alone),
@@ -363,18 +363,17 @@ def lacking(found: list[Outcome]) -> str:
 
 def splits() -> str:
     """Return on how many splits the counted pairs were compared."""
-    common = [
-        len(dict(ours.runs).keys() & dict(theirs.runs).keys())
-        for measure in MEASURES
-        for table in tables(measure)
-        for epsilon in EPSILONS
-        for peer in PEERS
-        if table not in SEEN
-        and (ours := best_of_ours(table, epsilon, measure))
-        and (theirs := best(table, epsilon, peer, measure))
-    ]
-    low, high = min(common), max(common)
-    return f"{low}" if low == high else f"{low} to {high}"
+    common: dict[bool, set[int]] = {}
+    for measure in MEASURES:
+        for table in tables(measure):
+            for epsilon in EPSILONS:
+                for peer in PEERS:
+                    ours, theirs = (best(table, epsilon, who, measure) for who in (OURS, peer))
+                    if ours and theirs and table not in SEEN:
+                        both = dict(ours.runs).keys() & dict(theirs.runs).keys()
+                        common.setdefault(peer in SYNTHESIZERS, set()).add(len(both))
+    text = " to ".join(map(str, sorted({min(common[False]), max(common[False])}))) + " splits of the table"
+    return text + (" (synthesizers, which take longer, on one)" if common.get(True) == {1} else "")
 
 
 def speed() -> str:
@@ -400,7 +399,7 @@ def speed() -> str:
 def synthesizers() -> Iterator[str]:
     """Yield a sentence on the times of synthesizers."""
     told = []
-    for peer in ("opendp", "private_pgm", "smartnoise"):
+    for peer in SYNTHESIZERS:
         times = [cell["cpu"] for cell in cells("accuracy") if cell["peer"] == peer and "cpu" in cell]
         if times:
             told.append(f"{NAMES[peer]} {min(times):.0f} to {max(times):.0f}")
@@ -474,6 +473,7 @@ def about() -> str:
     machine = record()["machine"]
     lines = [
         f"Versions: {'; '.join(shown)}. Python {machine['python']} on {machine['machine']}, one core a fit.",
+        f"All fits and checks took {record()['seconds'] / 60:.0f} minutes on {machine['cores']} cores.",
     ]
     for peer in known:
         runs: dict[Any, set[int]] = {}
@@ -492,7 +492,7 @@ def about() -> str:
     if failed:
         lines.append(f"- {len(failed)} fits without a result:")
         lines += [f"  - {count} times {told}" for told, count in sorted(reasons.items())]
-    return "\n".join([lines[0], "", *lines[1:]])
+    return "\n".join([*lines[:2], "", *lines[2:]])
 
 
 def lines_of(head: list[str], body: list[list[str]]) -> str:

@@ -4,7 +4,9 @@
 """
 
 import ast
+import email.message
 import importlib.resources
+import importlib.util
 import pkgutil
 import re
 import subprocess
@@ -53,6 +55,30 @@ def test_the_version_is_said_once():
     assert PROJECT["project"]["version"] == dplearn.__version__
     citation = (ROOT / ".github/CITATION.cff").read_text()
     assert re.search(r"^version: (.*)$", citation, re.MULTILINE)[1] == dplearn.__version__
+
+
+@pytest.mark.parametrize(
+    ("addresses", "text", "reasons"),
+    [
+        (["Documentation", "Source", "Issues"], "[a](https://a.org/b.md), [c](#d)", []),
+        (["Documentation", "Issues"], "", ["no Source in [project.urls]"]),
+        (
+            ["Documentation", "Source", "Issues"],
+            "![a](docs/a.svg) [b](LICENSE)",
+            ["2 relative links in the description, such as docs/a.svg"],
+        ),
+    ],
+)
+def test_an_index_gets_no_wheel_without_addresses_or_with_links_that_lead_nowhere(addresses, text, reasons):
+    pytest.importorskip("packaging")
+    spec = importlib.util.spec_from_file_location("archives", ROOT / ".ci" / "archives.py")
+    archives = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(archives)
+    told = email.message.Message()
+    for name in addresses:
+        told["Project-URL"] = f"{name}, https://a.org/{name}"
+    told.set_payload(text)
+    assert archives.lacking(told) == reasons
 
 
 def test_the_command_line_tells_the_version(capsys):
