@@ -1,4 +1,4 @@
-"""Check what is in the wheel and the sdist; print the lowest versions that a wheel admits; or refuse an upload.
+"""Check what is in wheel and sdist; print the lowest versions that a wheel admits; or refuse an upload.
 
     python archives.py CHECKOUT DIST
     python archives.py --lowest WHEEL
