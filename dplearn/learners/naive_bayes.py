@@ -68,8 +68,8 @@ _CAUTION = 4  # pseudo-count, in standard deviations of the noise: the best on s
 
 _BINS_OF_UNKNOWN = 8  # n_bins="auto" where the number of records is private
 _NOISE_DOMINATED = (
-    "{}: the noise in counts, of standard deviation {:.2g} as shares of the records, is at least the average"
-    " share of a class; use more records, a larger epsilon or fewer columns{}; plan(n_samples,"
+    "{}: the noise in counts, of standard deviation {:.2g} times the number of records, is at least the"
+    " average share of a class; use more records, a larger epsilon or fewer columns{}; plan(n_samples,"
     " n_features=..., n_labels=...) reports `deviation` without data"
 )
 
