@@ -793,7 +793,7 @@ class GenericPlan(Plan):
             enough=self.n_samples / 2,
             problem=f"with epsilon {float(self.selection.epsilon):.3g} and {written(self.class_size)}"
             " concepts, the training error may exceed the best concept's by half of the records",
-            size=max((each.size for each in self.concepts.domain.domains), default=None),
+            size=max((each.size for each in getattr(self.concepts.domain, "domains", ())), default=None),
             remedy=", or take fewer columns",
         )
 

@@ -227,6 +227,16 @@ def test_instances_of_concept_classes_state_their_domain(concept_class):
     assert fitted.domain_.assumes <= fitted.guarantee_.assumes or not fitted.domain_.assumes
 
 
+@pytest.mark.parametrize(
+    ("size", "advice"),
+    [(1001, "declare fewer values in domain="), (1002, "declare a smaller domain=, such as Grid(0, 100, 1001)")],
+)
+def test_a_warning_does_not_advise_a_domain_that_is_declared(size, advice):
+    learner = ExponentialMechanismClassifier(epsilon=0.1, domain=Grid(0, 100, size))
+    (text,) = learner.plan(300, n_features=3, n_labels=2).warnings
+    assert f"; {advice}, spend more epsilon" in text
+
+
 def test_a_table_of_predictions_is_a_concept_class():
     fitted = ExponentialMechanismClassifier(FiniteClass([[0, 0, 1], [1, 0, 0]]), epsilon=50).fit(
         np.array([[0], [1], [2]] * 30), [0, 0, 1] * 30

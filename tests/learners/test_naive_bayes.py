@@ -133,7 +133,7 @@ def test_the_warning_is_the_same_for_all_records(value):
     with pytest.warns(UserWarning, match="n_samples is 50") as caught:
         few.fit(np.full((50, 4), value), np.zeros(50, dtype=int))
     [message] = [str(each.message) for each in caught]
-    assert message.startswith("n_samples is 50: the noise in counts, of standard deviation 2.3 as shares")
+    assert message.startswith("n_samples is 50: the noise in counts, of standard deviation 2.3 times")
     assert "a delta such as 1e-6" in message
 
 
