@@ -229,7 +229,10 @@ def test_instances_of_concept_classes_state_their_domain(concept_class):
 
 @pytest.mark.parametrize(
     ("size", "advice"),
-    [(1001, "declare fewer values in domain="), (1002, "declare a smaller domain=, such as Grid(0, 100, 1001)")],
+    [
+        (1001, "declare fewer values in domain="),
+        (1002, "declare a smaller domain=, such as Grid(0, 100, 1001)"),
+    ],
 )
 def test_a_warning_does_not_advise_a_domain_that_is_declared(size, advice):
     learner = ExponentialMechanismClassifier(epsilon=0.1, domain=Grid(0, 100, size))
