@@ -233,7 +233,7 @@ WARNINGS = (DOCS / "warnings.md").read_text(encoding="utf-8")
 QUOTED = [
     text
     for line in WARNINGS.partition("## Warnings")[2].partition("## Errors")[0].splitlines()[4:]
-    for text in re.findall("`([^`]+)`", line.split("|")[1] if line.startswith("|") else "")
+    for text in re.findall('"([^"]+)"', line.split("|")[1] if line.startswith("|") else "")
 ]
 
 
