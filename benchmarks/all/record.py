@@ -7,7 +7,6 @@ asked once: errors and fits that took too long are answers too. `forget` removes
 import json
 import os
 import threading
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,6 @@ class Record:
             found = json.loads(path.read_text(encoding="utf-8"))
             self.cells = found.pop("cells")
             self.about = found
-        self._before, self._start = self.about.get("seconds", 0), time.monotonic()
         self._known = {key_of(cell) for cell in self.cells}
         self._turn = threading.Lock()
 
@@ -52,7 +50,6 @@ class Record:
 
     def write(self) -> None:
         """Write the file, a cell a line, in an order that does not depend on that of the answers."""
-        self.about["seconds"] = self._before + round(time.monotonic() - self._start)  # of all runs together
         lines = [json.dumps(cell) for cell in sorted(self.cells, key=lambda cell: str(key_of(cell)))]
         head = json.dumps(self.about, indent=1)[1:-2]
         text = "{" + (head + "," if self.about else "") + '\n "cells": [\n' + ",\n".join(lines) + "\n]}\n"

@@ -6,20 +6,28 @@ from pathlib import Path
 import numpy as np
 from bench_additive import Problem
 from bench_tables import DELTA
+from numpy.typing import NDArray
 
 from dplearn.domains import Categories, Grid, Schema
-from dplearn.releases.table_columns import table_columns
+from dplearn.releases.table_columns import TableColumn, table_columns
 
 __all__ = ["DELTA", "N_BINS", "saved"]
 
 N_BINS = 16
 
 
+def middles_of(column: TableColumn) -> NDArray[np.float64]:
+    """Return the number in the middle of each bin; bins of wide ranges grow."""
+    first = column.starts
+    last = np.append(first[1:], np.uint64(column.domain.size)) - np.uint64(1)
+    low, high = (np.asarray(column.domain.decode(codes), dtype=np.float64) for codes in (first, last))
+    return (low + high) / 2
+
+
 def saved(problem: Problem, fits: int, folder: Path | None, path: Path) -> None:
     """Write a table, what is declared of it and its splits; `folder` is where Adult was read from."""
     listed = {name: Categories(values) for name, values in problem.categories.items()}
-    low, high = problem.target or (0, len(problem.labels) - 1)
-    target = Grid(low, high, 1025) if problem.target else Categories(list(range(len(problem.labels))))
+    target = Grid(*problem.target, 1025) if problem.target else Categories(list(range(len(problem.labels))))
     schema = Schema({**problem.numbers, **listed, "the target": target})
     frame = problem.frame.assign(**{"the target": problem.codes})
     columns = table_columns(schema, N_BINS)
@@ -35,7 +43,6 @@ def saved(problem: Problem, fits: int, folder: Path | None, path: Path) -> None:
         "target": problem.target,
         "delta": DELTA,
     }
-    places = (np.arange(sizes[-1]) + 0.5) / sizes[-1]
     np.savez(
         path,
         about=json.dumps(about),
@@ -44,7 +51,7 @@ def saved(problem: Problem, fits: int, folder: Path | None, path: Path) -> None:
         ends=problem.ends(),
         cells=cells.astype(np.int64),
         sizes=sizes,
-        middles=low + (high - low) * places,
+        middles=middles_of(columns[-1]) if problem.target else np.arange(sizes[-1], dtype=float),
         y=problem.codes,
         **{f"private_{place}": private for place, (private, _, _) in enumerate(problem.splits[:fits])},
         **{f"tested_{place}": tested for place, (_, _, tested) in enumerate(problem.splits[:fits])},

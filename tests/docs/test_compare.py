@@ -8,7 +8,12 @@ from html import unescape
 from pathlib import Path
 
 import compared_tables as compared
+import numpy as np
 import pytest
+from sklearn.metrics import r2_score
+
+from dplearn.domains import Grid
+from dplearn.releases.table_columns import table_column
 
 ROOT = Path(__file__).parents[2]
 ALL = ROOT / "benchmarks" / "all"
@@ -67,6 +72,19 @@ def test_ours_and_peers_have_the_same_repetitions_on_each_table():
 def test_a_cell_is_asked_once():
     keys = [records.key_of(cell) for cell in compared.record()["cells"]]
     assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize("ends", [(0, 1), (0, 1_000_000), (-5, 5), (1, 100)])
+def test_the_middle_of_a_bin_is_near_its_numbers(ends, monkeypatch):  # bins of wide ranges grow
+    monkeypatch.syspath_prepend(str(ALL.parent))
+    monkeypatch.syspath_prepend(str(ALL))
+    tasks = importlib.import_module("tasks")
+    numbers = np.linspace(*ends, 1025)
+    domain = Grid(*ends, 1025)
+    column = table_column("y", domain, tasks.N_BINS)
+    middles = tasks.middles_of(column)[column.of(domain.encode(numbers))]
+    assert r2_score(numbers, middles) > 0.95
+    assert (np.diff(middles) >= 0).all()
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,19 @@
 """smartnoise-synth: its synthesizers get public bins as categories, and need no budget to prepare them.
 
-Which categories there are it reads from the records; neighbours add or remove a record.
+Which categories there are it reads from the records; neighbours add or remove a record. Synthetic records are
+drawn one by one, for which it has no option, because mbi 1.1.0 rounds badly (see `of_opendp.py`).
 """
+
+from functools import partialmethod
 
 import checking
 import numpy as np
 import pandas
+from mbi import MarkovRandomField
 from snsynth import Synthesizer
 from synthetic import Checks, rows, trained
+
+MarkovRandomField.synthetic_data = partialmethod(MarkovRandomField.synthetic_data, method="sample")
 
 __all__ = ["checked", "fitted", "rows"]
 
