@@ -55,7 +55,8 @@ def test_the_record_has_enough_tables_and_all_epsilons_of_ours_and_of_learners_o
     for table in counted | set(compared.SEEN):
         assert (table, None, compared.OPEN) in known
         for epsilon in compared.EPSILONS:
-            assert {(table, epsilon, peer) for peer in (compared.OURS, "diffprivlib")} <= known
+            peers = (compared.OURS, "diffprivlib", *compared.SYNTHESIZERS)
+            assert {(table, epsilon, peer) for peer in peers} <= known
             assert (table not in two_labels) or (table, epsilon, "interpret") in known
 
 
