@@ -139,13 +139,24 @@ def tables(measure: str) -> list[str]:
     return sorted(known, key=lambda name: (name in SEEN, -sizes[name]["private"]))
 
 
+def in_common(ours: Score, theirs: Score) -> list[tuple[float, float]]:
+    """Return both values on each split that both have."""
+    mine, others = dict(ours.runs), dict(theirs.runs)
+    return [(mine[place], others[place]) for place in sorted(mine.keys() & others.keys())]
+
+
+def means(ours: Score, theirs: Score) -> tuple[float, float]:
+    """Return both means over the common splits."""
+    mine, others = zip(*in_common(ours, theirs), strict=True)
+    return fmean(mine), fmean(others)
+
+
 def compared(ours: Score, theirs: Score) -> str:
     """Return whether ours is ahead, behind, or neither, by a paired t-test of the common splits at level .05.
 
     Differences of at most `CLOSE` are ties too, and of at most `CLOSE_ONCE` where there is one common split.
     """
-    mine, others = dict(ours.runs), dict(theirs.runs)
-    both = [mine[place] - others[place] for place in mine.keys() & others.keys()]
+    both = [mine - other for mine, other in in_common(ours, theirs)]
     mean, n = fmean(both), len(both)
     error = max(CLOSE, t.ppf(0.975, n - 1) * stdev(both) / math.sqrt(n)) if n > 1 else CLOSE_ONCE
     if abs(mean) <= error:
@@ -218,11 +229,13 @@ def told(what: str, choose: Choose, behind: list[Outcome]) -> str:
 
 def higher(found: list[Outcome]) -> str:
     """Return the ties in which the mean of the peer is the greater."""
-    places = [
-        place(each, best_of_ours)
-        for each in found
-        if each[-1] == TIE and best(*each[:2], each[3], each[2]).mean > best_of_ours(*each[:3]).mean  # type: ignore[union-attr]
-    ]
+    places = []
+    for each in found:
+        table, epsilon, measure, peer, outcome = each
+        ours, theirs = best_of_ours(table, epsilon, measure), best(table, epsilon, peer, measure)
+        if outcome == TIE and ours and theirs:
+            mine, others = means(ours, theirs)
+            places += [place(each, best_of_ours)] * (others > mine)
     return f"Of the ties, the mean of a peer was higher on: {'; '.join(places)}." if places else ""
 
 
@@ -232,10 +245,10 @@ def place(each: Outcome, choose: Choose) -> str:
     ours, theirs = choose(table, epsilon, measure), best(table, epsilon, peer, measure)
     assert ours is not None
     assert theirs is not None
-    return (
-        f"{table}, epsilon {epsilon:g}: {MEASURES[measure]} {number(ours.mean)},"
-        f" {PEERS[peer]} {SHORT.get(theirs.learner, theirs.learner)} {number(theirs.mean)}"
-    ).replace("  ", " ")
+    mine, others = means(ours, theirs)
+    name = SHORT.get(theirs.learner, theirs.learner)
+    text = f"{table}, epsilon {epsilon:g}: {MEASURES[measure]} {number(mine)}, {PEERS[peer]} {name}"
+    return f"{text.strip()} {number(others)}"
 
 
 def no_use() -> str:
@@ -315,11 +328,14 @@ def of_measure(measure: str, floor: str | None) -> str:
 
 
 def winner(table: str, epsilon: float, measure: str) -> str:
-    """Return who has the highest mean; nobody who is no better than a constant, in the digits shown."""
+    """Return who is the best; nobody who is no better than a constant, in the digits shown."""
     found = [(score, who) for who in (OURS, *PEERS) if (score := best(table, epsilon, who, measure))]
     if not found:
         return ""
-    score, who = max(found, key=lambda each: each[0].mean)
+    # A score of one split says little beside means of five: it wins if it is clearly ahead on that split.
+    score, who = max((each for each in found if each[1] not in SYNTHESIZERS), key=lambda each: each[0].mean)
+    clear = [each for each in found if each[1] in SYNTHESIZERS and compared(score, each[0]) == BEHIND]
+    score, who = max(clear, key=lambda each: each[0].mean, default=(score, who))
     if round(score.mean, 3) <= round(constant(table, measure), 3):
         return "none beats a constant"
     text = f"**{NAMES[who]}**"

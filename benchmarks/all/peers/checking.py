@@ -21,7 +21,7 @@ ROWS, EPSILON, SMALL, LEAST_FALL = 2000, 10.0, 0.05, 0.2
 TEXTS = ("blue", "green", "red")
 ODD_ROW = 5
 CLEAN = {}  # accuracies without bad input, by learner; that check comes first
-ODD = {"outside": 1_000_000, "unlisted": 7, "labels": 2, "open labels": 2}
+ODD = {"outside": 1_000_000, "unlisted": 77, "labels": 22, "open labels": 22}  # found nowhere else
 
 
 def clean(seed):
@@ -102,7 +102,7 @@ def judged(peer, model, check, learner, outcome):
     accuracy = float(np.mean(predicted == truth))
     if check == "clean":
         CLEAN[learner] = accuracy
-    valid = np.isin(predicted, (0, 1, 2) if "labels" in check else (0, 1)).all()
+    valid = np.isin(predicted, (0, 1, ODD["labels"]) if "labels" in check else (0, 1)).all()
     fell = check in CHANGED and accuracy < CLEAN.get(learner, 0.0) - LEAST_FALL
     if not valid or fell:
         outcome = "wrong"

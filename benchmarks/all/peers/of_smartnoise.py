@@ -34,7 +34,8 @@ def of_frame(frame, keys, epsilon):
     """Return synthetic records; it has no way to be told which values there are."""
     synthesizer = Synthesizer.create("mst", epsilon=epsilon, delta=1e-6)
     found = synthesizer.fit_sample(frame, categorical_columns=list(frame), preprocessor_eps=0.0)
-    found.attrs["labels"] = list(synthesizer._transformer.transformers[-1].categories.values())
+    known = synthesizer._transformer.transformers[-1].labels
+    found.attrs["labels"] = [label for label in known if label is not None]
     return found
 
 

@@ -100,7 +100,8 @@ class Learned:
     def numbers(self, frame, fit=False):
         texts = frame[["c"]].astype(str)
         codes = self.encoder.fit_transform(texts) if fit else self.encoder.transform(texts)
-        return np.column_stack([frame[["a", "b"]].to_numpy(float), codes])
+        numbers = np.clip(frame[["a", "b"]].to_numpy(float), -1e9, 1e9)  # an infinite cell may come back
+        return np.column_stack([numbers, codes])
 
     def predict(self, frame):
         return self.tree.predict(self.numbers(frame))
