@@ -24,8 +24,8 @@ without them, 10^6 rows of 30 floats in 20 s and with at most twice the table in
 Peers, each in an environment of its own that is made in `--environments` unless its python is named:
 diffprivlib 0.6 (needs scikit-learn 1.5; delta 0) and interpret. diffprivlib's linear models get categories
 one-hot (its linear regression without the first of each list, lest the columns be dependent) and numbers
-scaled to [0, 1], its naive Bayes and forest categories as numbers. Their neighbours add or remove a record,
-ours replace one, which hides up to twice as much: in their favour. Therefore DP-EBM is run twice: "as
+scaled to [0, 1], its naive Bayes and forest categories as numbers. Their neighbours add or remove a record
+(of diffprivlib's logistic regression: replace one), ours replace one, which hides up to twice as much. Therefore DP-EBM is run twice: "as
 shipped" (composition "gdp", delta 1e-6, defaults), and with "noise for a replaced record". For the latter: in
 each boosting step a replaced record moves two residuals, each by at most the bound that is assumed for one,
 possibly in one bin and in opposite directions. So the noise of boosting must be twice as large, and that of

@@ -25,8 +25,8 @@ changes another.
 Peers, each in an environment of its own, named by its python: diffprivlib 0.6 (needs scikit-learn 1.5;
 delta 0), and DPExplainableBoostingClassifier of interpret (two labels only), with delta 1e-6. They are told
 the declared categories and ends. diffprivlib's logistic regression gets categories one-hot, its naive
-Bayes and forest as numbers, in which form they did better on Adult. Their neighbours add or remove a record,
-ours replace one, which hides up to twice as much: in their favour.
+Bayes and forest as numbers, in which form they did better on Adult. Their neighbours add or remove a record
+(of that logistic regression: replace one), ours replace one, which hides up to twice as much.
 """
 
 import argparse

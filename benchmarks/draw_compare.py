@@ -41,7 +41,7 @@ def shares(tables: Any) -> dict[str, dict[str, float]]:
     for measure in ("auc", "accuracy", "r2"):
         for name in tables.tables(measure):
             if name not in found:
-                low = tables.constant(name, measure)
+                low = tables.constant(name, measure).mean
                 high = tables.best(name, None, tables.OPEN, measure).mean
                 each = {who: tables.best(name, EPSILON, who, measure) for who in COLOURS}
                 known = {who: score.mean for who, score in each.items() if score}

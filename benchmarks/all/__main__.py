@@ -12,8 +12,8 @@ Accuracy: on the tables of `tables.py`, on which no default of ours was chosen (
 repetition on a split of its own; accuracy and area under the ROC curve of labels, R^2 of numbers. All get
 the same rows, and are told the same ends of columns, categories, labels and ends of the target, where they
 have a way to be told; the files in `peers` say what each gets. All else is the default. delta is 1e-6, or 0
-where a learner takes none. Neighbours of ours replace a record; those of all peers add or remove one, which
-is up to twice as weak: in their favour. Synthesizers get 16 public bins a column, and fit each table and
+where a learner takes none. Neighbours of ours replace a record; those of peers add or remove one, which is
+up to twice as weak (but diffprivlib's logistic regression replaces one, too). Synthesizers get 16 public bins a column, and fit each table and
 epsilon once.
 
 Checks: what learners do with bad input, and what they publish beside what they claim: see `checks.py`.

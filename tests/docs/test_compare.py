@@ -96,7 +96,10 @@ def test_the_middle_of_a_bin_is_near_its_numbers(ends, monkeypatch):  # bins of 
         ((0.9, 0.8, 0.85), (0.904, 0.804, 0.854), compared.TIE),  # in each split, but by less than .005
         ((0.9, 0.8, 0.85), (0.8, 0.9, 0.85), compared.TIE),
         ((0.9,), (0.895,), compared.TIE),  # one fit: .01 is close
-        ((0.9, 0.1), (0.88,), compared.AHEAD),  # the common split only
+        ((0.9, 0.91), (0.85,), compared.TIE),  # one common split; those of ours differ by .01
+        ((0.9, 0.9001), (0.85,), compared.AHEAD),
+        ((0.9, 0.8, 0.85), (0.85, 0.76, 0.79), compared.AHEAD),
+        ((0.9, 0.8, 0.85), (0.87, 0.79, 0.83), compared.TIE),  # .02, with a deviation of .01
     ],
 )
 def test_differences_are_taken_split_by_split(ours, theirs, said):

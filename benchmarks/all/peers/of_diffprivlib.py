@@ -1,5 +1,7 @@
 """diffprivlib: bounds and classes are declared, delta is 0, and neighbours add or remove a record.
 
+In logistic regression, by objective perturbation, they replace one.
+
 Logistic and linear regression get numbers scaled to [0, 1] and categories one-hot, naive Bayes and the forest
 the places of categories, with which they were the more accurate on Adult.
 """
