@@ -25,14 +25,14 @@ Peers, each in an environment of its own that is made in `--environments` unless
 diffprivlib 0.6 (needs scikit-learn 1.5; delta 0) and interpret. diffprivlib's linear models get categories
 one-hot (its linear regression without the first of each list, lest the columns be dependent) and numbers
 scaled to [0, 1], its naive Bayes and forest categories as numbers. Their neighbours add or remove a record
-(of diffprivlib's logistic regression: replace one), ours replace one, which hides up to twice as much. Therefore DP-EBM is run twice: "as
-shipped" (composition "gdp", delta 1e-6, defaults), and with "noise for a replaced record". For the latter: in
-each boosting step a replaced record moves two residuals, each by at most the bound that is assumed for one,
-possibly in one bin and in opposite directions. So the noise of boosting must be twice as large, and that of
-the histograms, of which two counts move by 1, sqrt(2) times as large. Its accounting finds for each of the
-two parts the mu of Gaussian differential privacy from a share of epsilon and half of delta, and noise
-proportional to 1 / mu. We pass the epsilon, and the share `bin_budget_frac` of it, at which mu is 1/2 and
-1/sqrt(2) of that before, and check the two scales of noise.
+(of diffprivlib's logistic regression: replace one), ours replace one, which hides up to twice as much.
+Therefore DP-EBM is run twice: "as shipped" (composition "gdp", delta 1e-6, defaults), and with "noise for a
+replaced record". For the latter: in each boosting step a replaced record moves two residuals, each by at most
+the bound that is assumed for one, possibly in one bin and in opposite directions. So the noise of boosting
+must be twice as large, and that of the histograms, of which two counts move by 1, sqrt(2) times as large. Its
+accounting finds for each of the two parts the mu of Gaussian differential privacy from a share of epsilon and
+half of delta, and noise proportional to 1 / mu. We pass the epsilon, and the share `bin_budget_frac` of it,
+at which mu is 1/2 and 1/sqrt(2) of that before, and check the two scales of noise.
 
 Without privacy: LogisticRegression or Ridge, gradient boosting of scikit-learn, and EBM of interpret without
 interactions, with `EBM_BAGS` outer bags instead of 14, once for each table. Ensembles of ours are compared

@@ -8,13 +8,13 @@ The record is written after each fit. Run again, it goes on where it stopped; `-
 anew. A fit of a synthesizer takes most of a minute; `--peers sklearn,dplearn,diffprivlib,interpret` leaves
 them out.
 
-Accuracy: on the tables of `tables.py`, on which no default of ours was chosen (Adult aside), each
-repetition on a split of its own; accuracy and area under the ROC curve of labels, R^2 of numbers. All get
-the same rows, and are told the same ends of columns, categories, labels and ends of the target, where they
-have a way to be told; the files in `peers` say what each gets. All else is the default. delta is 1e-6, or 0
-where a learner takes none. Neighbours of ours replace a record; those of peers add or remove one, which is
-up to twice as weak (but diffprivlib's logistic regression replaces one, too). Synthesizers get 16 public bins a column, and fit each table and
-epsilon once.
+Accuracy: on the tables of `tables.py`, on which no default of ours was chosen (Adult aside), each repetition
+on a split of its own; accuracy and area under the ROC curve of labels, R^2 of numbers. All get the same rows,
+and are told the same ends of columns, categories, labels and ends of the target, where they have a way to be
+told; the files in `peers` say what each gets. All else is the default. delta is 1e-6, or 0 where a learner
+takes none. Neighbours of ours replace a record; those of peers add or remove one, which is up to twice as
+weak (but diffprivlib's logistic regression replaces one, too). Synthesizers get 16 public bins a column, and
+fit each table and epsilon once.
 
 Checks: what learners do with bad input, and what they publish beside what they claim: see `checks.py`.
 
