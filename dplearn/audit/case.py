@@ -158,6 +158,13 @@ class AuditCase:
 
 
 def _label(seen: Any) -> str:
-    """Return the text that identifies an outcome; for an exception or a warning, its representation."""
+    """Return the text that identifies an outcome.
+
+    The first part of a result, if that is a text, after its warnings; an exception as it is. Such a text has
+    rounded numbers, since the last bits of a logarithm depend on the processor.
+    """
+    if isinstance(seen, tuple) and seen[0] == "warned":
+        _, given, result = seen
+        return f"{given!r} {_label(result)}"
     named = isinstance(seen, tuple) and seen[0] == "tuple" and isinstance(seen[1][0], str)
     return seen[1][0] if named else repr(seen)
