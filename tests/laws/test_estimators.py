@@ -3,7 +3,7 @@
 import importlib
 import pickle
 import re
-from inspect import signature
+from inspect import cleandoc, signature
 from itertools import product
 from pkgutil import iter_modules
 
@@ -46,8 +46,9 @@ def test_scikit_learn_common_checks(checked_estimator, common_check):
 
 
 def test_every_fitted_attribute_is_declared_public_or_released(fitted):
-    section = re.split(r"\n    \w[\w ]*\n    -{3,}\n", type(fitted).__doc__.split("Attributes\n", 1)[1])[0]
-    declared = re.findall(r"^    (\w+_) : .*\n\s+(Public|Released)\. ", section, flags=re.MULTILINE)
+    text = cleandoc(type(fitted).__doc__)  # Python 3.13 does so itself
+    section = re.split(r"\n\w[\w ]*\n-{3,}\n", text.split("Attributes\n", 1)[1])[0]
+    declared = re.findall(r"^(\w+_) : .*\n\s+(Public|Released)\. ", section, flags=re.MULTILINE)
     left_behind = set(vars(fitted)) - set(fitted.get_params(deep=False))
     held = {name for name in left_behind if isinstance(vars(fitted)[name], OneTimeState)}
     left_behind -= held  # which shows nothing and is in no pickle
