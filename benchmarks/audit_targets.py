@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import AuditCase
+from dplearn.audit.case import AuditCase, label_of
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.ensembles import Extreme, Spread, ensemble_case
 from dplearn.audit.distributions import OutputDistribution, least_exp_epsilon, observe
@@ -166,7 +166,8 @@ class Target:
         if found is None:
             return None
         first, second = (
-            {_text(seen): Fraction(mass, each.total) for seen, mass in each.masses.items()} for each in found
+            {label_of(seen): Fraction(mass, each.total) for seen, mass in each.masses.items()}
+            for each in found
         )
         return {
             text: max(-LARGEST, min(LARGEST, _log(first.get(text)) - _log(second.get(text))))
@@ -190,19 +191,13 @@ class Target:
         run, dice, drawn = run_on(self.computation(variant), self.pair[side]), SystemDice(), list[str]()
         end = time.monotonic() + seconds
         while len(drawn) < most and (time.monotonic() < end or len(drawn) < _LEAST):
-            drawn.append(_text(observe(run, dice)))
+            drawn.append(label_of(observe(run, dice)))
         return drawn
 
 
 def _log(p: Fraction | None) -> float:
     """Return the logarithm of a probability, -2 LARGEST at least."""
     return -2 * LARGEST if not p else max(-2 * LARGEST, math.log(p.numerator) - math.log(p.denominator))
-
-
-def _text(seen: Any) -> str:
-    """Return the text that identifies a frozen outcome: its first part, or an exception as it is."""
-    named = isinstance(seen, tuple) and seen[0] == "tuple" and isinstance(seen[1][0], str)
-    return str(seen[1][0]) if named else repr(seen)
 
 
 def _ensemble(name: str, kind: Any, **parameters: Any) -> AuditCase:

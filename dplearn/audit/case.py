@@ -17,7 +17,7 @@ from dplearn.audit.rules import RULES, Rule
 from dplearn.chance import SeededDice
 from dplearn.privacy import ApproxDP
 
-__all__ = ["NOTHING_REQUIRED", "AuditCase", "Required"]
+__all__ = ["NOTHING_REQUIRED", "AuditCase", "Required", "label_of"]
 
 
 class Required(NamedTuple):
@@ -118,7 +118,7 @@ class AuditCase:
     def digest(self) -> str:
         """Return a hash of all distributions: every dataset, every outcome and its probability."""
         lines = sorted(
-            f"{rows!r} {_label(seen)} {mass}/{distribution.total}"
+            f"{rows!r} {label_of(seen)} {mass}/{distribution.total}"
             for rows, distribution in self.distributions.items()
             for seen, mass in distribution.masses.items()
         )
@@ -157,14 +157,19 @@ class AuditCase:
         return record
 
 
-def _label(seen: Any) -> str:
+def label_of(seen: Any) -> str:
     """Return the text that identifies an outcome.
 
     The first part of a result, if that is a text, after its warnings; an exception as it is. Such a text has
     rounded numbers, since the last bits of a logarithm depend on the processor.
+
+    Parameters
+    ----------
+    seen : object
+        Released. An outcome from `observe`.
     """
     if isinstance(seen, tuple) and seen[0] == "warned":
         _, given, result = seen
-        return f"{given!r} {_label(result)}"
+        return f"{given!r} {label_of(result)}"
     named = isinstance(seen, tuple) and seen[0] == "tuple" and isinstance(seen[1][0], str)
     return seen[1][0] if named else repr(seen)

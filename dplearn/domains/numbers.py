@@ -60,7 +60,8 @@ class IntegerRange(NumberDomain):
         object.__setattr__(self, "low", check_count("low", self.low, low=_INT64[0], high=_INT64[1]))
         object.__setattr__(self, "high", check_count("high", self.high, low=self.low, high=_INT64[1]))
         check_choice("outside", self.outside, _OUTSIDE)
-        object.__setattr__(self, "accepts_missing", check_bool("missing", self.missing))
+        object.__setattr__(self, "missing", check_bool("missing", self.missing))
+        object.__setattr__(self, "accepts_missing", self.missing)
         object.__setattr__(self, "numeric", _refuses(self.outside, self.missing))
         smallest_uint(self.size)
 
@@ -237,7 +238,7 @@ class Grid(NumberDomain):
         object.__setattr__(self, "points", check_count("size", size, low=2, high=1 << 32))
         object.__setattr__(self, "outside", check_choice("outside", outside, _OUTSIDE))
         object.__setattr__(self, "missing", check_bool("missing", missing))
-        object.__setattr__(self, "accepts_missing", missing)
+        object.__setattr__(self, "accepts_missing", self.missing)
         object.__setattr__(self, "numeric", _refuses(outside, missing))
         if not math.isfinite(self._scale):
             raise ValueError(
@@ -411,7 +412,8 @@ class Floats(NumberDomain):
         object.__setattr__(self, "smallest", float(smallest))
         object.__setattr__(self, "largest", float(largest))
         check_choice("outside", self.outside, _OF_FLOATS)
-        object.__setattr__(self, "accepts_missing", check_bool("missing", self.missing))
+        object.__setattr__(self, "missing", check_bool("missing", self.missing))
+        object.__setattr__(self, "accepts_missing", self.missing)
         object.__setattr__(self, "numeric", _refuses(self.outside, self.missing))
 
     def __repr__(self) -> str:

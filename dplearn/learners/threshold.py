@@ -359,7 +359,7 @@ class ThresholdPlan(Plan):
             enough=self.n_samples / 2,
             problem=f"with epsilon {float(self.guarantee.epsilon):.3g} and {cuts}{several},"
             " the training error may exceed the best cut's by half of the records",
-            size=_n_cuts(self.columns) - 1,
+            size=max(column.size for column in self.columns),
             remedy=", or name the column with feature=" if several else "",
         )
 

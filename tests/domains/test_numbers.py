@@ -886,3 +886,11 @@ def test_accepting_all_cells_needs_a_code_for_missing_ones():
             make()
     with pytest.raises(ValueError, match="outside must be"):
         Floats(outside="clip")
+
+
+@pytest.mark.parametrize("make", [lambda m: IntegerRange(0, 1, missing=m), lambda m: Grid(0, 1, missing=m)])
+def test_a_bool_of_numpy_is_kept_as_one_of_python(make):
+    domain = make(np.True_)
+    assert domain == make(True)
+    assert domain.missing is domain.accepts_missing is True
+    assert repr(domain) == repr(make(True))

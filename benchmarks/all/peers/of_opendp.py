@@ -61,7 +61,8 @@ def shares_fit(rho, n_selections):
 def released(frame, keys, method, epsilon, delta):
     """Return a frame of synthetic records; of rho a millionth at most is left over."""
     whole = rho_of(epsilon, delta)
-    rho = next(rho for k in range(1000) if shares_fit(rho := whole * (1 - k * 1e-9), frame.width - 1))
+    tried = (whole * (1 - k * 1e-9) for k in range(1000))
+    rho = next(rho for rho in tried if shares_fit(rho, frame.width - 1))
     loss = dp.loss_of(rho=rho) if keys else dp.loss_of(rho=rho, delta=delta)
     context = dp.Context.compositor(
         data=frame.lazy(), privacy_unit=dp.unit_of(contributions=1), privacy_loss=loss, split_evenly_over=1
