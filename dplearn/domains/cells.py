@@ -58,6 +58,7 @@ LAZY = (
 )
 _SECONDS = "give seconds, d.dt.total_seconds()"
 
+_WIDEST = 8  # bytes of a number that is read without objects
 _TYPED = ("dtype", "__array__", "__array_interface__", "__array_struct__")
 _ARROW = ("__arrow_c_array__", "__arrow_c_stream__", "__dataframe__")
 
@@ -200,8 +201,8 @@ def as_cells(values: Any) -> NDArray[Any]:
         If `values` is a masked array, since numpy would read its masked values, or a table or array of Arrow,
         since its missing values would determine the dtype.
     """
-    if type(values) is np.ndarray:
-        return values
+    if type(values) is np.ndarray:  # of long doubles, the numbers themselves, which float64 would round
+        return values.astype(object) if values.dtype.kind == "f" and values.itemsize > _WIDEST else values
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError("a masked array is not supported: fill it, such as by .filled(np.nan), first")
     if _is_listed(values):

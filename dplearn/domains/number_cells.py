@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dplearn.domains.base import Domain
 from dplearn.domains.cells import as_cells, is_missing, is_number
 
-__all__ = ["any_as_numbers", "as_numbers"]
+__all__ = ["any_as_number", "any_as_numbers", "as_numbers"]
 
 _LARGEST = sys.float_info.max
 _WIDTH = 8  # bytes of the widest supported integers
@@ -74,18 +74,20 @@ def any_as_numbers(values: Any) -> NDArray[Any]:
     if array.dtype.kind in "iub" and array.dtype.itemsize <= _WIDTH:
         return array.astype(np.uint8) if array.dtype.kind == "b" else array
     if array.dtype.kind == "O":
-        cells = [_float_or_nan(cell) for cell in array.ravel().tolist()]
+        cells = [any_as_number(cell) for cell in array.ravel().tolist()]
         array = np.array(cells, dtype=np.float64).reshape(array.shape)
     if array.dtype.kind != "f":
         return np.full(array.shape, np.nan)
     return np.clip(array.astype(np.float64, copy=False), -_LARGEST, _LARGEST)
 
 
-def _float_or_nan(cell: Any) -> float:
+def any_as_number(cell: Any) -> float:
+    """Return a cell of any kind as `any_as_numbers` does in an array of objects."""
     try:
-        return _as_float(cell, missing=True)
+        number = _as_float(cell, missing=True)
     except Exception:  # an arbitrary cell may raise any error
         return math.nan
+    return math.copysign(_LARGEST, number) if math.isinf(number) else number
 
 
 def _as_float(cell: Any, missing: bool) -> float:

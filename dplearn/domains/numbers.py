@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn.domains.base import GAPS, NO_GAPS, Codes, NumberDomain, smallest_uint
 from dplearn.domains.cells import as_cells, floor_of, is_missing, is_number
-from dplearn.domains.number_cells import any_as_numbers, as_numbers
+from dplearn.domains.number_cells import any_as_number, any_as_numbers, as_numbers
 
 __all__ = ["Floats", "Grid", "IntegerRange", "as_numbers"]
 
@@ -91,15 +91,18 @@ class IntegerRange(NumberDomain):
 
     def _codes(self, values: Any) -> tuple[Codes, NDArray[np.bool_]]:
         """Return the codes of the clipped values, and a mask of the values that were not changed."""
-        array = any_as_numbers(values) if self.outside == "accept" else as_cells(values)
+        array = as_cells(values)
         if array.dtype.kind != "O":
-            return self._codes_of_numbers(as_numbers(array, self, missing=self.missing))
+            accepted = self.outside == "accept"
+            numbers = any_as_numbers(array) if accepted else as_numbers(array, self, missing=self.missing)
+            return self._codes_of_numbers(numbers)
+        code_of = self._code_of_any if self.outside == "accept" else self._code
         codes: list[int] = []
         inside: list[bool] = []
         # Cell by cell: in an array of floats, large integers would lose digits because of another record.
         with suppress(Exception):  # an arbitrary cell may raise any error, which may quote the cell
             for cell in array.ravel().tolist():
-                code, fits = self._code(cell)
+                code, fits = code_of(cell)
                 codes.append(code)
                 inside.append(fits)
         if len(inside) < array.size:
@@ -108,11 +111,18 @@ class IntegerRange(NumberDomain):
         return coded, np.array(inside, dtype=bool).reshape(array.shape)
 
     def _code(self, cell: Any) -> tuple[int, bool]:
-        if self.missing and (is_missing(cell) or (is_number(cell) and cell != cell)):  # a decimal NaN
-            return 0, True
-        floor, whole = floor_of(cell)
+        floor, whole = cell, True
+        if type(cell) is not int:
+            if self.missing and (is_missing(cell) or (is_number(cell) and cell != cell)):  # a decimal NaN
+                return 0, True
+            floor, whole = floor_of(cell)
         code = int(min(max(floor, self.low), self.high)) - self.low + self.missing
         return code, bool(whole and self.low <= floor <= self.high)
+
+    def _code_of_any(self, cell: Any) -> tuple[int, bool]:
+        with suppress(Exception):  # of an infinity, and of a cell that is no number
+            return self._code(cell)
+        return self._code(any_as_number(cell))
 
     def _codes_of_numbers(self, values: NDArray[Any]) -> tuple[Codes, NDArray[np.bool_]]:
         gaps = np.isnan(values) if self.missing and values.dtype.kind == "f" else np.False_
