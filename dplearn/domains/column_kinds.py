@@ -33,6 +33,15 @@ _TYPES = {
     r"u?int\d*(\[pyarrow\])?$": "integers",
     r"float|halffloat|double|decimal": "numbers",
 }
+#: Types whose values a learned domain would not tell apart, and what to give in their place.
+_UNREAD = {
+    r"interval": "text, d.astype(str), if its ends are public (those of pd.qcut come from the data)",
+    r"period": "integers, such as d.dt.year and d.dt.month",
+    r"complex": "its parts, .real and .imag, as two columns",
+    r"time": "hours, such as d.dt.hour",
+    r"((large_|fixed_size_)?list|array|struct|map|month_day|object<)": "each of its parts as a column",
+    r"(void|\[\()": "each of its fields as a column",
+}
 _TEXTS = re.compile(r"<?u\d|\|?s\d|(large_)?(str|binary)|bytes|cat|enum|dictionary")
 _SHARE = Fraction(1, 10)
 _OF_LIST = (
@@ -161,8 +170,9 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None, *, of_list: bool = 
     Raises
     ------
     TypeError
-        If a column has dates, times or durations, or is declared to be of numbers and has a type of text, or
-        if `X` is an array of objects and no kinds are declared.
+        If a column has a type that is neither of numbers nor of text, such as times, intervals or lists, or
+        is declared to be of numbers and has a type of text, or if `X` is an array of objects and no kinds are
+        declared.
     ValueError
         If `columns` does not describe the columns of `X`.
     """
@@ -246,10 +256,21 @@ def _listed() -> str:
 
 
 def _of_type(dtype: Any, column: str) -> str:
-    if holds_times(dtype):
-        raise TypeError(f"column {column!r} is {in_units(dtype)}")
+    cells = _of_cells(dtype)
+    if holds_times(cells):
+        raise TypeError(f"column {column!r} is {in_units(cells)}")
+    if advice := [advice for pattern, advice in _UNREAD.items() if re.match(pattern, str(cells).lower())]:
+        raise TypeError(f"column {column!r} is {cells}, whose values cannot be categories: give {advice[0]}")
     name = str(dtype).lower()
     return next((kind for pattern, kind in _TYPES.items() if re.match(pattern, name)), "categories")
+
+
+def _of_cells(dtype: Any) -> Any:
+    """Return the type of the categories of a categorical column, of pandas or Arrow; else the type given."""
+    arrow = getattr(dtype, "pyarrow_dtype", None)
+    if str(arrow).startswith("dictionary"):
+        return type(dtype)(arrow.value_type)
+    return getattr(getattr(dtype, "categories", None), "dtype", dtype)
 
 
 def _overwritten(kinds: Sequence[str], names: Sequence[str], declared: ColumnKinds) -> list[str]:

@@ -55,6 +55,7 @@ from dplearn.releases.learned_schema import (
     LearnedSchema,
     LearnedSchemaPlan,
     SchemaStages,
+    without_values,
 )
 from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFitPlan, schema_fit_plan
 
@@ -115,7 +116,7 @@ def _stages(
     kind: Any, parameter: str, concentrated: Callable[[Any], bool], accounting: Accounting
 ) -> dict[str, Callable[..., Any]]:
     """Return the stages of a class, each of which is the own one unless the fit learns the schema."""
-    replaced = (*_OF_FITS, "_params", "_publish", "_event", "__sklearn_tags__")
+    replaced = (*_OF_FITS, "_params", "_publish", "_released_warnings", "_event", "__sklearn_tags__")
     own = {name: getattr(kind, name) for name in replaced}
 
     def params(learner: Any, reproducible: bool) -> Any:
@@ -157,6 +158,7 @@ def _stages(
     others: dict[str, Callable[..., Any]] = {
         "_params": params,
         "_publish": publish,
+        "_released_warnings": _warnings_stage(own["_released_warnings"]),
         "_event": event,
         "__sklearn_tags__": tags,
     }
@@ -176,6 +178,16 @@ def _event_stage(
         return own(learner, plan)
 
     return event
+
+
+def _warnings_stage(own: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the warnings after a fit, with that about columns of the learned schema."""
+
+    def released_warnings(learner: Any, plan: Any) -> tuple[str, ...]:
+        learned = isinstance(plan, SchemaFitPlan)
+        return (*own(learner, plan), *(without_values(learner.schema_, plan.schema) if learned else ()))
+
+    return released_warnings
 
 
 def gaussian_noise(plan: Any) -> bool:

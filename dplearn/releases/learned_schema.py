@@ -47,6 +47,7 @@ __all__ = [
     "SchemaStages",
     "learned_schema",
     "learned_schema_plan",
+    "without_values",
 ]
 
 _TYPES_ARE_PUBLIC = "the number, names and types of the columns are public"
@@ -63,6 +64,7 @@ _UNLISTED = (
     " domain=Schema(...)"
 )
 _OTHER: tuple[Hashable, ...] = ()  # the key of cells that no list of categories contains
+_SHOWN = 5  # columns in a warning
 _BITS = 100  # of the square root of a budget
 
 
@@ -202,6 +204,38 @@ class LearnedSchema(Released):
     schema: Product
     plan: LearnedSchemaPlan
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Released. A warning about columns without a category and without a range."""
+        return without_values(self.schema, self.plan)
+
+
+def without_values(schema: Product, plan: LearnedSchemaPlan) -> tuple[str, ...]:
+    """Return a warning about the columns of a learned schema that have neither a category nor a range.
+
+    Parameters
+    ----------
+    schema : Product
+        Released. The learned schema.
+    plan : LearnedSchemaPlan
+        Public. Its plan. Where no ranges, or no lists, are released, the plan has a warning of its own.
+    """
+    unranged = plan.numbers if plan.tail is not None else None
+    names = [
+        repr(name)
+        for name, domain in zip(schema.names, schema.domains, strict=True)
+        if domain in (unranged, _categories(()))
+    ]
+    if not names:
+        return ()
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return (
+        f"the learned schema does not tell apart the values of {len(names)} of {len(schema)} columns,"
+        f" {', '.join(names[:_SHOWN])}{more}: no category was frequent, or most cells are missing or no"
+        " numbers; leave such columns out, or give their values as numbers or text with few categories (ids"
+        " have none; dates, decimals and other objects are not read)",
+    )
+
 
 def learned_schema(
     X: Any,
@@ -248,8 +282,9 @@ def learned_schema(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described, a column has dates or durations, a column of numbers has a type
-        of text, or the columns have no types and no declared kinds; nothing is spent.
+        If a parameter is not as described, a column has a type that is neither of numbers nor of text, such
+        as dates, intervals or lists, a column of numbers has a type of text, or the columns have no types and
+        no declared kinds; nothing is spent.
     BudgetExceededError
         If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 
@@ -257,7 +292,8 @@ def learned_schema(
     -----
     UserWarning
         If there are too few records for ranges, or for lists; the number of records is public. If kinds
-        are not declared, and X is a list or has columns of type object.
+        are not declared, and X is a list or has columns of type object. After the release, if a column has
+        neither a range nor a listed category.
 
     Notes
     -----
@@ -588,7 +624,7 @@ def _columns(table: Any) -> list[NDArray[Any]]:
 
 
 def _keys(column: NDArray[Any]) -> NDArray[Any]:
-    """Return the key of each cell: None, text, bytes or an integer; `_OTHER` for a cell of another kind."""
+    """Return the key of each cell: None, text, bytes, an integer, a fraction in hexadecimal or `_OTHER`."""
     return object_array([_key(cell) for cell in column.tolist()])
 
 
@@ -599,6 +635,8 @@ def _key(cell: Any) -> Hashable:
         [key] = read_keys([cell])
     except Exception:  # an arbitrary cell may raise any error
         return _OTHER
+    if isinstance(key, float) and math.isfinite(key):  # with a fraction; mechanisms take no floats as keys
+        return (key.hex(),)
     return key if key is None or isinstance(key, (str, bytes, int)) else _OTHER
 
 
@@ -745,4 +783,5 @@ def _lists(keys: Sequence[Any], plan: LearnedSchemaPlan, dice: Dice) -> list[Dom
 
 def _categories(keys: Sequence[Hashable]) -> Categories:
     """Return the domain of listed categories: missing cells have a code, and all others share one."""
-    return Categories([*(key for key in keys if key is not None and key != _OTHER), None], other=True)
+    listed = (float.fromhex(key[0]) if isinstance(key, tuple) else key for key in keys if key != _OTHER)
+    return Categories([*(value for value in listed if value is not None), None], other=True)

@@ -71,6 +71,11 @@ class Released:
         found: ApproxDP = self.plan.guarantee
         return found
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Released. Warnings about the result, functions of it alone; the release function emits them."""
+        return ()
+
 
 AnyPlan = TypeVar("AnyPlan", bound=ReleasePlan)
 Result = TypeVar("Result", bound=Released)
@@ -137,7 +142,10 @@ class Release(ABC, Generic[AnyPlan, Result]):
             for text in plan.warnings:
                 warnings.warn(text, UserWarning, stacklevel=self.stacklevel)
             charge(plan.guarantee)
-            return self.release(self.summary_of(rows, plan), plan, dice)
+            result = self.release(self.summary_of(rows, plan), plan, dice)
+        for text in result.warnings:
+            warnings.warn(text, UserWarning, stacklevel=self.stacklevel)
+        return result
 
     def read_groups(self, values: Any, groups: Any, source: Source | None = None) -> Sized:
         """Validate and encode one value of each group, which is chosen by public chance.

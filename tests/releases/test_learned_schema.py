@@ -1,15 +1,20 @@
 """Learned schemas: ranges, lists of categories, cells that are never refused, and what the plan states."""
 
+import datetime
+import math
+import uuid
 import warnings
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from dplearn import StatisticalQueryNaiveBayes
 from dplearn.audit.cases import CASES
 from dplearn.chance import SeededDice
-from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Product, Schema
+from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Learn, Product, Schema
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import BoundedRange, ZeroConcentrated
@@ -273,3 +278,42 @@ def test_the_release_is_the_one_that_audits_verify():
     records = stages.read([[0], [1]] * 500)
     plan = stages.plan(1000)
     assert stages.release(stages.summarize(records, plan), plan, SeededDice(0)).schema.domains[0].size > 2
+
+
+OBJECTS = {
+    "dates": [datetime.date(2020, 1, day) for day in range(1, 4)],
+    "times": [datetime.time(hour) for hour in range(3)],
+    "decimals": [Decimal(place) / 7 for place in range(3)],
+    "fractions": [Fraction(place, 7) for place in range(3)],
+    "UUIDs": [uuid.UUID(int=place) for place in range(3)],
+    "lists": [[place] for place in range(3)],
+    "ids": [f"P{place}" for place in range(N)],
+    "gaps": [None],
+}
+
+
+def table_of(cells):
+    column = np.fromiter((cells[place % len(cells)] for place in range(N)), dtype=object, count=N)
+    return pd.DataFrame({"odd": column, "town": FRAME["town"]})
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_a_column_whose_values_are_not_told_apart_has_a_warning_after_every_release(name):
+    table, kinds = table_of(OBJECTS[name]), Learn({"odd": "categories"})
+    told = "does not tell apart the values of 1 of 2 columns, 'odd': no category"
+    with pytest.warns(UserWarning, match=told):
+        learned_schema(table, kinds.columns, epsilon=5)
+    with pytest.warns(UserWarning, match=told):
+        StatisticalQueryNaiveBayes(epsilon=5, domain=kinds).fit(table, FRAME["member"])
+
+
+def test_fractions_and_booleans_of_a_category_are_listed_and_numbers_without_a_range_are_told():
+    cells = [0.1, 0.5, 2.0, float(np.float32(0.1)), True, math.inf]
+    column = released(table_of(cells), {"odd": "categories"}, epsilon=5).schema.columns["odd"]
+    assert set(column.values) == {0.1, 0.5, 2, float(np.float32(0.1)), 1, None}
+    assert len({*column.encode(cells).tolist()}) == len(cells)
+    with pytest.warns(UserWarning, match="does not tell apart the values of 1 of 1 columns, 'x0'"):
+        learned_schema(np.full((N, 1), np.nan), epsilon=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learned_schema(FRAME, epsilon=5)
