@@ -56,6 +56,11 @@ class Domain(IgnoresFloatErrors, ABC):
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     @property
+    def misreads_text(self) -> bool:
+        """Whether all values are numbers, and text is no error, but missing or not listed."""
+        return self.ordered and not self.numeric
+
+    @property
     def _advice(self) -> str:
         """The advice in the error for a value outside the domain; it does not depend on the value."""
         return ""

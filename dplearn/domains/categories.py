@@ -67,6 +67,11 @@ class Categories(Domain):
         """True if each listed category is a number or missing."""
         return all(value is None or isinstance(value, (int, float)) for value in self.values)
 
+    @property
+    def misreads_text(self) -> bool:
+        """Whether all listed values are numbers, and text is no error, but missing or not listed."""
+        return self.other and self.numbers and set(self.values) != {None}
+
     @cached_property
     def _code_of(self) -> dict[Hashable, int]:
         return {_key(value): code for code, value in enumerate(self.values)}

@@ -11,6 +11,7 @@ True
 """
 
 import math
+import re
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from decimal import ROUND_FLOOR, Decimal
@@ -24,6 +25,7 @@ __all__ = [
     "DATES_AS_DAYS",
     "LAZY",
     "as_cells",
+    "cell_type",
     "cells_of",
     "column_type",
     "counts_by_key",
@@ -35,6 +37,7 @@ __all__ = [
     "is_missing",
     "is_number",
     "is_row",
+    "is_text",
     "object_array",
     "text_of",
     "times_as_numbers",
@@ -60,6 +63,7 @@ _SECONDS = "give seconds, d.dt.total_seconds()"
 
 _WIDEST = 8  # bytes of a number that is read without objects
 _TYPED = ("dtype", "__array__", "__array_interface__", "__array_struct__")
+_TEXTS = re.compile(r"<?u\d|\|?s\d|(large_)?(str|binary)|bytes|cat|enum|dictionary")
 _ARROW = ("__arrow_c_array__", "__arrow_c_stream__", "__dataframe__")
 
 
@@ -143,6 +147,23 @@ def column_type(X: Any, position: int) -> Any:
     """Return the dtype of one column of a data frame of pandas or polars; of a sparse one, that of cells."""
     dtype = X.dtypes.iloc[position] if hasattr(X, "iloc") else X.dtypes[position]
     return dtype.subtype if _is_sparse(dtype) else dtype
+
+
+def cell_type(dtype: Any) -> Any:
+    """Return the type of the categories of a categorical type, of pandas or Arrow; else the type given.
+
+    Categories of objects, the type of text before version 3 of pandas, have no type of their own.
+    """
+    arrow: Any = getattr(dtype, "pyarrow_dtype", None)
+    if str(arrow).startswith("dictionary"):
+        return type(dtype)(arrow.value_type)
+    found = getattr(getattr(dtype, "categories", None), "dtype", dtype)
+    return dtype if str(found) == "object" else found
+
+
+def is_text(dtype: Any) -> bool:
+    """Return True for a type of text, bytes or categories of numpy, pandas, Arrow or polars."""
+    return bool(_TEXTS.match(str(dtype).lower()))
 
 
 def holds_times(dtype: Any) -> bool:

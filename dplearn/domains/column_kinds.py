@@ -18,7 +18,7 @@ from typing import Any
 from dplearn._validation import check_number
 from dplearn._writing import brief
 from dplearn.domains.base import Domain
-from dplearn.domains.cells import column_type, holds_times, in_units, is_frame
+from dplearn.domains.cells import cell_type, column_type, holds_times, in_units, is_frame, is_text
 from dplearn.domains.product import Product
 from dplearn.domains.schema import Schema
 
@@ -42,7 +42,6 @@ _UNREAD = {
     r"((large_|fixed_size_)?list|array|struct|map|month_day|object<)": "each of its parts as a column",
     r"(void|\[\()": "each of its fields as a column",
 }
-_TEXTS = re.compile(r"<?u\d|\|?s\d|(large_)?(str|binary)|bytes|cat|enum|dictionary")
 _SHARE = Fraction(1, 10)
 _OF_LIST = (
     "X is a list: its columns have no types, and all {} are read as categories; pass a data frame, or an"
@@ -196,7 +195,7 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None, *, of_list: bool = 
         kinds = list(declared.kinds)
         given, named = declared.names or given, named or declared.names is not None
     for place, kind in enumerate(kinds):
-        if kind in _OF_NUMBERS and _TEXTS.match(str(types[place]).lower()):
+        if kind in _OF_NUMBERS and is_text(types[place]):
             of_texts = str(types[place]).partition("(")[0]  # an Enum's without its values
             raise TypeError(
                 f"column {given[place]!r} is declared as {kind} and has a type of text, {of_texts}"
@@ -256,21 +255,13 @@ def _listed() -> str:
 
 
 def _of_type(dtype: Any, column: str) -> str:
-    cells = _of_cells(dtype)
+    cells = cell_type(dtype)
     if holds_times(cells):
         raise TypeError(f"column {column!r} is {in_units(cells)}")
     if advice := [advice for pattern, advice in _UNREAD.items() if re.match(pattern, str(cells).lower())]:
         raise TypeError(f"column {column!r} is {cells}, whose values cannot be categories: give {advice[0]}")
     name = str(dtype).lower()
     return next((kind for pattern, kind in _TYPES.items() if re.match(pattern, name)), "categories")
-
-
-def _of_cells(dtype: Any) -> Any:
-    """Return the type of the categories of a categorical column, of pandas or Arrow; else the type given."""
-    arrow = getattr(dtype, "pyarrow_dtype", None)
-    if str(arrow).startswith("dictionary"):
-        return type(dtype)(arrow.value_type)
-    return getattr(getattr(dtype, "categories", None), "dtype", dtype)
 
 
 def _overwritten(kinds: Sequence[str], names: Sequence[str], declared: ColumnKinds) -> list[str]:

@@ -20,6 +20,7 @@ from dplearn.domains import DomainError, Product, Schema
 from dplearn.domains.cells import (
     DATES_AS_DAYS,
     as_cells,
+    cell_type,
     cells_of,
     column_type,
     frame_column,
@@ -28,6 +29,7 @@ from dplearn.domains.cells import (
     is_missing,
     is_number,
     is_row,
+    is_text,
     object_array,
     times_as_numbers,
     unread_times,
@@ -49,6 +51,7 @@ __all__ = [
     "read_labels",
     "read_rows",
     "refuse_sparse",
+    "refuse_text",
 ]
 
 COLUMNS = "the number of records and the number, names and types of the columns are public"
@@ -119,8 +122,11 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
         _refuse_empty(X)
         if domain is None:
             _check_columns(X)
-        return _select(X, domain) if isinstance(domain, Schema) else X
+        X = _select(X, domain) if isinstance(domain, Schema) else X
+        refuse_text(X, domain)
+        return X
     rows = _validated(estimator, X, reset=reset)
+    refuse_text(X, domain)
     if not reset and isinstance(domain, Schema) and hasattr(estimator, "feature_names_in_"):
         fitted = estimator.feature_names_in_.tolist()
         rows = rows[:, [fitted.index(name) for name in domain.names]]
@@ -278,6 +284,33 @@ def _check_finite(X: NDArray[Any]) -> None:
         raise DomainError("Input X contains infinity")
     if np.isnan(X.min()):
         raise DomainError(NO_GAPS)
+
+
+def refuse_text(X: Any, domain: Any) -> None:
+    """Refuse a column whose type is one of text where its domain would read all text as missing or unlisted.
+
+    Types are public, so the error depends on no cell.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n, d)
+        Only its names and types are read; a list has none.
+    domain : Product, Domain, sequence of Domain, or None
+        The domain of each column, or of all.
+    """
+    if not hasattr(X, "dtype") and not is_frame(X):
+        return
+    d = X.shape[1]
+    names = list(X.columns) if is_frame(X) else range(d)
+    types = [column_type(X, place) for place in range(d)] if is_frame(X) else [X.dtype] * d
+    domains = getattr(domain, "domains", domain if isinstance(domain, (list, tuple)) else [domain] * d)
+    for name, dtype, part in zip(names, types, domains, strict=False):
+        if getattr(part, "misreads_text", False) and is_text(cell_type(dtype)):
+            kind = str(dtype).partition("(")[0]  # the name of an Enum type without its values
+            raise CellTypeError(
+                f"in column {name!r} of X, values have a type of text, {kind}, and those of its domain are"
+                " numbers: give numbers, such as X.astype(float), or the type that the column had in fit"
+            )
 
 
 class CellTypeError(DomainError, TypeError):

@@ -8,7 +8,6 @@
 [0.0, 50.0, 99.5]
 """
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from dplearn._validation import check_bool, check_number, shown
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import DomainError
-from dplearn.domains.cells import column_type, holds_times, in_units, is_frame
+from dplearn.domains.cells import cell_type, column_type, holds_times, in_units, is_frame, is_text
 from dplearn.domains.numbers import Floats, as_numbers
 from dplearn.records.reading import label_cells
 
@@ -36,7 +35,6 @@ _NOT_FINITE = (
     " records without a target if their number may be public"
 )
 _ONE_TARGET = "; a regressor predicts one target: fit a regressor to each, with a share of the budget"
-_TEXT = re.compile(r"<?u\d|\|?s\d|str|bytes|binary|enum")
 
 
 @dataclass(frozen=True)
@@ -193,7 +191,7 @@ def read_numbers(y: Any, n: int) -> NDArray[Any]:
         raise ValueError("requires y to be passed, but the target y is None")
     if holds_times(_type_of(y)):
         raise DomainError(f"y must hold numbers, got {in_units(_type_of(y))}")
-    if _TEXT.match(str(_type_of(y)).lower()):
+    if is_text(cell_type(_type_of(y))):
         raise DomainError(
             f"y must hold numbers, got a type of text, {_type_of(y)}: a regressor predicts numbers, and a"
             " classifier labels; numbers written as text become numbers by y.astype(float)"

@@ -7,7 +7,15 @@ from dplearn._writing import brief
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Domain, Floats, NumberDomain, Schema
 from dplearn.domains.base import Codes, DomainError
-from dplearn.domains.cells import as_cells, holds_times, is_frame, is_row, times_as_numbers
+from dplearn.domains.cells import (
+    as_cells,
+    cell_type,
+    holds_times,
+    is_frame,
+    is_row,
+    is_text,
+    times_as_numbers,
+)
 
 __all__ = ["as_number_domain", "is_pair", "read_codes", "read_column"]
 
@@ -80,10 +88,9 @@ def read_column(values: Any) -> Any:
 
 def _refuse_types(dtype: Any) -> None:
     """Raise TypeError if the type of a column, which is public, is not numeric: dates, durations, text."""
-    kind = getattr(dtype, "kind", "")
     if holds_times(dtype):
         raise TypeError(f"values are {times_as_numbers(dtype)}")
-    if kind in ("U", "S") or str(dtype).lower() in ("str", "string"):
+    if is_text(cell_type(dtype)):
         raise TypeError(f"values are text: {_NUMBERS}")
 
 

@@ -21,6 +21,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import CONCENTRATED
 from dplearn.records.part_sources import source_of, table_in_memory
 from dplearn.records.parts import PartedRecords, Source, mapped
+from dplearn.records.reading import refuse_text
 from dplearn.records.rows import Columns
 from dplearn.releases.learned_schema import (
     NUMBERS,
@@ -173,6 +174,7 @@ class TableStages(Release[SyntheticTablePlan, ReleasedTable]):
             )
         if not len(table):
             raise ValueError("frame must have at least one row, got none")
+        refuse_text(table if is_frame(table) else values, self.domain)
         return cells_in(self.layout.columns, Columns(self.domain.encode(table)))
 
     def plan(self, n_samples: int) -> SyntheticTablePlan:
