@@ -17,7 +17,7 @@ from dplearn.learners.additive_losses import Base
 from dplearn.learners.additive_margins import margins_of
 from dplearn.learners.additive_plan import AdditivePlan
 from dplearn.learners.additive_queries import Rows, moment_query, pair_query
-from dplearn.learners.additive_shapes import KEPT, Shape, across, synthetic_cells
+from dplearn.learners.additive_shapes import Shape, across, synthetic_cells
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.queries import Oracle
 
@@ -103,7 +103,7 @@ def ask_pairs(
     d, k, n = len(copula.scores), plan.loss.n_outputs, plan.public.n_samples
     tables = [score[:, None] for score in copula.scores]
     rows = Rows.of(tables, constant=0.0, length=math.sqrt(d), bits=plan.bits.moments)
-    margins = margins_of([KEPT * shape.effects for shape in across(shapes)], base.margins)
+    margins = margins_of([shape.kept * shape.effects for shape in across(shapes)], base.margins)
     query = pair_query(
         rows,
         lambda block: base.loss.residuals(margins(block), block.y),

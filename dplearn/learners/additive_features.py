@@ -20,7 +20,7 @@ from dplearn.learners.additive_joint import JointBasis
 from dplearn.learners.additive_losses import Base
 from dplearn.learners.additive_plan import AdditivePlan
 from dplearn.learners.additive_queries import Rows
-from dplearn.learners.additive_shapes import KEPT, Shape
+from dplearn.learners.additive_shapes import Shape
 from dplearn.queries import Examples
 
 __all__ = ["Features", "feature_rows", "features_of", "joint_basis", "rows_of_features"]
@@ -28,7 +28,7 @@ __all__ = ["Features", "feature_rows", "features_of", "joint_basis", "rows_of_fe
 Floats64 = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_SPREAD = 0.4  # the prior standard deviation of the weight of a shape
+_SPREAD = 0.4  # the greatest prior standard deviation of the weight of a shape
 # The prior variance of what the first shape has missed, as a share of its posterior covariance: it grows with
 # the resolution times the curvature, between these ends. Rare labels have little curvature.
 _MISSED, _LEAST_MISSED, _MOST_MISSED = 1.2e-3, 0.2, 1.0
@@ -156,7 +156,8 @@ def _of_column(
     vectors, sizes, outputs = np.linalg.svd(shape.effects, full_matrices=False)
     main = sizes > _SMALL * sizes[0]
     main[0] = True
-    parts = [_SPREAD * (vectors * sizes)[:, main]]
+    spread = _SPREAD * math.sqrt(shape.share)
+    parts = [spread * (vectors * sizes)[:, main]]
     more = np.zeros_like(shape.covariance)
     if plan.order == 2:
         if plan.level >= _FLEXIBLE:
@@ -167,7 +168,7 @@ def _of_column(
     table = np.concatenate(parts, axis=1)
     return (
         table - mass @ table,
-        KEPT / _SPREAD * outputs[main],
+        shape.kept / spread * outputs[main],
         _centred_variances(shape.covariance + more, mass),
     )
 

@@ -80,6 +80,9 @@ class Base:
         Released. The margins that fit the distribution of the targets.
     unit : float
         Released. The unit of variances of margins.
+    started : float
+        Released. Of a regression, the mean square of the sum of effects with which the steps start, as far as
+        the spread of residuals shows it; else 0.
     parts : tuple of Base
         Released. Of several outputs, the base of each; else empty.
     """
@@ -91,6 +94,7 @@ class Base:
     step_curvature: Floats64
     margins: Floats64
     unit: float = 1.0
+    started: float = 0.0
     parts: "tuple[Base, ...]" = ()
 
     @property

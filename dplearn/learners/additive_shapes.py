@@ -25,12 +25,12 @@ from dplearn.learners.additive_plan import AdditivePlan
 from dplearn.learners.additive_queries import Block, Rows, mass_query, residual_query
 from dplearn.queries import Oracle
 
-__all__ = ["KEPT", "Shape", "across", "ask_masses", "ask_residuals", "ask_shapes", "synthetic_cells"]
+__all__ = ["Shape", "across", "ask_masses", "ask_residuals", "ask_shapes", "synthetic_cells"]
 
 Floats64 = NDArray[np.float64]
 
-#: The prior weight of a first shape in the whole model: correlated columns count an effect twice.
-KEPT = 0.6
+# The greatest prior weight of a first shape in the whole model: correlated columns count an effect twice.
+_KEPT = 0.6
 _MASS_LEVEL = 2  # the least level of the rows of which masses are sums: a line shows nothing but the mean
 _CONSTANT = 0.1  # the square of the constant, as a share of the mean square of centred rows
 _LENGTH = 0.85  # the norm to which rows are shortened, in root mean squares
@@ -53,10 +53,19 @@ class Shape:
         Released. On each of the k margins, with mean 0 over the masses.
     covariance : ndarray of shape (cells, cells)
         Released. The posterior covariance of the effects on one margin, the mean of those of all margins.
+    share : float
+        Released. The prior weight of the shape in the whole model, and its prior variance, are so many times
+        the greatest ones.
     """
 
     effects: Floats64
     covariance: Floats64
+    share: float = 1.0
+
+    @property
+    def kept(self) -> float:
+        """The prior weight in the whole model."""
+        return _KEPT * self.share
 
 
 def ask_masses(oracle: Oracle, plan: AdditivePlan) -> tuple[list[Floats64], float]:

@@ -5,15 +5,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dplearn import AdditiveClassifier, AdditiveRegressor
+from dplearn import AdditiveClassifier, AdditiveRegressor, LinearRegressor
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.domains import Categories, IntegerRange
+from dplearn.domains import Categories, Grid, IntegerRange
 from dplearn.learners import additive_steps
 from dplearn.learners.additive_losses import MARGIN_BITS, SquaredLoss
 from dplearn.learners.additive_margins import margins_of
 from dplearn.learners.additive_model import summed
 from dplearn.learners.additive_queries import Rows
-from dplearn.learners.additive_steps import _ask_spread, learn_additive
+from dplearn.learners.additive_shapes import Shape
+from dplearn.learners.additive_steps import _along_start, _ask_spread, _narrowed, learn_additive
 from dplearn.queries import CentralOracle, Examples
 from dplearn.queries.factories import oracle_for
 from dplearn.records.targets import STEPS
@@ -62,6 +63,91 @@ def test_effects_of_correlated_columns_are_not_counted_twice():
     assert sum(slopes) == pytest.approx(1 / 20, rel=0.15)
     assert slopes[0] > max(slopes[1:])
     assert model.score(X, y) > 0.85
+
+
+def factor_table(kind, d, n=2500, seed=0):
+    """Return columns that share factors, or none, and a target within [-4, 4]."""
+    rng = np.random.default_rng(seed)
+    factor, own, noise = rng.normal(size=(n, 1)), rng.normal(size=(n, d)), 0.3 * rng.normal(size=n)
+    signs = np.where(np.arange(d) % 2, -1, 1)
+    if kind == "independent":
+        X, target = own, own[:, :3].sum(axis=1) / np.sqrt(min(d, 3))
+    elif kind == "factors":
+        factors = rng.normal(size=(n, 4))
+        X = factors @ rng.normal(size=(4, d)) / 2 + 0.4 * own
+        target = factors @ [0.7, -0.7, 0.3, 0.1]
+    else:
+        spread = {"equal": 0.0, "near": 0.3, "loose": 1.0}[kind]
+        X, target = (factor + spread * own) * signs / np.hypot(1, spread), factor[:, 0]
+    return X.clip(-3, 3), (target + noise).clip(-4, 4)
+
+
+def assert_as_good_as_a_linear_model(kind, d, epsilon):
+    X, y = factor_table(kind, d)
+    given = {"epsilon": epsilon, "domain": Grid(-3, 3), "target_range": (-4, 4), "random_state": 0}
+    additive, linear = (
+        learner(**given).fit(X[:1500], y[:1500]) for learner in (AdditiveRegressor, LinearRegressor)
+    )
+    assert additive.score(X[1500:], y[1500:]) > linear.score(X[1500:], y[1500:]) - 0.1
+    assert additive.predict(X[1500:]).var() < 1.1 * y.var()
+
+
+def test_many_columns_of_one_factor_are_learned_as_well_as_by_a_linear_model():
+    assert_as_good_as_a_linear_model("near", d=60, epsilon=1.0)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+@pytest.mark.parametrize("d", [1, 2, 5, 20, 60, 120, 200])
+@pytest.mark.parametrize("kind", ["equal", "near", "loose", "factors", "independent"])
+def test_no_table_is_learned_worse_than_by_a_linear_model(kind, d, epsilon):
+    assert_as_good_as_a_linear_model(kind, d, epsilon)
+
+
+ALONE = 0.3 * np.sqrt(2 / np.pi)  # the mean product of a target of spread .3 and its sign
+
+
+@pytest.mark.parametrize("d", [1, 7])
+@pytest.mark.parametrize("size", [0.0, 1e-9, 0.05, ALONE, 1e12])
+def test_the_start_explains_at_most_the_variance_of_the_target(size, d):
+    """Whatever shapes are released; here they are those of equal columns."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=20_000)
+    X = np.repeat((values > 0).astype(np.int16)[:, None], d, axis=1)
+    y = np.rint(0.3 * STEPS * values.clip(-3, 3)).astype(np.int64)
+    model = AdditiveRegressor(domain=IntegerRange(0, 1), target_range=(-1, 1), epsilon=1e4)
+    plan = model.plan(20_000, n_features=d)
+    oracle = CentralOracle(Examples(X, y), privacy=plan.guarantee, dice=SeededDice(0))
+    shapes = [Shape(size * np.array([[-1.0], [1.0]]), np.eye(2))] * d
+    with np.errstate(all="raise"):
+        narrow, found = _narrowed(
+            oracle, plan, SquaredLoss(0, STEPS)._base(0.3), shapes, [np.full(2, 0.5)] * d
+        )
+    unit = (STEPS / narrow.loss.scale) ** 2
+    sizes = [float(np.abs(shape.effects).mean()) / np.sqrt(unit) for shape in found]
+    assert sizes == pytest.approx([size] * d)
+    assert sum(shape.share * size**2 for shape in found) <= 0.09 * (1 + 1e-9)
+    assert {shape.share == 1 for shape in found} == {d * size**2 <= 0.09}
+    assert np.isfinite(narrow.started)
+    if size == ALONE:
+        start = sum(shape.kept * size for shape in found)
+        assert narrow.started / unit == pytest.approx(start**2, abs=0.01)
+
+
+@pytest.mark.parametrize(("started", "ratio"), [(-1.0, 1.0), (0.0, 1.0), (1e-6, 1.0), (0.5, 5.0)])
+def test_the_curvature_along_the_start_is_at_least_the_one_that_residuals_show(started, ratio):
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=(5, 5))
+    curvature, weights = matrix @ matrix.T, rng.normal(size=(5, 1))
+    start = np.append(weights[:-1, 0], 0.0)
+    square = start @ curvature @ start
+    plan = SimpleNamespace(public=SimpleNamespace(n_samples=10))
+    base = SimpleNamespace(started=started, step_curvature=np.array([square]))
+    (found,) = _along_start(plan, base, [curvature], weights)
+    assert start @ found @ start == pytest.approx(ratio * square)
+    assert np.linalg.eigvalsh(found).min() > 0
+    (still,) = _along_start(plan, base, [curvature], np.eye(5)[:, 4:])  # a start of 0
+    assert still == pytest.approx(curvature)
 
 
 @pytest.mark.parametrize("bins", [2, 24])
