@@ -30,7 +30,7 @@ from dplearn.privacy.result_table import ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, moved_counts, without_count
 from dplearn.records.dask_parts import DaskParts, is_dask, partitions
 from dplearn.records.groups import selected
-from dplearn.records.part_sources import column_source_of
+from dplearn.records.part_sources import column_source_of, parts_read
 from dplearn.records.part_tables import column_of, is_arrow
 from dplearn.records.parts import InTurn, PartedRecords, Source
 from dplearn.records.rows import Columns, count_of
@@ -429,7 +429,7 @@ class _Grouped(Release[GroupedPlan, Grouped]):
             return DaskParts(pairs)
         if callable(keys) != callable(numbers):
             raise TypeError("keys and values must both be functions that return parts, or both be in memory")
-        return InTurn(lambda: _zipped(keys(), numbers())) if callable(keys) else None
+        return InTurn(lambda: _zipped(parts_read(keys), parts_read(numbers))) if callable(keys) else None
 
     def n_values(self, values: Any) -> int:
         keys, numbers = values
