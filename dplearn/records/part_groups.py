@@ -73,7 +73,7 @@ class _Identified(Mapped):
     """Parts without their column of ids, which must hold the ids that it held when the groups were found."""
 
     def __init__(self, source: Source, name: str):
-        self.given, self._source, self._name = source, source, name
+        self.given, self._source, self._name, self.identified = source, source, name, self
         self.digests: Sequence[bytes | None] = ()  # known after the pass that finds the groups
 
     def _task(self, task_of: Callable[[int], Task], number: int) -> Task:
@@ -95,10 +95,14 @@ class WithGroups(Mapped):
     """
 
     def __init__(self, source: Source, function: Callable[[Any, Any], tuple[Any, Any]], name: str):
-        before = isinstance(source, WithGroups) and source.groups == name  # transformed before
-        self.groups, rows = name, source if before else _Identified(source, name)
-        self.identified: _Identified = getattr(rows, "identified", rows)
+        rows, self.groups = _rows_of(source, name), name
+        self.identified: _Identified = rows.identified
         super().__init__(rows, function)
+
+
+def _rows_of(source: Source, name: str) -> _Identified | WithGroups:
+    """Return parts without the column of ids; they may have been transformed without it before."""
+    return source if isinstance(source, WithGroups) and source.groups == name else _Identified(source, name)
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,10 +162,9 @@ def grouped_parts(source: Source, name: Any) -> PartedTable:
     """
     if not isinstance(name, str):
         raise TypeError(_NO_NAME.format(shown(name)))
-    rows = source if isinstance(source, WithGroups) and source.groups == name else _Identified(source, name)
-    identified: _Identified = getattr(rows, "identified", rows)
-    found = list(identified.given.values(lambda _: partial(_coded, name)))
-    identified.digests = [part and part[2] for part in found]
+    rows = _rows_of(source, name)
+    found = list(rows.identified.given.values(lambda _: partial(_coded, name)))
+    rows.identified.digests = [part and part[2] for part in found]
     return _parted(rows, found)
 
 
