@@ -18,14 +18,7 @@ from typing import Any
 
 from dplearn.records.part_advice import advice_on, of_dask
 from dplearn.records.part_tables import Name, is_name, without
-from dplearn.records.parts import (
-    Result,
-    Source,
-    Task,
-    added,
-    reading,
-    without_variables,
-)
+from dplearn.records.parts import Result, Source, Task, added, reading, unreadable
 from dplearn.records.pass_progress import counted
 
 __all__ = ["DaskParts", "is_dask", "partitions"]
@@ -163,6 +156,8 @@ def _value_or_error(task: Callable[[Mapping[Any, Any]], Any], names: Sequence[An
     """Return the value of a task of others, given those of the nodes that it needs, or the first error."""
     failed = [each for each in values if isinstance(each, Result)]
     try:
-        return failed[0] if failed else reading(lambda: task(dict(zip(names, values, strict=True))))
+        return failed[0] if failed else task(dict(zip(names, values, strict=True)))
     except Exception as error:
-        return Result(error=without_variables(error))
+        if type(error).__qualname__ == "Reschedule":  # by which a cluster runs a task again
+            raise
+        return Result(error=unreadable(error))

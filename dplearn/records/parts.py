@@ -48,7 +48,7 @@ __all__ = [
     "nothing",
     "reading",
     "summed",
-    "without_variables",
+    "unreadable",
 ]
 
 #: The assumption of a guarantee about a table in parts.
@@ -102,6 +102,17 @@ _UNREADABLE = (
 _PUBLIC: tuple[type[Exception], ...] = (NameError, ImportError, FileNotFoundError, PermissionError)
 
 
+def unreadable(error: Exception) -> Exception:
+    """Return the error that is raised instead of one of code of others that reads parts.
+
+    Parameters
+    ----------
+    error : Exception
+        Private. Nothing of it is kept, except that it is about names, modules or files.
+    """
+    return next((each for each in _PUBLIC if isinstance(error, each)), PartsUnreadableError)(_UNREADABLE)
+
+
 def reading(read: Callable[[], Read]) -> Read:
     """Return the result of code of others that reads parts.
 
@@ -113,13 +124,13 @@ def reading(read: Callable[[], Read]) -> Read:
     Raises
     ------
     PartsUnreadableError, NameError, ImportError, FileNotFoundError, PermissionError
-        If it raises an error, of which nothing but one of these types is left: the new error has no context.
+        If it raises an error; the new one has no context.
     """
     try:
         return read()
     except Exception as error:
-        kind = next((each for each in _PUBLIC if isinstance(error, each)), PartsUnreadableError)
-    raise kind(_UNREADABLE)
+        found = unreadable(error)
+    raise found
 
 
 @dataclass(frozen=True)
@@ -142,7 +153,7 @@ class Task:
             try:
                 return Result(self.function(X, y))
             except Exception as error:
-                return Result(error=without_variables(error))
+                return Result(error=_without_variables(error))
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,7 +188,7 @@ def added(first: Result, second: Result) -> Result:
     return Result([mine + other for mine, other in zip(first.value, second.value, strict=True)])
 
 
-def without_variables(error: Exception) -> Exception:
+def _without_variables(error: Exception) -> Exception:
     """Return an error without notes and tracebacks, in which variables hold private values."""
     error.__cause__ = error.__context__ = None
     vars(error).pop("__notes__", None)
