@@ -98,10 +98,8 @@ def _sum_of(*results: Result) -> Result:
 def _on_partition(task: Task, name: Name | None, X: Any, y: Any) -> Result:
     """Run a task on a partition; its errors are results, and so are those of the tasks before it."""
     failed: list[Result] = [each for each in (X, y) if isinstance(each, Result)]
-    if failed:
-        return failed[0]
-    if name is None:
-        return task(X, y)
+    if failed or name is None:
+        return failed[0] if failed else task(X, y)
     return Task(lambda X, _: task.function(*without(X, name)))(X, y)
 
 

@@ -74,11 +74,11 @@ class _Identified(Mapped):
 
     def __init__(self, source: Source, name: str):
         self.given, self._source, self._name, self.identified = source, source, name, self
-        self.digests: Sequence[bytes | None] = ()  # known after the pass that finds the groups
+        self.digests: dict[int, bytes | None] = {}  # known after the pass that finds the groups
 
     def _task(self, task_of: Callable[[int], Task], number: int) -> Task:
-        digest = self.digests[number] if number < len(self.digests) else None
-        return Task(partial(_on_others, self._name, digest, task_of(number).function))
+        function = task_of(number).function
+        return Task(partial(_on_others, self._name, self.digests.get(number), function))
 
 
 class WithGroups(Mapped):
@@ -164,7 +164,7 @@ def grouped_parts(source: Source, name: Any) -> PartedTable:
         raise TypeError(_NO_NAME.format(shown(name)))
     rows = _rows_of(source, name)
     found = list(rows.identified.given.values(lambda _: partial(_coded, name)))
-    rows.identified.digests = [part and part[2] for part in found]
+    rows.identified.digests = {number: part and part[2] for number, part in enumerate(found)}
     return _parted(rows, found)
 
 

@@ -298,7 +298,7 @@ class _Calls:
                     f" {_CHUNKS}"
                 )
 
-    def _call(self) -> Iterator[Any]:
+    def _call(self) -> Any:
         parts: Any = reading(self._function)
         if hasattr(parts, "to_batches"):
             parts = reading(parts.to_batches)

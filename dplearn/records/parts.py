@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,8 +90,6 @@ class PartsUnreadableError(RuntimeError):
     """Raised if code that reads the parts raises an error, whose text and type might show a value."""
 
 
-Read = TypeVar("Read")
-
 _UNREADABLE = (
     "X must have parts that can be read, but their reader raised an error, which is not shown, since it might"
     " show a value; to see it, read all parts once without dplearn, by frame.compute() for Dask, or by a loop"
@@ -113,7 +111,7 @@ def unreadable(error: Exception) -> Exception:
     return next((each for each in _PUBLIC if isinstance(error, each)), PartsUnreadableError)(_UNREADABLE)
 
 
-def reading(read: Callable[[], Read]) -> Read:
+def reading(read: Callable[[], Any]) -> Any:
     """Return the result of code of others that reads parts.
 
     Parameters
@@ -298,10 +296,10 @@ class PartedRecords(SummedRecords):
         source: Source,
         encode: Function,
         lengths: Sequence[int],
-        digests: Sequence[bytes | None] | None = None,
+        digests: Sequence[bytes | None] = (),
     ):
         self._source, self._encode, self._lengths = source, encode, tuple(lengths)
-        self._digests = [None] * len(lengths) if digests is None else digests
+        self._digests = dict(enumerate(digests))
         self._order: NDArray[np.int64] | None = None
         self._functions: tuple[Callable[[Any], Any], ...] = ()
 
@@ -398,7 +396,7 @@ class PartedRecords(SummedRecords):
         length = self._lengths[number] if number < len(self._lengths) else None
         if not length:
             return _empty_as(length)
-        return _Checked(self._encode, length, self._digests[number], (*self._functions, function))
+        return _Checked(self._encode, length, self._digests.get(number), (*self._functions, function))
 
 
 class _Encoded(Mapped):
@@ -406,6 +404,13 @@ class _Encoded(Mapped):
 
     def __init__(self, records: PartedRecords, given: Callable[[Any], tuple[Any, Any]]):
         self._source, self._records, self._given = records._source, records, given
+
+    def total(self, task_of: Callable[[int], Task]) -> Result:
+        """Return the sum of the results; who sums X and y has compared them with those of an earlier pass."""
+        twin = copy(self)
+        twin._records = copy(self._records)
+        twin._records._digests = {}
+        return self._source.total(partial(twin._task, task_of))
 
     def _task(self, task_of: Callable[[int], Task], number: int) -> Task:
         """Return a task on a part as it was given; it has the records that it had."""
