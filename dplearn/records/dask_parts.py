@@ -142,7 +142,7 @@ def _quiet_node(nodes: Mapping[Any, Any], node: Any) -> Any:
     if core.istask(node) and hasattr(core, "_execute_task"):  # a tuple, before Dask 2024.12
         names = tuple(core.get_dependencies(nodes, task=node))
         return (partial(_value_or_error, partial(core._execute_task, node), names), *names)
-    if type(node).__qualname__ != "Task" or node.is_coro:
+    if type(node).__name__ != "Task" or node.is_coro:
         return node
     quiet, names = copy(node), tuple(node.dependencies)
     quiet.func, quiet.kwargs = partial(_value_or_error, node, names), {}
@@ -156,6 +156,6 @@ def _value_or_error(task: Callable[[Mapping[Any, Any]], Any], names: Sequence[An
     try:
         return failed[0] if failed else task(dict(zip(names, values, strict=True)))
     except Exception as error:
-        if type(error).__qualname__ == "Reschedule":  # by which a cluster runs a task again
+        if type(error).__name__ == "Reschedule":  # by which a cluster runs a task again
             raise
         return Result(error=unreadable(error))
