@@ -192,7 +192,7 @@ def test_an_error_of_a_reader_is_in_no_error_log_or_key(form, client):
     X, y = {
         "frame": (frame, "ill"),
         "delayed": (dataframe.from_delayed(delayed, meta=meta, verify_meta=False), "ill"),
-        "mapped": (dataframe.from_map(int, range(N), meta=int).map_partitions(unreadable, meta=meta), "ill"),
+        "mapped": (in_parts().map_partitions(lambda _: unreadable(5), meta=meta), "ill"),
         "series": (frame[["age", "wage"]], frame["ill"]),
         "array": (column[:, :2], column[:, 2]),
         "shuffled": (frame.shuffle("ill"), "ill"),
