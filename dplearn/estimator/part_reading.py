@@ -15,6 +15,7 @@ from sklearn.base import is_classifier, is_regressor
 
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.records.outputs import n_outputs_of, read_outputs
+from dplearn.records.part_digests import digest_of
 from dplearn.records.part_types import PartTypes
 from dplearn.records.parts import PartedRecords, Source
 from dplearn.records.reading import check_classes, read_labels
@@ -62,7 +63,7 @@ def read_parts(learner: Any, source: Source, params: Params) -> Table:
         setattr(learner, name, value)
     stream = learner._public_stream(params) if first.drew else None
     public = replace(first.public, n_samples=sum(lengths), stream=stream)
-    return Table(public, PartedRecords(source, reader, lengths))
+    return Table(public, PartedRecords(source, reader, lengths, [part and part.digest for part in found]))
 
 
 def summary_of(learner: Any, table: Table, plan: Any) -> Any:
@@ -90,6 +91,8 @@ class _Found:
     ----------
     public : Public
         As the learner found them, without a stream.
+    digest : bytes
+        Private. Of the encoded records.
     drew : bool
         Whether the learner makes public choices in a fit.
     types : PartTypes
@@ -101,6 +104,7 @@ class _Found:
     """
 
     public: Public
+    digest: bytes
     drew: bool
     types: PartTypes
     n_outputs: int
@@ -135,10 +139,11 @@ class _Reader:
             return None
         _check_given(self.learner, y)
         reader = _unfitted(self.learner)
-        public = reader._read(X, y, self.params).public
+        table = reader._read(X, y, self.params)
+        public, digest = table.public, digest_of(table.rows)
         attributes = {name: value for name, value in vars(reader).items() if name.endswith("_in_")}
         drew, types = public.stream is not None, PartTypes.of(X)
-        return _Found(replace(public, stream=None), drew, types, n_outputs_of(y), attributes)
+        return _Found(replace(public, stream=None), digest, drew, types, n_outputs_of(y), attributes)
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,14 +10,15 @@ Dask is imported where a collection of it has been given, since it is an optiona
 [([31, 42], ['no', 'yes']), ([57], ['no'])]
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial, reduce
 from importlib import import_module
 from typing import Any
 
 from dplearn.records.part_advice import advice_on, of_dask
 from dplearn.records.part_tables import Name, is_name, without
-from dplearn.records.parts import Result, Source, Task, added
+from dplearn.records.parts import Result, Source, Task, added, reading, unreadable
 from dplearn.records.pass_progress import counted
 
 __all__ = ["DaskParts", "is_dask", "partitions"]
@@ -75,7 +76,7 @@ class DaskParts(Source):
         bar, results = counted(range(len(self._parts)), len(self._parts)), ()
         for place in bar:
             if not place:
-                results = import_module("dask").compute(*tasks)
+                results = reading(partial(import_module("dask").compute, *tasks))
         return results
 
     def _tasks(self, task_of: Callable[[int], Task]) -> list[Any]:
@@ -95,14 +96,11 @@ def _sum_of(*results: Result) -> Result:
 
 
 def _on_partition(task: Task, name: Name | None, X: Any, y: Any) -> Result:
-    """Run a task on a partition; its errors are results."""
-    if name is None:
-        return task(X, y)
-    return Task(partial(_on_named, task.function, name))(X, y)
-
-
-def _on_named(function: Callable[[Any, Any], Any], name: Name, X: Any, y: Any) -> Any:  # noqa: ARG001 - no y
-    return function(*without(X, name))
+    """Run a task on a partition; its errors are results, and so are those of the tasks before it."""
+    failed: list[Result] = [each for each in (X, y) if isinstance(each, Result)]
+    if failed or name is None:
+        return failed[0] if failed else task(X, y)
+    return Task(lambda X, _: task.function(*without(X, name)))(X, y)
 
 
 def is_dask(X: Any, name: str) -> bool:
@@ -115,10 +113,49 @@ def is_dask(X: Any, name: str) -> bool:
 
 
 def partitions(collection: Any) -> list[Any]:
-    """Return the partitions of a Dask data frame, series or array, as delayed objects."""
+    """Return the partitions of a Dask data frame, series or array, as delayed objects.
+
+    Their tasks raise no error, which a cluster would log: they return it, as a `Result` without its text.
+    """
     if not hasattr(collection, "chunks"):
-        return list(collection.to_delayed())
+        return _quiet(reading(collection.to_delayed))
     if len(collection.chunks) == 2:  # whole rows are in one part
         collection = collection.rechunk({1: -1})
     # Optimised graphs have tasks of their own: those that make chunks of both X and y would run twice.
-    return list(collection.to_delayed(optimize_graph=False).ravel())
+    return _quiet(reading(partial(collection.to_delayed, optimize_graph=False)).ravel())
+
+
+def _quiet(parts: Sequence[Any]) -> list[Any]:
+    """Return the delayed objects of one graph, under the same names, whose tasks raise no error."""
+    graphs, graph = import_module("dask.highlevelgraph"), parts[0].__dask_graph__()
+    nodes, layers = dict(graph), {}
+    for name, layer in graph.layers.items():
+        quiet = {key: _quiet_node(nodes, nodes[key]) for key in layer}
+        layers[name] = graphs.MaterializedLayer(quiet, annotations=layer.annotations)
+    graph = graphs.HighLevelGraph(layers, graph.dependencies)
+    return [type(each)(each.key, graph, layer=each.__dask_layers__()[0]) for each in parts]
+
+
+def _quiet_node(nodes: Mapping[Any, Any], node: Any) -> Any:
+    """Return a task of a graph as one that returns its error; data and the like as they are."""
+    core = import_module("dask.core")
+    if core.istask(node) and hasattr(core, "_execute_task"):  # a tuple, before Dask 2024.12
+        names = tuple(core.get_dependencies(nodes, task=node))
+        return (partial(_value_or_error, partial(core._execute_task, node), names), *names)
+    if type(node).__name__ != "Task" or node.is_coro:
+        return node
+    quiet, names = copy(node), tuple(node.dependencies)
+    quiet.func, quiet.kwargs = partial(_value_or_error, node, names), {}
+    quiet.args = tuple(map(import_module("dask._task_spec").TaskRef, names))
+    return quiet
+
+
+def _value_or_error(task: Callable[[Mapping[Any, Any]], Any], names: Sequence[Any], *values: Any) -> Any:
+    """Return the value of a task of others, given those of the nodes that it needs, or the first error."""
+    failed = [each for each in values if isinstance(each, Result)]
+    try:
+        return failed[0] if failed else task(dict(zip(names, values, strict=True)))
+    except Exception as error:
+        if type(error).__name__ == "Reschedule":  # by which a cluster runs a task again
+            raise
+        return Result(error=unreadable(error))

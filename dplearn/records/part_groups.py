@@ -16,7 +16,7 @@ memory; the parts yield sums of these rows, as often as they occur.
 ([[31, 42], []], [1, 0])
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -27,9 +27,10 @@ from numpy.typing import NDArray
 from dplearn._validation import shown
 from dplearn.domains.cells import as_cells, frame_column, is_frame
 from dplearn.records.groups import Grouping, coded_ids, grouping_of_codes, selected
+from dplearn.records.part_digests import digest_of
 from dplearn.records.part_sources import column_source_of
 from dplearn.records.part_tables import without
-from dplearn.records.parts import PARTS, Function, Mapped, PartsChangedError, Result, Source, Task
+from dplearn.records.parts import PARTS, Function, Mapped, PartsChangedError, Source, Task
 from dplearn.records.rows import count_of
 
 __all__ = [
@@ -68,6 +69,18 @@ def assuming_parts_of_groups(plan: Any) -> Any:
     return replace(plan, guarantee=replace(guarantee, assumes=(*others, PARTS_OF_GROUPS)))
 
 
+class _Identified(Mapped):
+    """Parts without their column of ids, which must hold the ids that it held when the groups were found."""
+
+    def __init__(self, source: Source, name: str):
+        self.given, self._source, self._name, self.identified = source, source, name, self
+        self.digests: dict[int, bytes | None] = {}  # known after the pass that finds the groups
+
+    def _task(self, task_of: Callable[[int], Task], number: int) -> Task:
+        function = task_of(number).function
+        return Task(partial(_on_others, self._name, self.digests.get(number), function))
+
+
 class WithGroups(Mapped):
     """Transformed parts without the column of ids, which is read from the parts that they are made from.
 
@@ -82,12 +95,14 @@ class WithGroups(Mapped):
     """
 
     def __init__(self, source: Source, function: Callable[[Any, Any], tuple[Any, Any]], name: str):
-        self.given, self.groups = source, name
-        if isinstance(source, WithGroups) and source.groups == name:  # transformed before
-            self.given = source.given
-            super().__init__(source, function)
-        else:
-            super().__init__(source, partial(_mapped_without, function, name))
+        rows, self.groups = _rows_of(source, name), name
+        self.identified: _Identified = rows.identified
+        super().__init__(rows, function)
+
+
+def _rows_of(source: Source, name: str) -> _Identified | WithGroups:
+    """Return parts without the column of ids; they may have been transformed without it before."""
+    return source if isinstance(source, WithGroups) and source.groups == name else _Identified(source, name)
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,10 +162,10 @@ def grouped_parts(source: Source, name: Any) -> PartedTable:
     """
     if not isinstance(name, str):
         raise TypeError(_NO_NAME.format(shown(name)))
-    rows: Source = Mapped(source, partial(_without, name))
-    if isinstance(source, WithGroups) and source.groups == name:
-        source, rows = source.given, source
-    return _parted(rows, list(source.values(lambda _: partial(_coded, name))))
+    rows = _rows_of(source, name)
+    found = list(rows.identified.given.values(lambda _: partial(_coded, name)))
+    rows.identified.digests = {number: part and part[2] for number, part in enumerate(found)}
+    return _parted(rows, found)
 
 
 def groups_in_parts(source: Source, groups: Any) -> PartedTable:
@@ -181,26 +196,18 @@ def _parted(rows: Source, found: Sequence[Any]) -> PartedTable:
         raise ValueError(
             "Found array with 0 sample(s) while a minimum of 1 is required: X has no part with rows"
         )
-    if len({ids.dtype.kind for ids, _ in known}) > 1:
+    if len({ids.dtype.kind for ids, *_ in known}) > 1:
         raise TypeError(_UNEQUAL)
-    ids = np.unique(np.concatenate([own for own, _ in known]))
-    members = np.concatenate([np.searchsorted(ids, own)[codes] for own, codes in known])
+    ids = np.unique(np.concatenate([own for own, *_ in known]))
+    members = np.concatenate([np.searchsorted(ids, own)[codes] for own, codes, *_ in known])
     return PartedTable(rows, members, len(ids), [0 if part is None else len(part[1]) for part in found])
 
 
-class _Selected(Source):
+class _Selected(Mapped):
     """Some rows of each part."""
 
     def __init__(self, source: Source, places: Sequence[NDArray[np.int64]], lengths: Sequence[int]):
         self._source, self._places, self._lengths = source, places, lengths
-
-    def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
-        """Yield the result of a task for each part."""
-        return self._source.run(partial(self._task, task_of))
-
-    def total(self, task_of: Callable[[int], Task]) -> Result:
-        """Return the sum of the results."""
-        return self._source.total(partial(self._task, task_of))
 
     def _task(self, task_of: Callable[[int], Task], number: int) -> Task:
         known = number < len(self._places)
@@ -222,10 +229,10 @@ class _OfRows:
         return self.function(selected(X, self.places), None if y is None else selected(y, self.places))
 
 
-def _coded(name: str, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | None:  # noqa: ARG001
-    """Return the sorted ids of a part, and the code of each row among them; None of a part without rows."""
+def _coded(name: str, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[np.int64], bytes] | None:  # noqa: ARG001
+    """Return the sorted ids of a part, the code of each row among them, and a digest; None without rows."""
     column = _column(X, name)
-    return coded_ids(column) if len(column) else None
+    return (*coded_ids(column), digest_of(column)) if len(column) else None
 
 
 def _coded_ids(ids: Any, y: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | None:  # noqa: ARG001
@@ -245,12 +252,9 @@ def _column(X: Any, name: str) -> NDArray[Any]:
     return frame_column(X, columns.index(name))
 
 
-def _without(name: str, X: Any, y: Any) -> tuple[Any, Any]:
-    _column(X, name)
-    return without(X, name)[0], y
-
-
-def _mapped_without(
-    function: Callable[[Any, Any], tuple[Any, Any]], name: str, X: Any, y: Any
-) -> tuple[Any, Any]:
-    return function(*_without(name, X, y))
+def _on_others(name: str, digest: bytes | None, function: Function, X: Any, y: Any) -> Any:
+    """Return the value of a function of the other columns; the ids must have the digest."""
+    column = _column(X, name)
+    if digest and digest != digest_of(column):
+        raise PartsChangedError
+    return function(without(X, name)[0], y)

@@ -16,7 +16,6 @@ returns a new one each time, such as lambda: pandas.read_csv(path, chunksize=100
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from inspect import signature
 from os import PathLike
 from typing import Any
@@ -25,9 +24,9 @@ from dplearn.domains.cells import LAZY, is_frame
 from dplearn.records.dask_parts import DaskParts, is_dask, partitions
 from dplearn.records.part_advice import advice_on, of_dask
 from dplearn.records.part_tables import column_of, is_arrow, is_name, is_part, pair_of, table_of
-from dplearn.records.parts import InTurn, PartsUnreadableError, Source
+from dplearn.records.parts import InTurn, Source, reading
 
-__all__ = ["column_source_of", "source_of", "table_in_memory"]
+__all__ = ["column_source_of", "parts_read", "source_of", "table_in_memory"]
 
 _ONCE = (
     "{} must be parts that can be read again, got an iterator, which is read once; pass a function that"
@@ -58,9 +57,7 @@ _IN_PARTS = (
     "X must be a table in memory, got one in parts ({}); call the method for each part, such as"
     " [model.predict(part) for part in parts], or for a Dask frame frame.map_partitions(model.predict)"
 )
-
-#: Errors of readers whose texts show names and paths, and no value of a table.
-_WITHOUT_VALUES = (NameError, ImportError, FileNotFoundError, PermissionError)
+_END = object()
 
 
 def source_of(X: Any, y: Any) -> Source | None:
@@ -98,7 +95,7 @@ def source_of(X: Any, y: Any) -> Source | None:
         return InTurn(lambda: (pair_of(part, y) for part in make()))
     if (problem := _unlike(X, y)) is not None:
         raise TypeError(_Y_OF_PARTS.format(*problem))
-    return InTurn(lambda: ((table_of(part), labels) for part, labels in zip(X, y, strict=True)))
+    return InTurn(lambda: ((table_of(part), labels) for part, labels in zip(make(), y, strict=True)))
 
 
 def _unlike(X: Any, y: Any) -> tuple[str, str] | None:
@@ -165,7 +162,7 @@ def column_source_of(values: Any, name: str = "values") -> Source | None:
     if hasattr(values, "to_batches"):
         raise ValueError(_ONE_COLUMN.format(name, 'lambda: (part["age"] for part in data.to_batches())'))
     if _is_listed(values):
-        if len(values) and _is_series(values[0]):
+        if len(values) and _is_series(_first(values)):
             raise TypeError(_LISTED.format(name))
         return None
     make = _maker(values, name)
@@ -175,7 +172,7 @@ def column_source_of(values: Any, name: str = "values") -> Source | None:
 def _refused(X: Any, name: str) -> str:
     """Return why the name of a column is no y beside X, which is not in parts."""
     if _is_listed(X) and not hasattr(X, "to_pandas"):
-        return _UNREAD.format(_list_of(X), advice_on(X[0]) if len(X) else "give at least one table")
+        return _UNREAD.format(_list_of(X), advice_on(_first(X)) if len(X) else "give at least one table")
     if is_frame(X) or hasattr(X, "shape"):
         return _Y_IN_MEMORY.format(name)
     return _UNREAD.format(type(X).__name__, advice_on(X))
@@ -190,17 +187,17 @@ def _maker_of_tables(X: Any) -> Callable[[], Iterator[Any]] | None:
 def _maker(X: Any, name: str) -> Callable[[], Iterator[Any]] | None:
     """Return a function that returns the parts of the parameter `name`, or None if it is in memory."""
     if hasattr(X, "to_batches"):  # a data set or a table of Arrow
-        return lambda: _read(X.to_batches)
+        return lambda: parts_read(X.to_batches)
     if hasattr(X, "iter_batches"):  # a file of Parquet
-        return lambda: _read(X.iter_batches)
+        return lambda: parts_read(X.iter_batches)
     if _is_listed(X):
-        return (lambda: iter(X)) if len(X) and is_part(X[0]) else None
+        return (lambda: parts_read(lambda: X)) if len(X) and is_part(_first(X)) else None
     if hasattr(X, "shape") or hasattr(X, "__array__") or isinstance(X, (Collection, type)):
         return None
     if callable(X):
         _check_no_arguments(X, name)
         return _Calls(X, name)
-    return (lambda: _read(lambda: X)) if hasattr(X, "__iter__") else None
+    return (lambda: parts_read(lambda: X)) if hasattr(X, "__iter__") else None
 
 
 def _check_no_arguments(function: Callable[..., Any], name: str) -> None:
@@ -232,25 +229,25 @@ def _refuse_unread(X: Any) -> None:
         raise TypeError(_UNREAD.format(type(X).__name__, advice_on(X)))
     if isinstance(X, Iterator):
         raise TypeError(_ONCE.format("X", _CHUNKS))
-    if _is_listed(X) and len(X) and _is_reader(X[0]):
-        raise TypeError(_UNREAD.format(_list_of(X), advice_on(X[0])))
+    if _is_listed(X) and len(X) and _is_reader(_first(X)):
+        raise TypeError(_UNREAD.format(_list_of(X), advice_on(_first(X))))
 
 
-def _read(make: Callable[[], Iterable[Any]]) -> Iterator[Any]:
-    """Yield the parts of one pass."""
-    with _without_texts():
-        yield from make()
+def parts_read(make: Callable[[], Iterable[Any]]) -> Iterator[Any]:
+    """Yield the parts of one pass; errors of their reader are raised without their texts.
+
+    Parameters
+    ----------
+    make : callable
+        Code of others, without arguments, that returns the parts.
+    """
+    parts = reading(lambda: iter(make()))
+    while (part := reading(lambda: next(parts, _END))) is not _END:
+        yield part
 
 
-@contextmanager
-def _without_texts() -> Iterator[None]:
-    """Raise errors of the reader of parts without their texts, which might show values."""
-    try:
-        yield
-    except _WITHOUT_VALUES:
-        raise
-    except Exception as error:
-        raise PartsUnreadableError(error) from None
+def _first(X: Any) -> Any:
+    return reading(lambda: X[0])
 
 
 def _is_listed(X: Any) -> bool:
@@ -272,7 +269,7 @@ def _is_series(part: Any) -> bool:
 
 def _list_of(X: Any) -> str:
     """Return what a list holds, for messages: the type of its elements."""
-    return f"a list of {type(X[0]).__name__}" if len(X) else "an empty list"
+    return f"a list of {type(_first(X)).__name__}" if len(X) else "an empty list"
 
 
 class _Calls:
@@ -291,7 +288,7 @@ class _Calls:
         """Yield the parts of the next pass."""
         parts, self._next = self._next or self._call(), None
         first, self._called = not self._called, True
-        yield from _read(lambda: parts)
+        yield from parts_read(lambda: parts)
         if first:
             self._next = self._call()
             if self._next is parts:
@@ -301,14 +298,13 @@ class _Calls:
                     f" {_CHUNKS}"
                 )
 
-    def _call(self) -> Iterator[Any]:
-        with _without_texts():
-            parts = self._function()
+    def _call(self) -> Any:
+        parts: Any = reading(self._function)
         if hasattr(parts, "to_batches"):
-            parts = parts.to_batches()
+            parts = reading(parts.to_batches)
         if hasattr(parts, "shape") or not hasattr(parts, "__iter__") or isinstance(parts, (str, Mapping)):
             raise TypeError(
                 f"{self._name} must be a function that returns an iterable of parts, got one that returns"
                 f" {type(parts).__name__}; {advice_on(parts)}"
             )
-        return iter(parts)
+        return reading(lambda: iter(parts))

@@ -19,6 +19,7 @@ again, for example if a worker of a cluster is lost, and then has the same sums.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.float_errors import float_errors_ignored
+from dplearn.records.part_digests import digest_of
 from dplearn.records.pass_progress import counted
 from dplearn.records.rows import SummedRecords, count_of, joined, taken
 
@@ -44,7 +46,9 @@ __all__ = [
     "assuming_parts",
     "mapped",
     "nothing",
+    "reading",
     "summed",
+    "unreadable",
 ]
 
 #: The assumption of a guarantee about a table in parts.
@@ -69,31 +73,62 @@ def assuming_parts(plan: Any) -> Any:
 
 
 class PartsChangedError(RuntimeError):
-    """Raised if there are other parts, or parts of other lengths, than in the first pass."""
+    """Raised if there are other parts, or parts of other lengths or records, than in the first pass."""
 
     def __init__(self) -> None:
         super().__init__(
-            "X must have the same parts each time it is read, but their number or their lengths have changed;"
-            " read them in a fixed order, without shuffling or sampling, from a table that is not written to"
-            " meanwhile"
+            "X must have the same parts each time it is read, but their records, their number or their"
+            " lengths have changed; read them in a fixed order, without shuffling or sampling, from a table"
+            " that is not written to meanwhile"
         )
+
+    def __reduce__(self) -> Any:  # a worker of a cluster returns it
+        return type(self), ()
 
 
 class PartsUnreadableError(RuntimeError):
-    """Raised if the reader of the parts raises an error, whose text might show a value of the table.
+    """Raised if code that reads the parts raises an error, whose text and type might show a value."""
+
+
+_UNREADABLE = (
+    "X must have parts that can be read, but their reader raised an error, which is not shown, since it might"
+    " show a value; to see it, read all parts once without dplearn, by frame.compute() for Dask, or by a loop"
+    " over the parts. A frequent cause is a column without a declared type, as in read_csv(..., dtype=...)"
+)
+
+#: Errors about names, modules and files, which keep their type.
+_PUBLIC: tuple[type[Exception], ...] = (NameError, ImportError, FileNotFoundError, PermissionError)
+
+
+def unreadable(error: Exception) -> Exception:
+    """Return the error that is raised instead of one of code of others that reads parts.
 
     Parameters
     ----------
     error : Exception
-        Private. The error of the reader; only its type is shown.
+        Private. Nothing of it is kept, except that it is about names, modules or files.
     """
+    return next((each for each in _PUBLIC if isinstance(error, each)), PartsUnreadableError)(_UNREADABLE)
 
-    def __init__(self, error: Exception):
-        super().__init__(
-            f"X must have parts that can be read, but their reader raised {type(error).__name__}. The text of"
-            " this error is not shown, since it might show a value; read all parts once without dplearn to"
-            " see it. A frequent cause is a column without a declared type, as in read_csv(..., dtype=...)"
-        )
+
+def reading(read: Callable[[], Any]) -> Any:
+    """Return the result of code of others that reads parts.
+
+    Parameters
+    ----------
+    read : callable
+        Without arguments.
+
+    Raises
+    ------
+    PartsUnreadableError, NameError, ImportError, FileNotFoundError, PermissionError
+        If it raises an error; the new one has no context.
+    """
+    try:
+        return read()
+    except Exception as error:
+        found = unreadable(error)
+    raise found
 
 
 @dataclass(frozen=True)
@@ -152,8 +187,9 @@ def added(first: Result, second: Result) -> Result:
 
 
 def _without_variables(error: Exception) -> Exception:
-    """Return an error without its tracebacks, in which variables hold private values."""
+    """Return an error without notes and tracebacks, in which variables hold private values."""
     error.__cause__ = error.__context__ = None
+    vars(error).pop("__notes__", None)
     return error.with_traceback(None)
 
 
@@ -251,9 +287,8 @@ class PartedRecords(SummedRecords):
         runs in each pass, so that its checks hold whenever a part is read.
     lengths : sequence of int
         Public, unless a record is a row of a group. The number of records in each part.
-    order : ndarray of int64 of shape (n,), optional
-        Private. The place of each record among those of all parts, where records are numbered in another
-        order.
+    digests : sequence of (bytes or None), optional
+        Private. The digest of the records of each part, with which they are compared in each pass.
     """
 
     def __init__(
@@ -261,9 +296,12 @@ class PartedRecords(SummedRecords):
         source: Source,
         encode: Function,
         lengths: Sequence[int],
-        order: NDArray[np.int64] | None = None,
+        digests: Sequence[bytes | None] = (),
     ):
-        self._source, self._encode, self._lengths, self._order = source, encode, tuple(lengths), order
+        self._source, self._encode, self._lengths = source, encode, tuple(lengths)
+        self._digests = dict(enumerate(digests))
+        self._order: NDArray[np.int64] | None = None
+        self._functions: tuple[Callable[[Any], Any], ...] = ()
 
     def __len__(self) -> int:
         return sum(self._lengths)
@@ -281,7 +319,9 @@ class PartedRecords(SummedRecords):
         order : ndarray of int64 of shape (n,)
             The present number of each record.
         """
-        return PartedRecords(self._source, self._encode, self._lengths, order)
+        twin = copy(self)
+        twin._order = order
+        return twin
 
     def __getitem__(self, places: NDArray[np.int64]) -> Any:
         """Return the records with the given row numbers, in that order; they are in memory."""
@@ -307,7 +347,9 @@ class PartedRecords(SummedRecords):
         function : callable
             Maps records to as many records, each a function of its own record alone.
         """
-        return PartedRecords(self._source, _Composed(self._encode, function), self._lengths, self._order)
+        twin = copy(self)
+        twin._functions = (*self._functions, function)
+        return twin
 
     def as_source(self, given: Callable[[Any], tuple[Any, Any]]) -> Source:
         """Return the parts as a table that is read again, by another learner for example.
@@ -350,25 +392,28 @@ class PartedRecords(SummedRecords):
         return sums
 
     def _checked(self, number: int, function: Callable[[Any], Any]) -> Function:
-        """Return the function of a part as it was given, which must have the length that it had."""
+        """Return the function of a part as it was given, which must have the records that it had."""
         length = self._lengths[number] if number < len(self._lengths) else None
-        return _Checked(self._encode, length, function) if length else _empty_as(length)
+        if not length:
+            return _empty_as(length)
+        return _Checked(self._encode, length, self._digests.get(number), (*self._functions, function))
 
 
-class _Encoded(Source):
+class _Encoded(Mapped):
     """The parts of records, as X and y that are made from the encoded records."""
 
     def __init__(self, records: PartedRecords, given: Callable[[Any], tuple[Any, Any]]):
-        self._records, self._given = records, given
-
-    def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
-        return self._records._source.run(partial(self._task, task_of))
+        self._source, self._records, self._given = records._source, records, given
 
     def total(self, task_of: Callable[[int], Task]) -> Result:
-        return self._records._source.total(partial(self._task, task_of))
+        """Return the sum of the results; who sums X and y has compared them with those of an earlier pass."""
+        twin = copy(self)
+        twin._records = copy(self._records)
+        twin._records._digests = {}
+        return self._source.total(partial(twin._task, task_of))
 
     def _task(self, task_of: Callable[[int], Task], number: int) -> Task:
-        """Return a task on a part as it was given; it has the length that it had."""
+        """Return a task on a part as it was given; it has the records that it had."""
         return Task(self._records._checked(number, _After(self._given, task_of(number).function)))
 
 
@@ -383,30 +428,22 @@ class _After:
         return self.function(*self.given(*part))
 
 
-@dataclass(frozen=True)
-class _Composed:
-    """The records that a function makes from the encoded records of a part."""
-
-    encode: Function
-    function: Callable[[Any], Any]
-
-    def __call__(self, X: Any, y: Any) -> Any:
-        return self.function(self.encode(X, y))
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _Checked:
-    """The value of a function of the records of a part, which must have its length."""
+    """The value of functions, one of the other, of the records of a part, which must be those that it had."""
 
     encode: Function
     length: int
-    function: Callable[[Any], Any]
+    digest: bytes | None  # None: not compared
+    functions: Sequence[Callable[[Any], Any]]
 
     def __call__(self, X: Any, y: Any) -> Any:
         records = self.encode(X, y)
-        if count_of(records) != self.length:
+        if count_of(records) != self.length or (self.digest and self.digest != digest_of(records)):
             raise PartsChangedError
-        return self.function(records)
+        for function in self.functions:
+            records = function(records)
+        return records
 
 
 def _empty_as(length: int | None) -> Function:

@@ -30,13 +30,13 @@ from dplearn.privacy.result_table import ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, moved_counts, without_count
 from dplearn.records.dask_parts import DaskParts, is_dask, partitions
 from dplearn.records.groups import selected
-from dplearn.records.part_sources import column_source_of
-from dplearn.records.part_tables import column_of, is_arrow
+from dplearn.records.part_sources import column_source_of, parts_read
+from dplearn.records.part_tables import column_of
 from dplearn.records.parts import InTurn, PartedRecords, Source
 from dplearn.records.rows import Columns, count_of
 from dplearn.releases.reading import read_column
 from dplearn.releases.stable_counts import read_column_of_keys
-from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
+from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan, in_memory
 
 __all__ = ["Grouped", "GroupedPlan", "grouped", "grouped_plan"]
 
@@ -429,7 +429,7 @@ class _Grouped(Release[GroupedPlan, Grouped]):
             return DaskParts(pairs)
         if callable(keys) != callable(numbers):
             raise TypeError("keys and values must both be functions that return parts, or both be in memory")
-        return InTurn(lambda: _zipped(keys(), numbers())) if callable(keys) else None
+        return InTurn(lambda: _zipped(parts_read(keys), parts_read(numbers))) if callable(keys) else None
 
     def n_values(self, values: Any) -> int:
         keys, numbers = values
@@ -439,11 +439,11 @@ class _Grouped(Release[GroupedPlan, Grouped]):
         return n
 
     def chosen(self, values: Any, places: NDArray[np.int64]) -> Any:
-        return tuple(None if each is None else selected(_in_memory(each), places) for each in values)
+        return tuple(None if each is None else selected(in_memory(each), places) for each in values)
 
     def read(self, values: Any) -> _Keyed:
         pair = values if isinstance(values, tuple) else (values, None)
-        keys, numbers = map(_in_memory, pair)
+        keys, numbers = map(in_memory, pair)
         read = read_column_of_keys(keys)
         if numbers is None:
             return _Keyed.of(read, np.zeros(len(read), dtype=np.int64))
@@ -545,10 +545,6 @@ def _counted(summary: _Keyed | PartedRecords) -> KeyCounts:
 
 def _key_counts(rows: _Keyed) -> list[KeyCounts]:
     return [KeyCounts.of(rows.keys)]
-
-
-def _in_memory(column: Any) -> Any:
-    return column_of(column) if is_arrow(column) else column
 
 
 def _zipped(keys: Any, values: Any) -> Iterator[tuple[Any, Any]]:

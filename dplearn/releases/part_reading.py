@@ -15,6 +15,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from dplearn.records.part_digests import digest_of
 from dplearn.records.part_types import PartTypes
 from dplearn.records.parts import PartedRecords, Source
 from dplearn.records.rows import count_of
@@ -52,14 +53,19 @@ def read_parts(release: "Release[Any, Any]", source: Source) -> PartedRecords:
         reader.check(part.types)
     for name, value in first.attributes.items():
         setattr(release, name, value)
-    return PartedRecords(source, reader, [0 if part is None else part.length for part in found])
+    lengths = [0 if part is None else part.length for part in found]
+    return PartedRecords(source, reader, lengths, [part and part.digest for part in found])
 
 
 @dataclass(frozen=True, repr=False)
 class _Found:
-    """What a part shows: its length, its types, and the public attributes that reading it sets."""
+    """What a part shows: its length, its types, and the public attributes that reading it sets.
+
+    The digest of its records is private.
+    """
 
     length: int
+    digest: bytes
     types: PartTypes
     attributes: dict[str, Any]
 
@@ -92,6 +98,6 @@ class _Reader:
         if not count_of(values):
             return None
         reader = copy(self.release)
-        length = count_of(reader.read_part(values if y is None else (values, y)))
+        records = reader.read_part(values if y is None else (values, y))
         attributes = {name: getattr(reader, name) for name in reader.set_by_reading}
-        return _Found(length, PartTypes.of(values), attributes)
+        return _Found(count_of(records), digest_of(records), PartTypes.of(values), attributes)

@@ -38,7 +38,7 @@ from dplearn.records.parts import PartedRecords, PartsChangedError, Source, assu
 from dplearn.records.rows import count_of
 from dplearn.releases.part_reading import read_parts
 
-__all__ = ["N_IS_PUBLIC", "Release", "ReleasePlan", "Released"]
+__all__ = ["N_IS_PUBLIC", "Release", "ReleasePlan", "Released", "in_memory"]
 
 #: The first entry of `assumes` in the guarantee of every release for one replaced record.
 N_IS_PUBLIC = "the number of records is public"
@@ -131,7 +131,7 @@ class Release(ABC, Generic[AnyPlan, Result]):
             if self.guarantee.neighbors == ADDED:
                 refuse_public_counts(f"{self.takes} must be in memory", groups, source)
             if groups is None:
-                rows = self.read(_in_memory(values)) if source is None else read_parts(self, source)
+                rows = self.read(in_memory(values)) if source is None else read_parts(self, source)
                 plan = self.plan_of(rows)
                 plan = plan if source is None else assuming_parts(plan)
             else:
@@ -162,7 +162,7 @@ class Release(ABC, Generic[AnyPlan, Result]):
         """
         shifts = partial(PublicStream.of(self.random_state, self.name, "groups").labels, SHIFTS)
         if source is None:
-            values = _in_memory(values)
+            values = in_memory(values)
             grouping = grouping_of(groups, self.n_values(values), most=1, shifts=shifts)
             return self.read(self.chosen(values, grouping.slots[:, 0]))
         given = grouped_parts(source, groups) if self.named else groups_in_parts(source, groups)
@@ -236,6 +236,6 @@ class Release(ABC, Generic[AnyPlan, Result]):
         """Make all secret draws and return the result."""
 
 
-def _in_memory(values: Any) -> Any:
+def in_memory(values: Any) -> Any:
     """Return values, those of Arrow as a series or a data frame."""
     return column_of(values) if is_arrow(values) else values

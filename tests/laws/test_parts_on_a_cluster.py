@@ -17,6 +17,7 @@ from dplearn.learners import (
 )
 from dplearn.model_selection import private_score
 from dplearn.preprocessing import PrivateRobustScaler
+from dplearn.records.parts import PartsUnreadableError
 from dplearn.releases import cdf, median, stable_counts
 
 #: A cluster of processes is started, and loses some: at night.
@@ -168,6 +169,48 @@ def test_a_value_outside_the_domain_is_in_no_error_log_or_key(name, client):
     assert "98765" not in str(caught.value)
     assert caught.value.__cause__ is caught.value.__context__ is None
     assert "98765" not in what_is_shown(client)
+
+
+def unreadable(number):
+    if number == 5:
+        error = ValueError(f"could not convert {SECRET}")
+        error.add_note(str(SECRET))
+        raise error
+    return part(number)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("form", ["frame", "delayed", "mapped", "series", "array", "shuffled"])
+def test_an_error_of_a_reader_is_in_no_error_log_or_key(form, client):
+    import dask
+    from dask import array, dataframe
+
+    meta = part(0)[:0]
+    frame = dataframe.from_map(unreadable, range(N), meta=meta)
+    delayed = [dask.delayed(unreadable)(number) for number in range(N)]
+    column = array.concatenate([array.from_delayed(each, (LENGTH, 3), dtype=float) for each in delayed])
+    X, y = {
+        "frame": (frame, "ill"),
+        "delayed": (dataframe.from_delayed(delayed, meta=meta, verify_meta=False), "ill"),
+        "mapped": (in_parts().map_partitions(lambda _: unreadable(5), meta=meta), "ill"),
+        "series": (frame[["age", "wage"]], frame["ill"]),
+        "array": (column[:, :2], column[:, 2]),
+        "shuffled": (frame.shuffle("ill"), "ill"),
+    }[form]
+    ledger = PrivacyLedger(10, 1e-5)
+    model = StatisticalQueryNaiveBayes(domain=SCHEMA, classes=[0, 1], ledger=ledger)
+    with pytest.raises(PartsUnreadableError) as caught:
+        model.fit(X, y)
+    assert ledger.history() == []
+    assert caught.value.__cause__ is caught.value.__context__ is None
+    assert "98765" not in what_is_shown(client)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_shuffled_frame_is_read(client):
+    frame = in_parts().shuffle("age")
+    fitted(LEARNERS["naive Bayes"], frame, "ill")
+    median(frame["wage"], domain=SCHEMA.columns["wage"])
 
 
 def test_an_error_that_a_task_raises_is_logged_with_its_text(client):

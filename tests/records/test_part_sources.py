@@ -350,23 +350,19 @@ def test_an_error_of_a_reader_is_raised_without_its_text_and_before_the_charge(t
 
     ledger = PrivacyLedger(1, 1e-5)
     model = StatisticalQueryNaiveBayes(classes=["no", "yes"], domain=Hashed(64), ledger=ledger)
-    for X, kind in (
-        (data.dataset(tmp_path), "ArrowInvalid"),
-        (broken_batches, "OverflowError"),
-        (broken, "OverflowError"),
-    ):
+    for X in (data.dataset(tmp_path), broken_batches, broken):
         with pytest.raises(PartsUnreadableError) as caught:
             model.fit(X, "ill")
-        assert kind in str(caught.value)
         shown = "".join(traceback.format_exception(caught.value))
         assert str(SECRET) not in shown
     assert ledger.history() == []
 
 
-def test_errors_of_a_reader_about_names_and_paths_are_raised_as_they_are():
+def test_errors_of_a_reader_about_names_and_paths_keep_their_type():
     def misspelt():
         return pandas.read_csv("table.csv", chunksize=2)  # noqa: F821
 
-    for X, error in ((misspelt, NameError), (lambda: [pd.read_csv("no such file")], FileNotFoundError)):
-        with pytest.raises(error):
+    for X, error in ((misspelt, NameError), (lambda: [pd.read_csv("table.csv")], FileNotFoundError)):
+        with pytest.raises(error, match="X must have parts that can be read") as caught:
             parts(X, None)
+        assert "table.csv" not in str(caught.value)
