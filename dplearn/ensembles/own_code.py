@@ -4,7 +4,7 @@ The code of a method that came with its class is trusted; code that was put in i
 or send what it sees. Python does not record which is which, so the rule goes by packages. Each function that
 a method consists of (a decorator's, and the function that it wraps, down to the innermost) must be code of
 the package in which the class that holds the method is defined, of scikit-learn or dplearn, of Python's
-`functools` or `contextlib`, or of a package that the class's own module names, as it does for a decorator.
+`functools` or `contextlib`, or of a package that the class's own module imports, as it does for a decorator.
 Any other counts as a replacement. This holds for all classes from which a model and the models inside it
 inherit, for classes of models that their code names, and for methods that are set on one object alone. A
 replacement by code of the class's own package is not noticed, and neither is one by compiled code.
@@ -18,7 +18,7 @@ replacement by code of the class's own package is not noticed, and neither is on
 Traceback (most recent call last):
     ...
 ValueError: estimator must run the code of its own classes on private rows, but LinearRegression.predict has \
-been replaced by code of textwrap; undo this, such as by mlflow.autolog(disable=True), or start a new \
+been replaced by code of textwrap; undo this, such as by mlflow.sklearn.autolog(disable=True), or start a new \
 process without it
 """
 
@@ -91,7 +91,7 @@ def _check(name: str, kind: type, attributes: Any) -> None:
                 raise ValueError(
                     f"{name} must run the code of its own classes on private rows, but"
                     f" {kind.__name__}.{method} has been replaced by code of {home}; undo this, such as by"
-                    " mlflow.autolog(disable=True), or start a new process without it"
+                    " mlflow.sklearn.autolog(disable=True), or start a new process without it"
                 )
 
 
@@ -122,11 +122,15 @@ def _package(module: Any) -> str:
 
 
 def _imported(kind: type) -> set[str]:
-    """Return the packages of all that the module of a class names."""
-    values = list(vars(sys.modules.get(kind.__module__, ModuleType(""))).values())
+    """Return the packages that the module of a class imports, or of which it imports functions or classes.
+
+    Other values do not count, and neither do functions of other names: autologging may have put them there.
+    """
+    module = vars(sys.modules.get(kind.__module__, ModuleType("")))
     return {
-        _package(each.__name__ if isinstance(each, ModuleType) else getattr(each, "__module__", None))
-        for each in values
+        _package(each.__name__ if isinstance(each, ModuleType) else each.__module__)
+        for name, each in list(module.items())
+        if isinstance(each, ModuleType) or (isinstance(each, (FunctionType, type)) and each.__name__ == name)
     }
 
 
