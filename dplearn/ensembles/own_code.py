@@ -18,8 +18,8 @@ replacement by code of the class's own package is not noticed, and neither is on
 Traceback (most recent call last):
     ...
 ValueError: estimator must run the code of its own classes on private rows, but LinearRegression.predict has \
-been replaced by code of textwrap; undo this, such as by mlflow.sklearn.autolog(disable=True), or start a new \
-process without it
+been replaced by code of textwrap; undo this, such as by mlflow.sklearn.autolog(disable=True), or start a \
+new process without it
 """
 
 import re
