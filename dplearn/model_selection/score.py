@@ -162,7 +162,8 @@ def private_score(
     ----------
     estimator : object
         Fitted classifier or, for metrics of regressors, regressor, which treats each record separately.
-        Estimators whose predictions spend a budget are refused.
+        Estimators whose predictions spend a budget are refused. It runs alone, without parallel workers, and
+        without output.
     X : array-like or data frame of shape (n_samples, n_features), or parts of one
         Private. Records in the form that `estimator` accepts. Parts: as for learners of tables in parts; the
         estimator then predicts where the parts are, in one pass.
@@ -197,8 +198,9 @@ def private_score(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described, the estimator is not fitted, or it cannot predict the records, or
-        a label is not among the public ones; nothing is spent.
+        If a parameter is not as described, the estimator is not fitted, a method of it has been replaced (by
+        autologging, for example), or it cannot predict the records, or a label is not among the public ones;
+        nothing is spent.
     BudgetExceededError
         If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 
