@@ -26,7 +26,8 @@ LIMITS: Mapping[str, str] = {
     " (means, lists of categories, choices of columns) is not covered.",
     "Caches": "Results that steps compute from private rows must not be kept in a cache.",
     "Teachers": "Each teacher must depend on its own shard of the records and on nothing else outside"
-    " dplearn's control, such as files or services.",
+    " dplearn's control, such as files or services. No code that watches models, such as autologging, may see"
+    " its fit.",
     "Queries": "The rows that the model predicts are not protected.",
     "Seeds": "The noise was drawn from a seed. Anybody who knows or guesses the seed can subtract the noise.",
 }

@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from dplearn._writing import brief
 from dplearn.chance.public import PublicStream
+from dplearn.ensembles.own_code import check_own_code
 from dplearn.privacy.held import held_by
 from dplearn.privacy.ledger import PrivacyLedger
 from dplearn.privacy.one_time_state import OneTimeState
@@ -24,7 +25,7 @@ _NUMBER = (bool, int, float, np.bool_, np.integer)
 
 
 def check_teachable(estimator: Any) -> None:
-    """Refuse an estimator that cannot be cloned, or that would charge a ledger, before the fit is charged.
+    """Refuse an estimator that cannot be cloned, that would charge a ledger, or that runs foreign code.
 
     A private estimator inside an ensemble would charge its own ledger once for each shard on which its fit
     succeeds. The number of these shards depends on records.
@@ -39,8 +40,10 @@ def check_teachable(estimator: Any) -> None:
     TypeError
         If it cannot be cloned.
     ValueError
-        If it, or an estimator or a grid of parameters inside it, has a ledger, or is a fitted ensemble.
+        If it, or an estimator or a grid of parameters inside it, has a ledger, or is a fitted ensemble, or a
+        method has been replaced (see `check_own_code`).
     """
+    check_own_code("estimator", estimator)
     if clone(estimator) is clone(estimator) and type(estimator).__name__ != "FrozenEstimator":
         raise ValueError(f"estimator must be one that sklearn.base.clone copies, got {brief(estimator)}")
     parts = list(held_by(clone(estimator)))  # as for each teacher

@@ -13,7 +13,6 @@ first fitted on rows that are public, or made up, with random labels.
 'InvalidParameterError'
 """
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from dplearn.chance import PublicStream
 from dplearn.ensembles.base_estimators import Seeded, quiet
 from dplearn.ensembles.isolation import attempt, isolated, turn
+from dplearn.ensembles.muted_output import muted_output
 from dplearn.ensembles.native_threads import native_threads
 from dplearn.records.tables import plain, rows_of, sliceable
 
@@ -158,8 +158,7 @@ def dry_run(
     # Every label occurs, if there are enough rows: some estimators need two rows of each.
     y = np.asarray(classes)[few % len(classes)][stream.permutation(few.size)]
     seed = stream.seeds(1)[0]
-    with native_threads(None), warnings.catch_warnings(), isolated():
-        warnings.simplefilter("ignore")
+    with native_threads(None), muted_output(), isolated():
         return attempt(
             lambda: _prediction_error(fit, estimator, seed, X, y), lambda e: f"{type(e).__name__}: {e}"
         )

@@ -1,19 +1,23 @@
-"""Isolate teachers from each other: no global state of the interpreter passes from one to the next.
+"""Isolate models on private rows from the program and from each other: teachers, scored models, candidates.
 
-numpy and the standard library each have a global random generator. The number of a teacher's draws from it
-depends on its shard, and the next draw from the same generator would reveal that number. So each teacher
-starts both generators from its own public seed, and afterwards both are restored. Each turn starts with the
-default handling of floating-point errors in numpy and scipy. Changes to this handling, to warning filters and
-to scikit-learn's configuration end with the turn. Printed output is discarded. Parallel code inside a teacher
-runs sequentially: its worker processes would have generators of their own, and would serve the next teacher
-too.
+numpy and the standard library each have a global random generator. The number of a model's draws from it
+depends on its rows, and the next draw from the same generator would reveal that number. So each model starts
+both generators from its own public seed, and afterwards both are restored. Each turn starts with the default
+handling of floating-point errors in numpy and scipy. Changes to this handling, to warning filters and to
+scikit-learn's configuration end with the turn. Printed output and records of `logging` are discarded, those
+of other threads during the turn too. Parallel code inside a model runs sequentially: its worker processes
+would print, would have generators of their own, and would serve the next model too. An exception that a model
+raises counts as a failure. Only `KeyboardInterrupt` stops the program, as a new object without the text, the
+notes and the context of the model's own.
 
-Not isolated are log messages, output that native code writes without Python, and state that code keeps
-elsewhere, such as class attributes.
+Not isolated are output that native code writes without Python, packages for logs that do not use `logging`,
+and state that code keeps elsewhere, such as class attributes.
 
 >>> with isolated():
 ...     with turn(1):
 ...         print(sum(range(10)))
+>>> alone(lambda: 1 / 0, lambda error: "failed")
+'failed'
 """
 
 import logging
@@ -24,7 +28,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import sklearn
@@ -32,8 +36,9 @@ from joblib import parallel_config
 from numpy.random import MT19937, mtrand  # noqa: TID251 - as above
 
 from dplearn.core.float_errors import scipy_errors_ignored
+from dplearn.ensembles.muted_output import muted_output
 
-__all__ = ["attempt", "isolated", "isolated_turn", "turn"]
+__all__ = ["alone", "attempt", "isolated", "isolated_turn", "learner_alone", "reraised", "turn"]
 
 Outcome = TypeVar("Outcome")
 
@@ -62,7 +67,8 @@ def attempt(work: Callable[[], Outcome], otherwise: Callable[[BaseException], Ou
     """Return the result of `work`, or of `otherwise` if it raises anything but `KeyboardInterrupt`.
 
     Compiled libraries raise exceptions that are not an `Exception`, and a teacher may raise `SystemExit`.
-    Both depend on its shard, so both count as failures.
+    Both depend on its shard, so both count as failures. A `KeyboardInterrupt` is replaced by a new one: that
+    of a teacher may quote its shard.
 
     Parameters
     ----------
@@ -71,12 +77,52 @@ def attempt(work: Callable[[], Outcome], otherwise: Callable[[BaseException], Ou
     otherwise : callable
         Takes the exception.
     """
+    failure = None
     try:
         return work()
     except KeyboardInterrupt:
-        raise
+        pass
     except BaseException as error:
-        return otherwise(error)
+        failure = error
+    try:  # outside of the handlers, so that no exception has this one as its context
+        if failure is None:
+            raise KeyboardInterrupt
+        return otherwise(failure)
+    finally:
+        failure = None  # it refers to this frame
+
+
+def alone(work: Callable[[], Any], otherwise: Callable[[BaseException], Any] = lambda _: None) -> Any:
+    """Return what the code of a model makes of private rows, or the result of `otherwise` if it fails.
+
+    Never enter this, or `isolated`, around a pass over a table in parts: parts may be read in other threads,
+    which would wait for each other.
+
+    Parameters
+    ----------
+    work, otherwise
+        As for `attempt`; `work` runs in a turn of its own.
+    """
+
+    def taken() -> Any:
+        with isolated_turn():
+            return work()
+
+    with muted_output():
+        return attempt(taken, otherwise)
+
+
+def learner_alone(learner: Any, work: Callable[[], Any]) -> Any:
+    """Return what a private learner makes of private rows; the classes of dplearn need no isolation."""
+    ours = type(learner).__module__.partition(".")[0] == "dplearn"
+    return work() if ours else alone(work, reraised)
+
+
+def reraised(error: BaseException) -> NoReturn:
+    """Raise the exception of a private learner, whose text is public; an exit is raised without its text."""
+    if isinstance(error, Exception):
+        raise error
+    raise SystemExit(1)
 
 
 @contextmanager
@@ -110,12 +156,16 @@ def _restoring() -> Callable[[], None]:
     """Return a function that restores the shared state to what it is now."""
     kind, state = mtrand.get_bit_generator(), mtrand.get_state(legacy=False)
     others, out, err = random.getstate(), sys.stdout, sys.stderr
+    loggers = [each for each in [*logging.root.manager.loggerDict.values()] if hasattr(each, "handlers")]
+    kept = [vars(each) | {"handlers": each.handlers[:], "_cache": {}} for each in loggers]
 
     def restore() -> None:
         mtrand.set_bit_generator(kind)
         mtrand.set_state(state)
         random.setstate(others)
         sys.stdout, sys.stderr = out, err
+        for logger, known in zip(loggers, kept, strict=True):
+            vars(logger).update(known)
 
     return restore
 
@@ -141,7 +191,7 @@ def turn(seed: int) -> Iterator[None]:
         open(os.devnull, "w", encoding="utf-8", errors="backslashreplace") as nowhere,
         redirect_stdout(nowhere),
         redirect_stderr(nowhere),
-        _handlers_kept(),
+        _no_records(),
     ):
         yield
 
@@ -154,13 +204,16 @@ def isolated_turn() -> Iterator[None]:
 
 
 @contextmanager
-def _handlers_kept() -> Iterator[None]:
-    """Restore the root logger: the first message adds a handler, which would reveal the message."""
-    root = logging.root
+def _no_records() -> Iterator[None]:
+    """Discard the records of all loggers, and restore the root logger: a first message adds a handler."""
+    root, shown = logging.root, logging.Logger.callHandlers
     handlers, level, disabled = root.handlers[:], root.level, root.manager.disable
+    # Not by levels, which a model may set.
+    logging.Logger.callHandlers = lambda *_: None  # type: ignore[method-assign]
     try:
         yield
     finally:
+        logging.Logger.callHandlers = shown  # type: ignore[method-assign]
         root.handlers = handlers
         root.setLevel(level)
-        root.manager.disable = disabled
+        logging.disable(disabled)

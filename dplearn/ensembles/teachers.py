@@ -74,7 +74,7 @@ def train_teachers(
         Cloned for each shard, with every `verbose` off, and run in one Python thread. Its fit and its
         predictions must depend only on its parameters, its rows and the seeded global generators of numpy
         and of the standard library: state that an estimator keeps between fits would make one teacher depend
-        on another shard. Log messages, and output of native code, are not muted.
+        on another shard. Output of native code is not muted.
     X : ndarray, sparse matrix, pandas or polars data frame of shape (n, d); or PartedRecords of Examples
         Private. Its type and the types of its columns are public. The cells of an array of objects are read
         shard by shard. Of a table in parts the rows of some shards at a time are gathered, in one pass for

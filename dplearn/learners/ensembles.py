@@ -19,6 +19,7 @@ from dplearn.domains.cells import is_frame
 from dplearn.ensembles.aggregators import AGGREGATIONS, Aggregator, Ballot
 from dplearn.ensembles.drawn_shards import drawn_shards
 from dplearn.ensembles.dry_run import MANY_ROWS, dry_run, with_gaps
+from dplearn.ensembles.own_code import check_own_code
 from dplearn.ensembles.progress import Progress
 from dplearn.ensembles.shards import shards
 from dplearn.ensembles.sizes import PREFERRED
@@ -221,6 +222,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         if self.classes is not None:
             check_classes(self.classes)
         check_classifier("estimator", self.estimator)
+        check_own_code("estimator", self.estimator)
         return Params(
             self._most(reproducible),
             estimator=self.estimator,

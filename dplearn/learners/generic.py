@@ -8,7 +8,7 @@ probability of failure is at most |H| (2 exp(-2 n alpha**2 / 9) + exp(-epsilon n
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -28,6 +28,7 @@ from dplearn.concepts.base import ChosenConcept, Concept
 from dplearn.core.exact import selection_ratio
 from dplearn.core.search import least
 from dplearn.domains import Domain, DomainError, Product
+from dplearn.ensembles.isolation import learner_alone
 from dplearn.ensembles.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows, refuse_public_rows
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.fit_parameters import refuse_parameters
@@ -349,7 +350,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         if isinstance(concepts.domain, Product):  # functions take rows with any number of columns
             as_product(concepts.domain, public.n_features, public.names)  # raises if X has other columns
         _check_labels(concepts, public, declared=params.classes is not None)
-        return Table(public, Examples(Columns(concepts.domain.encode(X)), codes))
+        return Table(public, Examples(Columns(_alone(concepts, lambda: concepts.domain.encode(X))), codes))
 
     def _prepared(self, table: Table, params: Params, X_public: Any = None) -> Table:  # type: ignore[override]
         public = table.public
@@ -425,7 +426,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
             profile, (errors, members) = summary.profile, summary.groups
         select = _METHODS[plan.method]
         group, member = select(errors, members, privacy=plan.selection, dice=dice)
-        chosen: Concept = profile.member(errors[group], member)
+        chosen: Concept = _alone(plan.concepts, lambda: profile.member(errors[group], member))
         if not plan.counting:
             return _Rule(chosen)
         cells = partial(_cell_counts, chosen, plan.public.n_labels)
@@ -506,11 +507,12 @@ class _ErrorCounts:
 
     @cached_property
     def profile(self) -> Any:
-        return self.concepts.error_profile(self.records.X.columns, self.records.y)
+        columns, y = self.records.X.columns, self.records.y
+        return _alone(self.concepts, lambda: self.concepts.error_profile(columns, y))
 
     @cached_property
     def groups(self) -> tuple[list[int], list[int]]:
-        errors, members = self.profile.groups()
+        errors, members = _alone(self.concepts, self.profile.groups)
         return errors, members
 
 
@@ -524,7 +526,8 @@ class _Rule:
 
 def _cell_counts(concept: Concept, n_labels: int, part: _ErrorCounts) -> list[NDArray[np.int64]]:
     """Return the number of records with each predicted label and each label, of shape (n_labels**2,)."""
-    cells = concept.predict(part.records.X.columns) * n_labels + part.records.y
+    predicted = _alone(part.concepts, lambda: concept.predict(part.records.X.columns))
+    cells = predicted * n_labels + part.records.y
     return [np.bincount(cells, minlength=n_labels**2)]
 
 
@@ -547,7 +550,14 @@ def _shares(counts: NDArray[np.int64], epsilon: Fraction) -> NDArray[np.float64]
 
 
 def _error_sums(part: _ErrorCounts) -> Sequence[Any]:
-    return part.concepts.error_sums(part.records.X.columns, part.records.y)
+    columns, y = part.records.X.columns, part.records.y
+    sums: Sequence[Any] = _alone(part.concepts, lambda: part.concepts.error_sums(columns, y))
+    return sums
+
+
+def _alone(concepts: ConceptClass, work: Callable[[], Any]) -> Any:
+    """Return what a concept class makes of records; isolated if its code is not ours."""
+    return learner_alone(getattr(concepts, "_functions", None) or concepts, work)
 
 
 def _concepts(params: Params, public: Public) -> ConceptClass:

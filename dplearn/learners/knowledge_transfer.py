@@ -19,8 +19,10 @@ from dplearn.domains import Floats, Product
 from dplearn.domains.cells import is_frame
 from dplearn.ensembles.aggregators import Aggregator, Ballot
 from dplearn.ensembles.asking import Labels
-from dplearn.ensembles.base_estimators import Seeded
+from dplearn.ensembles.base_estimators import Seeded, quiet
 from dplearn.ensembles.dry_run import MANY_ROWS, dry_run
+from dplearn.ensembles.isolation import alone, reraised
+from dplearn.ensembles.own_code import check_own_code
 from dplearn.ensembles.public_data import (
     PUBLIC_FEATURES,
     PUBLIC_ROWS,
@@ -361,6 +363,9 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         asked = public.stream.permutation(public.n_rows)[:most]
         queries = plain(check_values(self._asked_rows(rows, asked)))
         student = self._standard_student(queries) if params.student is None else params.student
+        if params.cost.protects == "labels":  # the rows of the student are those of the records
+            check_own_code("student", student)
+            student = quiet(student)
         public = replace(public, queries=queries, student=student)
         notes = self._dry_run_notes(public, protects=params.cost.protects)
         return Table(replace(public, notes=notes), table.rows)
@@ -458,7 +463,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             table = released_table(outcome.tables, plan.table, self._types)
             more = {"synthetic_": table, "domain_": _domain_of(plan.params, public)}
         seeded = Seeded(public.student).clone(public.apart("student's seed").seeds(1)[0])
-        student = self._taught(seeded, queries, answers, public.classes)
+        teach_it = partial(self._taught, seeded, queries, answers, public.classes)
+        student = alone(teach_it, reraised) if plan.guarantee.protects == "labels" else teach_it()
         self.__dict__.update(
             student_=student,
             classes_=public.classes,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import check_count, check_number, shown
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
+from dplearn.ensembles.isolation import learner_alone
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.part_reading import summary_of
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
@@ -226,7 +228,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
             labels = outputs.classes[place]
             learner = _with_share(params, share, None if params.classes is None else labels, seeds[place])
             own = learner._params(reproducible)
-            _, plan = learner._begin(rows, labels[records.y[:, place]], own)
+            _, plan = learner_alone(learner, lambda: learner._begin(rows, labels[records.y[:, place]], own))
             return _Fit(learner, own, plan)
 
         share, fits = _shared(params.cost, count, read)
@@ -266,10 +268,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         for place, fit in enumerate(plan.fits):
             learner = clone(fit.learner)
             labels = plan.public.sets[place][summary.y[:, place]]
-            table, own = learner._begin(summary.X, labels, fit.params)
-            assert own.guarantee == fit.plan.guarantee  # what has been charged
-            outcome = learner._release(summary_of(learner, table, own), own, dice)
-            released.append(_Released(learner, own, outcome))
+            released.append(learner_alone(learner, partial(_released, learner, summary.X, labels, fit, dice)))
         return released
 
     def _publish(self, outcome: "list[_Released]", plan: "MultiOutputPlan") -> None:
@@ -438,6 +437,13 @@ class _Released:
     learner: Any
     plan: Any
     outcome: Any
+
+
+def _released(learner: Any, X: Any, labels: NDArray[Any], fit: _Fit, dice: Dice) -> _Released:
+    """Return the released outcome of the planned fit of one output."""
+    table, plan = learner._begin(X, labels, fit.params)
+    assert plan.guarantee == fit.plan.guarantee  # what has been charged
+    return _Released(learner, plan, learner._release(summary_of(learner, table, plan), plan, dice))
 
 
 def _checked(estimator: Any) -> Any:

@@ -27,6 +27,7 @@ from dplearn.ensembles.dry_run import (
 )
 from dplearn.ensembles.ensemble import Ensemble
 from dplearn.ensembles.isolation import isolated
+from dplearn.ensembles.own_code import check_own_code
 from dplearn.ensembles.sizes import MANY_QUERIES, planned_ballot
 from dplearn.ensembles.teachers import train_teachers
 from dplearn.estimator.stages import Params, Table
@@ -185,6 +186,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         """
         self._check_teachers()
         read = self._rows(X)
+        check_own_code("estimator", self._standard(read) if self.estimator is None else self.estimator)
         # A copy: an object that grew between the count and the answer would get answers beyond the budget.
         queries = check_values(rows_of(sliceable(read), np.arange(read.shape[0])))
         more = [tell(queries.shape[0]) for tell in how]

@@ -27,6 +27,7 @@ from dplearn._validation import check_count
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.core.search import first
+from dplearn.ensembles.isolation import learner_alone
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.learners.ensembles import EnsembleClassifier
@@ -163,7 +164,8 @@ class SecretSampleClassifier(PrivateClassifier):
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
         rows = read_rows(self, X, reset=True, sparse=False)
-        table: Table = params.inner._read(rows, y, params.inner_params)
+        inner = params.inner
+        table: Table = learner_alone(inner, lambda: inner._read(rows, y, params.inner_params))
         return table
 
     def _plan(self, params: Params, public: Public) -> "SecretSamplePlan":
@@ -175,8 +177,10 @@ class SecretSampleClassifier(PrivateClassifier):
     def _release(self, summary: Any, plan: "SecretSamplePlan", dice: Dice) -> Any:
         places = np.asarray(dice.below(plan.n_samples, size=plan.sample_size), dtype=np.int64)
         inner_plan = plan.estimator_plan
-        drawn = Table(inner_plan.public, taken(summary, places))
-        return plan.inner._release(plan.inner._summarize(drawn, inner_plan), inner_plan, dice)
+        drawn, inner = Table(inner_plan.public, taken(summary, places)), plan.inner
+        return learner_alone(
+            inner, lambda: inner._release(inner._summarize(drawn, inner_plan), inner_plan, dice)
+        )
 
     def _publish(self, outcome: Any, plan: "SecretSamplePlan") -> None:
         inner = plan.inner

@@ -8,11 +8,10 @@
 Fraction(3, 4)
 """
 
-import warnings
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Sequence
 from copy import deepcopy
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from sklearn.base import clone
@@ -23,6 +22,8 @@ from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
 from dplearn.ensembles.base_estimators import quiet
+from dplearn.ensembles.isolation import alone, reraised
+from dplearn.ensembles.own_code import check_own_code
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.privacy import ApproxDP, Event, GaussianSums, PrivacyLedger
@@ -38,7 +39,6 @@ __all__ = [
     "is_gaussian",
     "last_step",
     "named",
-    "no_warnings",
     "private_steps",
     "read_by_candidate",
     "taken_on_trust",
@@ -68,8 +68,10 @@ def check_candidate(
     Raises
     ------
     TypeError, ValueError
-        If the estimator is of another kind or has its own ledger.
+        If the estimator is of another kind, has its own ledger, or a method has been replaced (see
+        `check_own_code`).
     """
+    check_own_code("estimator", estimator)
     last = last_step(estimator)
     private = isinstance(last, PrivateEstimator) and get_tags(last).estimator_type in types
     if not private or answers_from_a_budget(estimator):
@@ -258,16 +260,23 @@ def fit_candidate(
         If the steps cost more than the budget.
     """
     left = _Budget(budget, gaussian=gaussian)
-    for step in _acting(candidate):
-        if isinstance(step, PrivateEstimator):
-            given = labels if step is last_step(candidate) else None
-            table, plan = step._begin(rows, given, step._params(reproducible))
-            left.charge(plan.guarantee, step._event(plan))
-            step._finish(table, plan, dice)
-            rows = rows if step is last_step(candidate) else step.transform(rows)
-        else:
-            rows = _transformed(step, rows)
-    return left.guarantees
+
+    def fit() -> list[ApproxDP]:
+        given = rows
+        for step in _acting(candidate):
+            if isinstance(step, PrivateEstimator):
+                is_last = step is last_step(candidate)
+                table, plan = step._begin(given, labels if is_last else None, step._params(reproducible))
+                left.charge(plan.guarantee, step._event(plan))
+                step._finish(table, plan, dice)
+                given = given if is_last else step.transform(given)
+            else:
+                given = _transformed(step, given)
+        return left.guarantees
+
+    # What a fit prints, or warns of, would show the number of fits.
+    guarantees: list[ApproxDP] = alone(fit, reraised)
+    return guarantees
 
 
 def read_by_candidate(
@@ -295,8 +304,8 @@ def read_by_candidate(
         if isinstance(step, PrivateEstimator):
             given = labels if step is last_step(candidate) else None
             reader = clone(step)
-            with no_warnings():
-                _, plan = reader._begin(rows, given, _checked(reader, reproducible))
+            read = partial(reader._begin, rows, given, _checked(reader, reproducible))
+            _, plan = alone(read, reraised)
             left.charge(plan.guarantee, reader._event(plan))
             notes += plan.warnings
             break
@@ -324,12 +333,11 @@ def _checked(step: Any, reproducible: bool) -> Any:
 
 def _transformed(step: Any, rows: Any) -> Any:
     """Return the output of a stateless step; hide its errors and warnings, which may quote rows."""
-    with no_warnings(), suppress(Exception):  # raised outside, so that the error has no context
-        return step.fit(rows).transform(rows)
-    raise DomainError(
+    refusal = DomainError(
         f"X holds values that {type(step).__name__} does not transform (its own message is hidden because it"
         " might quote records); try it on made-up records"
     )
+    return alone(lambda: step.fit(rows).transform(rows), lambda _: reraised(refusal))
 
 
 class _Budget:
@@ -358,11 +366,3 @@ def _exactly(guarantee: Any, name: str) -> Fraction:
         raise TypeError(f"estimator must have an ApproxDP guarantee, got {type(guarantee).__name__}")
     number: Fraction = getattr(guarantee, name)
     return number
-
-
-@contextmanager
-def no_warnings() -> Iterator[None]:
-    """Ignore warnings: repeated warnings would show the number of fits."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield

@@ -16,6 +16,7 @@ from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains.cells import cells_of
+from dplearn.ensembles.own_code import check_own_code
 from dplearn.model_selection.candidates import last_step
 from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.model_selection.measures import Measure, NoisyTable, released_ends
@@ -161,7 +162,8 @@ def private_score(
     ----------
     estimator : object
         Fitted classifier or, for metrics of regressors, regressor, which treats each record separately.
-        Estimators whose predictions spend a budget are refused.
+        Estimators whose predictions spend a budget are refused. It runs alone, without parallel workers, and
+        without output.
     X : array-like or data frame of shape (n_samples, n_features), or parts of one
         Private. Records in the form that `estimator` accepts. Parts: as for learners of tables in parts; the
         estimator then predicts where the parts are, in one pass.
@@ -196,8 +198,9 @@ def private_score(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described, the estimator is not fitted, or it cannot predict the records, or
-        a label is not among the public ones; nothing is spent.
+        If a parameter is not as described, the estimator is not fitted, a method of it has been replaced (by
+        autologging, for example), or it cannot predict the records, or a label is not among the public ones;
+        nothing is spent.
     BudgetExceededError
         If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 
@@ -324,6 +327,7 @@ def _check_predicts(estimator: Any, *, regression: bool) -> None:
             f"estimator must predict without noise, got {type(estimator).__name__}, whose predictions spend a"
             " budget: its answer for one record depends on other records"
         )
+    check_own_code("estimator", estimator)
     if isinstance(estimator, BaseEstimator):
         check_is_fitted(estimator)
 
@@ -336,7 +340,7 @@ def _one_a_group(X: Any, y: Any, groups: Any, random_state: Any) -> tuple[Any, A
     rows = _each_by_itself(X)
     n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
     grouping = grouping_of(groups, n, most=1, shifts=lambda n_groups: stream.labels(SHIFTS, n_groups))
-    labels = label_cells(y)
+    labels = label_cells(y, any_cells=True)
     if len(labels) != n:
         raise ValueError(f"X and y must have equal numbers of records, got {n} and {len(labels)}")
     return one_row_each(rows, labels, grouping)
@@ -359,7 +363,7 @@ def _counts_of_parts(estimator: Any, source: Source, statistic: Statistic) -> tu
 @ignores_float_errors
 def _counts(estimator: Any, X: Any, y: Any, statistic: Statistic) -> tuple[NDArray[np.int64], int]:
     """Return the table and the number of records; error messages do not show records."""
-    X, labels = _each_by_itself(X), label_cells(y)
+    X, labels = _each_by_itself(X), label_cells(y, any_cells=True)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if n != len(labels):
         raise ValueError(f"X and y must have equal numbers of records, got {n} and {len(labels)}")

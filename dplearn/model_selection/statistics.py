@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import DomainError
-from dplearn.model_selection.candidates import no_warnings
+from dplearn.ensembles.isolation import alone, attempt
 from dplearn.records.reading import labels_assumed, read_labels
 from dplearn.records.targets import read_numbers
 
@@ -365,9 +365,7 @@ def _answers(
     estimator: Any, method: str, rows: Any, n: int, wanted: str, kind: Any = np.float64
 ) -> NDArray[Any]:
     """Return what a method answers, as numbers or as `kind`; its errors and warnings are hidden."""
-    answers = None
-    with no_warnings(), suppress(Exception):  # raised outside, so that the error has no context
-        answers = np.asarray(getattr(estimator, method)(rows), dtype=kind)
+    answers: NDArray[Any] | None = alone(lambda: np.asarray(getattr(estimator, method)(rows), dtype=kind))
     if answers is None or not answers.ndim or len(answers) != n:
         raise _refusal(f"give {wanted}")
     return answers
@@ -382,9 +380,7 @@ def _refusal(what: str) -> DomainError:
 
 def errors_of(estimator: Any, rows: Any, labels: NDArray[Any]) -> int:
     """Return the number of wrong predictions; errors and warnings of `predict` are hidden."""
-    errors = None
-    with no_warnings(), suppress(Exception):  # raised outside, so that the error has no context
-        errors = count_errors(estimator.predict(rows), labels)
+    errors: int | None = alone(lambda: count_errors(estimator.predict(rows), labels))
     if errors is None:
         raise DomainError(
             "X holds records for which the classifier does not predict one label each (its own message is"
@@ -417,4 +413,14 @@ def count_errors(predicted: Any, labels: NDArray[Any]) -> int:
         raise ValueError(
             f"predict must return one label for each of {len(labels)} records, got another shape"
         )
-    return int(np.count_nonzero(cells.ravel() != labels.astype(object)))
+    given, truth = cells.ravel(), labels.astype(object)
+    errors: int = attempt(
+        lambda: int(np.count_nonzero(given != truth)),
+        lambda _: sum(not _equal(*each) for each in zip(given, truth, strict=True)),
+    )
+    return errors
+
+
+def _equal(predicted: Any, label: Any) -> bool:
+    """Return whether two labels are equal; those that cannot be compared are not."""
+    return attempt(lambda: bool(predicted == label), lambda _: False)

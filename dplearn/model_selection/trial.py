@@ -17,7 +17,6 @@ from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.candidates import (
     fit_candidate,
     is_gaussian,
-    no_warnings,
     private_steps,
     read_by_candidate,
     with_budget,
@@ -113,16 +112,14 @@ class Trial:
 
     def choose(self, dice: Dice) -> Choice:
         """Select a candidate with a great score and release the table of its score; see `SearchPlan`."""
-        with no_warnings():
-            if self.plan.stopping is not None:
-                return self._by_runs(dice)
-            by_tables = self.plan.method == NOISY_SCORES
-            return self._by_tables(dice) if by_tables else self._by_permute_and_flip(dice)
+        if self.plan.stopping is not None:
+            return self._by_runs(dice)
+        by_tables = self.plan.method == NOISY_SCORES
+        return self._by_tables(dice) if by_tables else self._by_permute_and_flip(dice)
 
     def refit(self, index: int, budget: ApproxDP, dice: Dice) -> Any:
         """Return a candidate fitted on all records."""
-        with no_warnings():
-            return self._fitted(index, np.arange(len(self.records)), budget, dice, gaussian=False)
+        return self._fitted(index, np.arange(len(self.records)), budget, dice, gaussian=False)
 
     def _by_permute_and_flip(self, dice: Dice) -> Choice:
         found = [self._counted(index, dice) for index in range(len(self.plan.params.candidates))]

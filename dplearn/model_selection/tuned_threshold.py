@@ -1,7 +1,6 @@
 """A private classifier of two labels whose decision threshold is tuned on held-out records."""
 
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -22,6 +21,7 @@ from dplearn.core.exact import decay_ratio
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.core.simplex import nearest_shares
 from dplearn.domains import DomainError
+from dplearn.ensembles.isolation import alone
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table
@@ -30,7 +30,6 @@ from dplearn.model_selection.candidates import (
     check_candidate,
     fit_candidate,
     last_step,
-    no_warnings,
     private_steps,
     read_by_candidate,
     with_budget,
@@ -340,15 +339,14 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
     def _release(self, summary: Examples, plan: TunedThresholdPlan, dice: Dice) -> tuple[Any, NDArray[Any]]:
         train, held = plan.public.splits[0]
         fitted = with_budget(plan.params.estimator, plan.fit, plan.public.seed)
-        with no_warnings():
-            fit_candidate(
-                fitted,
-                rows_of(summary.X, train),
-                summary.y[train],
-                dice,
-                reproducible=plan.guarantee.reproducible,
-                budget=plan.fit,
-            )
+        fit_candidate(
+            fitted,
+            rows_of(summary.X, train),
+            summary.y[train],
+            dice,
+            reproducible=plan.guarantee.reproducible,
+            budget=plan.fit,
+        )
         counts = _counts(fitted, rows_of(summary.X, held), summary.y[held], plan)
         noisy = laplace_counts(
             counts.ravel(),
@@ -477,9 +475,8 @@ def _positive(params: Params, classes: NDArray[Any]) -> int:
 
 def _counts(fitted: Any, rows: Any, labels: NDArray[Any], plan: TunedThresholdPlan) -> NDArray[np.int64]:
     """Return the numbers of records by label and number of reached thresholds; errors are hidden."""
-    place, likely = _positive(plan.params, plan.public.classes), None
-    with no_warnings(), suppress(Exception):  # raised outside, so that the error has no context
-        likely = np.asarray(fitted.predict_proba(rows), dtype=np.float64)[:, place]
+    place = _positive(plan.params, plan.public.classes)
+    likely = alone(lambda: np.asarray(fitted.predict_proba(rows), dtype=np.float64)[:, place])
     if likely is None or likely.shape != labels.shape:
         raise DomainError(
             "X holds records for which the classifier does not predict probabilities (its own message is"

@@ -83,6 +83,8 @@ NOT_A_CELL = f"X holds an object whose argument must be a string or a real numbe
 
 _PLAIN_NUMBERS = {int, bool, float}
 _PLAIN = {*_PLAIN_NUMBERS, str}
+_COMPLEX = (complex, np.complexfloating)
+_NO_LABEL = object()  # stands for a label that has no value
 _LISTED = 20  # classes in a message
 
 
@@ -227,7 +229,7 @@ def _refuse_empty(X: Any) -> None:
 def _refuse_complex(*types: Any) -> None:
     """Refuse complex numbers before scikit-learn does, since its error message shows values."""
     scalars = [getattr(kind, "type", kind) for kind in types]
-    if any(issubclass(kind, (complex, np.complexfloating)) for kind in scalars if isinstance(kind, type)):
+    if any(issubclass(kind, _COMPLEX) for kind in scalars if isinstance(kind, type)):
         raise CellTypeError("Complex data not supported")
 
 
@@ -422,8 +424,13 @@ def check_given(name: str, value: Any, *, source: str, low: int = 1) -> int:
     return check_count(name, value, low=low)
 
 
-def label_cells(y: Any, *, what: str = "labels", several: str = _SEVERAL) -> NDArray[Any]:
-    """Return the labels, or targets, as a one-dimensional array, without a conversion to a common type."""
+def label_cells(
+    y: Any, *, what: str = "labels", several: str = _SEVERAL, any_cells: bool = False
+) -> NDArray[Any]:
+    """Return the labels, or targets, as a one-dimensional array, without a conversion to a common type.
+
+    With `any_cells`, a row of several cells or a complex number becomes an object that equals no label.
+    """
     if is_frame(y) and y.shape[1] != 1:
         raise ValueError(
             f"y must have one column of {what}, got a data frame of {y.shape[1]} columns{several}"
@@ -434,6 +441,10 @@ def label_cells(y: Any, *, what: str = "labels", several: str = _SEVERAL) -> NDA
     listed = cells.ravel().tolist() if cells.dtype == object else []
     if not set(map(type, listed)) <= _PLAIN:
         listed = [_bare(label) for label in listed]
+        if any_cells:
+            listed = [
+                _NO_LABEL if is_row(label) or isinstance(label, _COMPLEX) else label for label in listed
+            ]
         if any(map(is_row, listed)):
             raise ValueError(f"y must hold one {what[:-1]} for each record, got a row of several{several}")
         cells = object_array(listed).reshape(cells.shape)
@@ -446,11 +457,14 @@ def label_cells(y: Any, *, what: str = "labels", several: str = _SEVERAL) -> NDA
 
 def _bare(label: Any) -> Any:
     """Return the label in a row of one column or in an array of size 1; None for a missing label."""
-    if isinstance(label, np.ndarray) and label.size == 1:
-        label = label.ravel().tolist()[0]
-    elif is_row(label) and len(label) == 1:
-        label = label[0]
-    return None if is_missing(label) else label
+    try:
+        if isinstance(label, np.ndarray) and label.size == 1:
+            label = label.ravel().tolist()[0]
+        elif is_row(label) and len(label) == 1:
+            label = label[0]
+        return None if is_missing(label) else label
+    except Exception:  # an arbitrary cell may raise any error
+        return _NO_LABEL
 
 
 def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
