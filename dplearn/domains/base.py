@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dplearn._writing import brief
 from dplearn.core.float_errors import IgnoresFloatErrors
 
-__all__ = ["Codes", "Domain", "DomainError", "NumberDomain", "smallest_uint"]
+__all__ = ["CellTypeError", "Codes", "Domain", "DomainError", "NumberDomain", "smallest_uint"]
 
 Codes = NDArray[Any]  # unsigned integers, as narrow as the domain allows
 
@@ -29,6 +29,10 @@ NO_GAPS = "drop missing ones if their number may be public, or fill in a constan
 
 class DomainError(ValueError):
     """A value lies outside its declared domain. The message shows the domain and never the value."""
+
+
+class CellTypeError(DomainError, TypeError):
+    """Raised for a cell of a type that cannot be converted to a number."""
 
 
 class Domain(IgnoresFloatErrors, ABC):

@@ -7,10 +7,18 @@ from typing import Any
 import numpy as np
 
 from dplearn._writing import brief, fitting
-from dplearn.domains.base import Codes, Domain, DomainError
-from dplearn.domains.cells import frame_column, is_frame, times_as_numbers, unread_times
+from dplearn.domains.base import CellTypeError, Codes, Domain, DomainError
+from dplearn.domains.cells import (
+    cell_type,
+    column_type,
+    frame_column,
+    is_frame,
+    is_text,
+    times_as_numbers,
+    unread_times,
+)
 
-__all__ = ["Product"]
+__all__ = ["Product", "refuse_text"]
 
 _RefusedBy = Callable[[Domain], DomainError]
 
@@ -156,6 +164,33 @@ class Product:
                 given = outside if times is None else f"values are {times_as_numbers(times)}"
                 raise type(refused)(f"in column {self.names[place]!r}, {given}")
         return columns
+
+
+def refuse_text(X: Any, domain: Any) -> None:
+    """Refuse a column whose type is one of text where its domain would read all text as missing or unlisted.
+
+    Types are public, so the error depends on no cell.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n, d)
+        Only its names and types are read; a list has none.
+    domain : Product, Domain, sequence of Domain, or None
+        The domain of each column, or of all.
+    """
+    if not hasattr(X, "dtype") and not is_frame(X):
+        return
+    d = X.shape[1]
+    names = list(X.columns) if is_frame(X) else range(d)
+    types = [column_type(X, place) for place in range(d)] if is_frame(X) else [X.dtype] * d
+    domains = getattr(domain, "domains", domain if isinstance(domain, (list, tuple)) else [domain] * d)
+    for name, dtype, part in zip(names, types, domains, strict=False):
+        if getattr(part, "misreads_text", False) and is_text(cell_type(dtype)):
+            kind = str(dtype).partition("(")[0]  # the name of an Enum type without its values
+            raise CellTypeError(
+                f"in column {name!r} of X, values have a type of text, {kind}, and those of its domain are"
+                " numbers: give numbers, such as X.astype(float), or the type that the column had in fit"
+            )
 
 
 def _encode_alike(encode: Any, X: Any, places: list[int]) -> list[Codes]:

@@ -17,10 +17,10 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from dplearn._validation import check_count, shown
 from dplearn.domains import DomainError, Product, Schema
+from dplearn.domains.base import CellTypeError
 from dplearn.domains.cells import (
     DATES_AS_DAYS,
     as_cells,
-    cell_type,
     cells_of,
     column_type,
     frame_column,
@@ -29,11 +29,11 @@ from dplearn.domains.cells import (
     is_missing,
     is_number,
     is_row,
-    is_text,
     object_array,
     times_as_numbers,
     unread_times,
 )
+from dplearn.domains.product import refuse_text
 from dplearn.records.part_sources import table_in_memory
 
 __all__ = [
@@ -51,7 +51,6 @@ __all__ = [
     "read_labels",
     "read_rows",
     "refuse_sparse",
-    "refuse_text",
 ]
 
 COLUMNS = "the number of records and the number, names and types of the columns are public"
@@ -286,37 +285,6 @@ def _check_finite(X: NDArray[Any]) -> None:
         raise DomainError("Input X contains infinity")
     if np.isnan(X.min()):
         raise DomainError(NO_GAPS)
-
-
-def refuse_text(X: Any, domain: Any) -> None:
-    """Refuse a column whose type is one of text where its domain would read all text as missing or unlisted.
-
-    Types are public, so the error depends on no cell.
-
-    Parameters
-    ----------
-    X : array-like or data frame of shape (n, d)
-        Only its names and types are read; a list has none.
-    domain : Product, Domain, sequence of Domain, or None
-        The domain of each column, or of all.
-    """
-    if not hasattr(X, "dtype") and not is_frame(X):
-        return
-    d = X.shape[1]
-    names = list(X.columns) if is_frame(X) else range(d)
-    types = [column_type(X, place) for place in range(d)] if is_frame(X) else [X.dtype] * d
-    domains = getattr(domain, "domains", domain if isinstance(domain, (list, tuple)) else [domain] * d)
-    for name, dtype, part in zip(names, types, domains, strict=False):
-        if getattr(part, "misreads_text", False) and is_text(cell_type(dtype)):
-            kind = str(dtype).partition("(")[0]  # the name of an Enum type without its values
-            raise CellTypeError(
-                f"in column {name!r} of X, values have a type of text, {kind}, and those of its domain are"
-                " numbers: give numbers, such as X.astype(float), or the type that the column had in fit"
-            )
-
-
-class CellTypeError(DomainError, TypeError):
-    """Raised for a cell of a type that cannot be converted to a number."""
 
 
 def _select(X: Any, schema: Schema) -> Any:

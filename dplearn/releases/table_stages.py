@@ -17,11 +17,11 @@ from dplearn.domains import Categories, Domain, Floats, Hashed, Learn, Product, 
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import cells_of, is_frame
 from dplearn.domains.column_kinds import ColumnKinds, kinds_of
+from dplearn.domains.product import refuse_text
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import CONCENTRATED
 from dplearn.records.part_sources import source_of, table_in_memory
 from dplearn.records.parts import PartedRecords, Source, mapped
-from dplearn.records.reading import refuse_text
 from dplearn.records.rows import Columns
 from dplearn.releases.learned_schema import (
     NUMBERS,

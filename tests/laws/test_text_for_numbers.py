@@ -11,7 +11,7 @@ import pytest
 
 import dplearn
 from dplearn.domains import Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema
-from dplearn.records.reading import refuse_text
+from dplearn.domains.product import refuse_text
 from dplearn.releases import SyntheticTable, quantiles
 
 N = 60
