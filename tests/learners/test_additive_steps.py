@@ -89,7 +89,6 @@ def assert_as_good_as_a_linear_model(kind, d, epsilon):
         learner(**given).fit(X[:1500], y[:1500]) for learner in (AdditiveRegressor, LinearRegressor)
     )
     assert additive.score(X[1500:], y[1500:]) > linear.score(X[1500:], y[1500:]) - 0.1
-    assert additive.predict(X[1500:]).var() < 1.1 * y.var()
 
 
 def test_many_columns_of_one_factor_are_learned_as_well_as_by_a_linear_model():
