@@ -253,9 +253,9 @@ def real_sources(folder):
     yield lambda: pd.read_csv(path, chunksize=20, dtype=types)
     yield lambda: [pl.read_csv(path, schema={"a": pl.Float64, "person": pl.Int64, "y": pl.Int64})]
     yield lambda: (
-        pl.scan_csv(path, infer_schema=False).with_columns(pl.col("a").cast(pl.Float64)).collect(),
+        pl.scan_csv(path, infer_schema_length=0).with_columns(pl.col("a").cast(pl.Float64)).collect(),
     )
-    whole = pl.scan_csv(path, infer_schema=False).with_columns(pl.col("a").cast(pl.Float64))
+    whole = pl.scan_csv(path, infer_schema_length=0).with_columns(pl.col("a").cast(pl.Float64))
     if hasattr(whole, "collect_batches"):
         yield lambda: whole.collect_batches(maintain_order=True)
     text = pa.table({"a": ["1.5", SECRET], "person": [1, 1], "y": [0, 1]})
