@@ -67,6 +67,14 @@ class TableColumn:
         """The number of cells before the numbers: 1 if cell 0 is that of missing numbers, else 0."""
         return int(self.domain.ordered and self.domain.accepts_missing)
 
+    @property
+    def gaps(self) -> NDArray[np.bool_]:
+        """Whether the values of each cell are gaps: missing numbers, or categories that are not listed."""
+        if isinstance(self.domain, Categories):
+            listed = [value is None for value in self.domain.values]
+            return np.array([*listed, *[True] * self.domain.other])
+        return np.arange(self.size) < self.gap
+
     def of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
         """Return the cell of each value.
 

@@ -7,6 +7,7 @@ the tables of their parents and with the base tables, which have less noise.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ _DRAWN = 1 << 16  # rows at once
 _PRIOR = 1e-3  # the weight of the distribution without a network's table in one with it
 _SHRINKING = 0.6  # of the noise's variance; chosen, as the shares of the budget, on other tables
 _TINY = 1e-9
+_NOISE = 4.0  # standard deviations: noise alone seldom exceeds them, in one column of 30,000 if it is Gaussian
 
 Floats64 = NDArray[np.float64]
 
@@ -74,9 +76,9 @@ class TableModel:
         self, layout: TableLayout, budget: TableBudget, n_samples: int, base: Sequence[NDArray[np.int64]]
     ):
         self.layout, self.budget, self.n_samples = layout, budget, n_samples
+        self._kept = [_kept_cells(layout, budget, base, place) for place in range(len(layout.columns))]
         shares = [
-            projected(noisy, n_samples).reshape([layout.sizes[place] for place in places])
-            for noisy, places in zip(base, layout.base, strict=True)
+            self._projected(places, noisy) for noisy, places in zip(base, layout.base, strict=True)
         ]
         self._tables: dict[tuple[int, ...], Floats64] = {}
         self.margins: list[Floats64]
@@ -122,7 +124,7 @@ class TableModel:
         assert step.table is not None
         parents, margin = places[:-1], self.joint(places[:-1])
         before = margin[..., None] * self._alone(step.column, len(parents))
-        table = self._shrunk(step.table.reshape(before.shape), before)
+        table = self._projected(places, self._shrunk(step.table.reshape(before.shape), before))
         table = (1 - _PRIOR) * table + _PRIOR * before
         axes = (len(parents),) if self.layout.target is None else (0, len(parents))
         own = self._combined(step.column, axes, table)
@@ -133,7 +135,7 @@ class TableModel:
 
     def _measured_again(self, places: tuple[int, ...], noisy: NDArray[np.int64]) -> None:
         """Combine a base table with a second measurement of it."""
-        again = projected(noisy, self.n_samples).reshape(self._tables[places].shape)
+        again = self._projected(places, noisy)
         table = self._combined(places[-1], tuple(range(len(places))), again)
         if len(places) > 1:
             table = _filled(table, self.margins[places[0]])
@@ -236,7 +238,7 @@ class TableModel:
         return np.asarray((1 - weight) * own + weight * table.sum(axis=others))
 
     def _shrunk(self, noisy: NDArray[np.int64], before: Floats64) -> Floats64:
-        """Return the shares of a network's table: each row is moved towards the one without parents.
+        """Return the counts of a network's table: each row is moved towards the one without parents.
 
         A row is the counts for the same parents. It moves the more, the more of its distance is noise, as the
         estimator of James and Stein does.
@@ -245,7 +247,12 @@ class TableModel:
         noise = _SHRINKING * moved.shape[-1] * self.budget.network.deviation(moved.size) ** 2
         squares = (moved**2).sum(axis=-1, keepdims=True)
         kept = np.maximum(0.0, 1 - noise / np.maximum(squares, _TINY))
-        return projected(self.n_samples * before + kept * moved, self.n_samples)
+        return np.asarray(self.n_samples * before + kept * moved)
+
+    def _projected(self, places: tuple[int, ...], counts: NDArray[Any]) -> Floats64:
+        """Return the shares of the table of some columns, from noisy counts; of gaps only where some occur."""
+        kept = reduce(np.logical_and.outer, [self._kept[place] for place in places])
+        return projected(counts.reshape(kept.shape), self.n_samples, kept)
 
     def _place(self, column: int, parents: tuple[int, ...], given: Floats64) -> None:
         self.conditionals[column] = parents, given
@@ -278,6 +285,19 @@ def _given(table: Floats64, otherwise: Floats64) -> Floats64:
     """Return the distribution of the last axis given the others; `otherwise` where these have no records."""
     sums = table.sum(axis=-1, keepdims=True)
     return np.asarray(np.where(sums > 0, table / np.where(sums > 0, sums, 1.0), otherwise))
+
+
+def _kept_cells(
+    layout: TableLayout, budget: TableBudget, base: Sequence[NDArray[np.int64]], place: int
+) -> NDArray[np.bool_]:
+    """Return the cells of a column that records are drawn from: without gaps if their count may be noise."""
+    gaps = layout.columns[place].gaps
+    number = next(number for number, places in enumerate(layout.base) if place in places)
+    places, noisy = layout.base[number], base[number]
+    counts = np.moveaxis(noisy.reshape([layout.sizes[each] for each in places]), places.index(place), -1)
+    counts = counts[..., gaps]
+    few = counts.sum() < _NOISE * budget.base.deviation(noisy.size) * counts.size**0.5
+    return ~gaps if few and not gaps.all() else np.ones_like(gaps)
 
 
 def _filled(share: Floats64, labels: Floats64) -> Floats64:
