@@ -17,14 +17,17 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number, shown
+from dplearn._writing import brief
+from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Categories, Domain, Floats, Grid, Product
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.ensembles.base_estimators import Seeded
+from dplearn.ensembles.dry_run import dry_run
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
+from dplearn.estimator.schema_learning import SchemaFitPlan, gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Table, planned_columns, planned_table
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -68,6 +71,8 @@ _BLOCK = 1 << 14  # records at once
 _FEWEST, _MOST = 1000, 200_000  # synthetic records, unless n_rows says how many
 _EACH = 5  # the fewest synthetic records of a label, so that it can be learned and stratified
 _TARGET = "target"
+_TINY = 1e-12
+_WORDS = Categories(["one", "two", None], other=True)
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
 
     estimator_: Any
     estimator_error_: str | None
+    fills_gaps_: bool
     synthetic_: SyntheticTable
     domain_: Product
     guarantee_: ApproxDP
@@ -131,6 +137,37 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
             "reach": self._reach,
             "random_state": self.random_state,
         }
+
+    def _begin(self, X: Any, y: Any, params: Params, **more: Any) -> tuple[Table, Any]:
+        table, plan = super()._begin(X, y, params, **more)
+        if not getattr(params, "learned", False):  # a fit that learns its schema has tried the estimator before
+            self._try(params.estimator, plan)
+        return table, plan
+
+    def _try(self, estimator: Any, plan: Any) -> None:
+        """Fit the estimator to made-up records with gaps, and set whether these must be filled for it.
+
+        An estimator that cannot be fitted to them, filled or not, is refused before the charge.
+        """
+        self.fills_gaps_ = False
+        classes = plan.public.classes
+        if estimator is None or (classes is not None and len(classes) == 1):
+            return
+        *columns, target = _trial_columns(plan)
+        stream, m = PublicStream(0, "made-up records"), min(plan.n_rows, _FEWEST)
+        m = max(m, _EACH * target.size) if classes is not None else m
+        values = [column.values(stream.labels(column.size, m), stream) for column in columns]
+        targets = target.values(stream.labels(target.size, m), stream) if classes is None else classes
+        for self.fills_gaps_ in (False, True):
+            filled = _filled(columns, [np.ones(column.size) for column in columns], values)
+            rows = as_table(columns, filled if self.fills_gaps_ else values, self._types)
+            if not (error := dry_run(estimator, rows, targets, stream, most=m)):
+                return
+        raise ValueError(
+            f"estimator must be one that can be fitted to the values of the columns, but it fails on made-up"
+            f" records of them: {error}; encode texts before it, as in make_pipeline(make_column_transformer("
+            "(OneHotEncoder(handle_unknown='ignore'), [...]), remainder='passthrough'), estimator)"
+        )
 
     def _columns(self, X: Any, params: Params) -> tuple[Columns, dict[str, Any]]:
         """Return the codes of a table's columns, and its public values."""
@@ -186,7 +223,16 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
             self.estimator_error_ = f"{type(error).__name__}: {error}"
 
     def _released_warnings(self, plan: SyntheticDataPlan) -> tuple[str, ...]:  # noqa: ARG002
-        return () if self.estimator_error_ is None else (self._failure(),)
+        failed = () if self.estimator_error_ is None else (self._failure(),)
+        shares = self.synthetic_.marginals_
+        gaps = [column.name for column in self._features if shares[column.name][column.gaps].any()]
+        if not self.fills_gaps_ or not gaps:
+            return failed
+        return (
+            *failed,
+            f"estimator takes no gaps, and synthetic records have some in {brief(gaps)}: they are filled with"
+            " the median number or the most frequent category; put an imputer before it to fill them otherwise",
+        )
 
     def _failure(self) -> str:
         return (
@@ -225,7 +271,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
             rare = np.repeat(np.arange(len(counts)), (least - counts).clip(0))
             cells = np.concatenate([cells, tables.model.draw(len(rare), stream, target=rare)])
         *values, target = values_of(columns, cells, stream)
-        rows = as_table(columns[:-1], values, self._types)
+        rows = as_table(columns[:-1], self._without_gaps(values), self._types)
         return rows, cells[:, -1], target, stream.seeds(1)[0]
 
     def _rows(self, X: Any) -> Any:
@@ -234,7 +280,16 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         X = read_features(self, X, domain=self.domain_, reset=False)
         codes = self.domain_.nearest(X)
         values = [column.decoded(each) for column, each in zip(self._features, codes, strict=True)]
-        return as_table(self._features, values, self._types)
+        return as_table(self._features, self._without_gaps(values), self._types)
+
+    def _without_gaps(self, values: Sequence[NDArray[Any]]) -> Sequence[NDArray[Any]]:
+        """Return the values of columns as the estimator is given them: filled if it takes no gaps."""
+        shares = self.synthetic_.marginals_
+        return (
+            _filled(self._features, [shares[column.name] for column in self._features], values)
+            if self.fills_gaps_
+            else values
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -300,6 +355,9 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         Released. The fitted classifier; None if it could not be fitted to the synthetic records.
     estimator_error_ : str or None
         Released. Why it could not be fitted, in which case a fit warns, and keeps the synthetic records.
+    fills_gaps_ : bool
+        Public. Whether missing values are filled for the estimator: with the median number or the most
+        frequent category of the synthetic records.
     synthetic_ : SyntheticTable
         Released. The fitted table; its last column, "target", has the labels.
     domain_ : Product
@@ -536,6 +594,9 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         Released. The fitted regressor; None if it could not be fitted to the synthetic records.
     estimator_error_ : str or None
         Released. Why it could not be fitted, in which case a fit warns, and keeps the synthetic records.
+    fills_gaps_ : bool
+        Public. Whether missing values are filled for the estimator: with the median number or the most
+        frequent category of the synthetic records.
     synthetic_ : SyntheticTable
         Released. The fitted table; its last column, "target", has the targets.
     target_range_ : tuple of float
@@ -692,6 +753,33 @@ def _numbers_of(features: Sequence[TableColumn], rows: Any) -> NDArray[np.float6
         listed = isinstance(column.domain, Categories)
         numbers[:, place] = column.domain.nearest(values) if listed else values
     return numbers
+
+
+def _trial_columns(plan: Any) -> list[TableColumn]:
+    """Return columns like those that a plan may lead to, the target's last: words for categories to be learned."""
+    listed = plan.schema.columns.of_categories if isinstance(plan, SchemaFitPlan) else ()
+    return [
+        table_column(column.name, _WORDS, MOST_BINS)
+        if place in listed and isinstance(column.domain, Categories)
+        else column
+        for place, column in enumerate(plan.layout.columns)
+    ]
+
+
+def _filled(
+    columns: Sequence[TableColumn], shares: Sequence[NDArray[Any]], values: Sequence[NDArray[Any]]
+) -> list[NDArray[Any]]:
+    """Return values of columns with the median number, or the most frequent category, in place of gaps."""
+    found = []
+    for column, share, given in zip(columns, shares, values, strict=True):
+        likely = np.where(column.gaps, 0, share + _TINY)
+        listed = isinstance(column.domain, Categories)
+        place = likely.argmax() if listed else np.searchsorted(likely.cumsum(), likely.sum() / 2)
+        [fill] = column.values(np.array([place]), PublicStream(0, "gaps"))
+        filled = given.copy()
+        filled[np.equal(given, None) if listed else np.isnan(given)] = "missing" if fill is None else fill
+        found.append(filled)
+    return found
 
 
 def _check_inner(estimator: Any, is_kind: Callable[[Any], bool], kind: str) -> None:

@@ -4,6 +4,7 @@ No error is promised for queries that are not measured: the network is a model o
 """
 
 import json
+import warnings
 from collections.abc import Sequence
 from fractions import Fraction
 from inspect import signature
@@ -23,7 +24,7 @@ from dplearn.privacy.base import Guarantee
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.releases.learned_schema import LearnedSchema
 from dplearn.releases.schema_fits import SchemaFitPlan
-from dplearn.releases.table_columns import MOST_BINS, TableColumn
+from dplearn.releases.table_columns import MOST_BINS, TableColumn, columns_of_one_value
 from dplearn.releases.table_counts import TableNoise
 from dplearn.releases.table_model import NetworkStep
 from dplearn.releases.table_network import ReleasedTables
@@ -227,10 +228,14 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         -----
         UserWarning
             If the noise of a count is greater than the mean count of its table, or there are too few records
-            for learned ranges or lists; the number of records is public.
+            for learned ranges or lists; the number of records is public. If the domain is learned and a
+            column has one value in the released tables: rarer ones are lost.
         """
         stages: Any = self._stages()
         self._publish(stages.run(frame, self.ledger, groups))
+        if isinstance(stages, LearnedTableStages):
+            for text in columns_of_one_value(self.columns_, list(self.marginals_.values())):
+                warnings.warn(text, UserWarning, stacklevel=3)  # `fit` is wrapped
         return self
 
     def plan(self, n_samples: int, *, n_features: int | None = None) -> SyntheticTablePlan | SchemaFitPlan:

@@ -3,7 +3,9 @@
 The cell of a value is a function of the value and its declared domain; so are the values of a cell.
 
 >>> import numpy as np
->>> from dplearn.chance import PublicStream
+>>> from dplearn._writing import brief
+from dplearn._writing import brief
+from dplearn.chance import PublicStream
 >>> from dplearn.domains import Categories, IntegerRange
 >>> age = table_column("age", IntegerRange(18, 81), n_bins=16)
 >>> age.size, age.of(np.array([0, 1, 63])).tolist(), age.described()[:2]
@@ -17,6 +19,7 @@ True
 ('north', 'south', 'missing or other')
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,18 +27,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._writing import brief
 from dplearn.chance import PublicStream
 from dplearn.core.code_places import CodePlaces
 from dplearn.domains import Categories, Domain, Floats, Product
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import object_array
 
-__all__ = ["MOST_BINS", "TableColumn", "table_column", "table_columns"]
+__all__ = ["MOST_BINS", "TableColumn", "columns_of_one_value", "table_column", "table_columns"]
 
 #: The most cells of a column of numbers; a cell is held in 16 bits.
 MOST_BINS = 1 << 14
 _WIDE = 256.0  # a range from 0 or above is wide if its end is this many times its start, or more
 _GROWTH = 2.0**0.5  # of the cells of a wide range, from the greatest down
+_SPREAD = 2.0**-17  # of numbers that are told apart, as a share of the greatest; learned ends have 20 bits
+_TINY = 1e-6  # of a range around 0, such as that of a column of which most numbers are 0
 _EXPONENTS = range(-8, 18)  # the powers of two that are first values of cells of unbounded floats
 
 
@@ -185,6 +191,40 @@ def table_columns(domain: Product, n_bins: int) -> tuple[TableColumn, ...]:
     return tuple(
         table_column(name, each, n_bins) for name, each in zip(domain.names, domain.domains, strict=True)
     )
+
+
+def columns_of_one_value(columns: Sequence[TableColumn], shares: Sequence[NDArray[Any]]) -> tuple[str, ...]:
+    """Return a warning about the columns that have one value in synthetic records, gaps apart, or none.
+
+    Parameters
+    ----------
+    columns : sequence of TableColumn
+        Released.
+    shares : sequence of ndarray of float64
+        Released. The share of records in each cell of each column.
+    """
+    found = [
+        column.name
+        for column, share in zip(columns, shares, strict=True)
+        if _is_one_value(column, np.flatnonzero((share > 0) & ~column.gaps))
+    ]
+    if not found:
+        return ()
+    return (
+        f"synthetic records have one value in each of the columns {brief(found)}, and rarer values, if there are"
+        " any, are lost: declare what can occur, as in domain=Schema({'ill': IntegerRange(0, 1)}), or spend"
+        " more epsilon",
+    )
+
+
+def _is_one_value(column: TableColumn, cells: NDArray[Any]) -> bool:
+    """Return True if the values of some cells, ascending, are equal, or numbers that are nearly equal."""
+    if not isinstance(column.domain, NumberDomain) or not len(cells):
+        return len(cells) == 1
+    ends = np.append(column.starts[1:], np.uint64(column.domain.size)) - np.uint64(1)
+    low, high = map(float, column.domain.decode(np.array([column.starts[cells[0]], ends[cells[-1]]])))
+    spread = high - low
+    return spread <= _SPREAD * max(abs(low), abs(high)) or (low <= 0 <= high and spread <= _TINY)
 
 
 def table_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
