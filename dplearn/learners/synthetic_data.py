@@ -140,7 +140,9 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
 
     def _begin(self, X: Any, y: Any, params: Params, **more: Any) -> tuple[Table, Any]:
         table, plan = super()._begin(X, y, params, **more)
-        if not getattr(params, "learned", False):  # a fit that learns its schema has tried the estimator before
+        if not getattr(
+            params, "learned", False
+        ):  # a fit that learns its schema has tried the estimator before
             self._try(params.estimator, plan)
         return table, plan
 
@@ -149,25 +151,28 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
 
         An estimator that cannot be fitted to them, filled or not, is refused before the charge.
         """
-        self.fills_gaps_ = False
-        classes = plan.public.classes
+        self.fills_gaps_, classes = False, plan.public.classes
         if estimator is None or (classes is not None and len(classes) == 1):
             return
         *columns, target = _trial_columns(plan)
-        stream, m = PublicStream(0, "made-up records"), min(plan.n_rows, _FEWEST)
-        m = max(m, _EACH * target.size) if classes is not None else m
+        stream = PublicStream(0, "made-up records")
+        m = max(min(plan.n_rows, _FEWEST), 0 if classes is None else _EACH * len(classes))
         values = [column.values(stream.labels(column.size, m), stream) for column in columns]
-        targets = target.values(stream.labels(target.size, m), stream) if classes is None else classes
-        for self.fills_gaps_ in (False, True):
-            filled = _filled(columns, [np.ones(column.size) for column in columns], values)
-            rows = as_table(columns, filled if self.fills_gaps_ else values, self._types)
-            if not (error := dry_run(estimator, rows, targets, stream, most=m)):
-                return
-        raise ValueError(
-            f"estimator must be one that can be fitted to the values of the columns, but it fails on made-up"
-            f" records of them: {error}; encode texts before it, as in make_pipeline(make_column_transformer("
-            "(OneHotEncoder(handle_unknown='ignore'), [...]), remainder='passthrough'), estimator)"
+        filled = _filled(columns, [np.ones(column.size) for column in columns], values)
+        labels = target.values(stream.labels(target.size, m), stream) if classes is None else classes
+        errors = (
+            dry_run(estimator, as_table(columns, each, self._types), labels, stream, most=m)
+            for each in (values, filled)
         )
+        if not (error := next(errors)):
+            return
+        if error := next(errors):
+            raise ValueError(
+                "estimator must be one that can be fitted to the values of the columns, but made-up ones give"
+                f" {error}; encode texts before it, as in make_pipeline(make_column_transformer("
+                "(OneHotEncoder(handle_unknown='ignore'), [...]), remainder='passthrough'), estimator)"
+            )
+        self.fills_gaps_ = True
 
     def _columns(self, X: Any, params: Params) -> tuple[Columns, dict[str, Any]]:
         """Return the codes of a table's columns, and its public values."""
@@ -223,15 +228,15 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
             self.estimator_error_ = f"{type(error).__name__}: {error}"
 
     def _released_warnings(self, plan: SyntheticDataPlan) -> tuple[str, ...]:  # noqa: ARG002
-        failed = () if self.estimator_error_ is None else (self._failure(),)
         shares = self.synthetic_.marginals_
         gaps = [column.name for column in self._features if shares[column.name][column.gaps].any()]
+        if self.estimator_error_ is not None:
+            return (self._failure(),)
         if not self.fills_gaps_ or not gaps:
-            return failed
+            return ()
         return (
-            *failed,
             f"estimator takes no gaps, and synthetic records have some in {brief(gaps)}: they are filled with"
-            " the median number or the most frequent category; put an imputer before it to fill them otherwise",
+            " the median or the most frequent category; put an imputer before it to fill them otherwise",
         )
 
     def _failure(self) -> str:
@@ -284,12 +289,9 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
 
     def _without_gaps(self, values: Sequence[NDArray[Any]]) -> Sequence[NDArray[Any]]:
         """Return the values of columns as the estimator is given them: filled if it takes no gaps."""
-        shares = self.synthetic_.marginals_
-        return (
-            _filled(self._features, [shares[column.name] for column in self._features], values)
-            if self.fills_gaps_
-            else values
-        )
+        if not self.fills_gaps_:
+            return values
+        return _filled(self._features, list(self.synthetic_.marginals_.values())[:-1], values)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -756,7 +758,7 @@ def _numbers_of(features: Sequence[TableColumn], rows: Any) -> NDArray[np.float6
 
 
 def _trial_columns(plan: Any) -> list[TableColumn]:
-    """Return columns like those that a plan may lead to, the target's last: words for categories to be learned."""
+    """Return the columns of a plan, the target's last, with words in place of categories to be learned."""
     listed = plan.schema.columns.of_categories if isinstance(plan, SchemaFitPlan) else ()
     return [
         table_column(column.name, _WORDS, MOST_BINS)
@@ -777,7 +779,8 @@ def _filled(
         place = likely.argmax() if listed else np.searchsorted(likely.cumsum(), likely.sum() / 2)
         [fill] = column.values(np.array([place]), PublicStream(0, "gaps"))
         filled = given.copy()
-        filled[np.equal(given, None) if listed else np.isnan(given)] = "missing" if fill is None else fill
+        gaps = np.array([cell is None for cell in given]) if listed else np.isnan(given)
+        filled[gaps] = "missing" if fill is None else fill
         found.append(filled)
     return found
 

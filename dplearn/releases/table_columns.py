@@ -211,9 +211,9 @@ def columns_of_one_value(columns: Sequence[TableColumn], shares: Sequence[NDArra
     if not found:
         return ()
     return (
-        f"synthetic records have one value in each of the columns {brief(found)}, and rarer values, if there are"
-        " any, are lost: declare what can occur, as in domain=Schema({'ill': IntegerRange(0, 1)}), or spend"
-        " more epsilon",
+        f"synthetic records have one value in each of the columns {brief(found)}, and rarer values, if there"
+        " are any, are lost: declare what can occur, as in domain=Schema({'ill': IntegerRange(0, 1)}), or"
+        " spend more epsilon",
     )
 
 

@@ -24,7 +24,9 @@ _DRAWN = 1 << 16  # rows at once
 _PRIOR = 1e-3  # the weight of the distribution without a network's table in one with it
 _SHRINKING = 0.6  # of the noise's variance; chosen, as the shares of the budget, on other tables
 _TINY = 1e-9
-_NOISE = 4.0  # standard deviations: noise alone seldom exceeds them, in one column of 30,000 if it is Gaussian
+_NOISE = (
+    4.0  # standard deviations: noise alone seldom exceeds them, in one column of 30,000 if it is Gaussian
+)
 
 Floats64 = NDArray[np.float64]
 
@@ -77,9 +79,7 @@ class TableModel:
     ):
         self.layout, self.budget, self.n_samples = layout, budget, n_samples
         self._kept = [_kept_cells(layout, budget, base, place) for place in range(len(layout.columns))]
-        shares = [
-            self._projected(places, noisy) for noisy, places in zip(base, layout.base, strict=True)
-        ]
+        shares = [self._projected(places, noisy) for noisy, places in zip(base, layout.base, strict=True)]
         self._tables: dict[tuple[int, ...], Floats64] = {}
         self.margins: list[Floats64]
         if layout.target is None:
@@ -250,7 +250,7 @@ class TableModel:
         return np.asarray(self.n_samples * before + kept * moved)
 
     def _projected(self, places: tuple[int, ...], counts: NDArray[Any]) -> Floats64:
-        """Return the shares of the table of some columns, from noisy counts; of gaps only where some occur."""
+        """Return the shares of a table of noisy counts of some columns; gaps that may be noise have none."""
         kept = reduce(np.logical_and.outer, [self._kept[place] for place in places])
         return projected(counts.reshape(kept.shape), self.n_samples, kept)
 
