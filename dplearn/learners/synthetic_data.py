@@ -27,7 +27,7 @@ from dplearn.ensembles.base_estimators import Seeded
 from dplearn.ensembles.dry_run import dry_run
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.schema_learning import SchemaFitPlan, gaussian_noise, learns_schema
+from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Table, planned_columns, planned_table
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -71,8 +71,6 @@ _BLOCK = 1 << 14  # records at once
 _FEWEST, _MOST = 1000, 200_000  # synthetic records, unless n_rows says how many
 _EACH = 5  # the fewest synthetic records of a label, so that it can be learned and stratified
 _TARGET = "target"
-_TINY = 1e-12
-_WORDS = Categories(["one", "two", None], other=True)
 
 
 @dataclass(frozen=True)
@@ -142,37 +140,33 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         table, plan = super()._begin(X, y, params, **more)
         if not getattr(
             params, "learned", False
-        ):  # a fit that learns its schema has tried the estimator before
-            self._try(params.estimator, plan)
+        ):  # a schema has been learned: this was done before the charge
+            self.fills_gaps_ = self._must_fill_gaps(params.estimator, plan)
         return table, plan
 
-    def _try(self, estimator: Any, plan: Any) -> None:
-        """Fit the estimator to made-up records with gaps, and set whether these must be filled for it.
+    def _must_fill_gaps(self, estimator: Any, plan: Any) -> bool:
+        """Return whether an estimator takes made-up records if their gaps are filled, and not otherwise.
 
-        An estimator that cannot be fitted to them, filled or not, is refused before the charge.
+        One that takes neither is refused, before the charge.
         """
-        self.fills_gaps_, classes = False, plan.public.classes
+        classes = plan.public.classes
         if estimator is None or (classes is not None and len(classes) == 1):
-            return
-        *columns, target = _trial_columns(plan)
+            return False
+        *columns, target = plan.layout.columns
         stream = PublicStream(0, "made-up records")
         m = max(min(plan.n_rows, _FEWEST), 0 if classes is None else _EACH * len(classes))
         values = [column.values(stream.labels(column.size, m), stream) for column in columns]
-        filled = _filled(columns, [np.ones(column.size) for column in columns], values)
         labels = target.values(stream.labels(target.size, m), stream) if classes is None else classes
-        errors = (
-            dry_run(estimator, as_table(columns, each, self._types), labels, stream, most=m)
-            for each in (values, filled)
+        for fills in (False, True):
+            values = _filled(columns, [column.gaps for column in columns], values) if fills else values
+            rows = as_table(columns, values, self._types)
+            if not (error := dry_run(estimator, rows, labels, stream, most=m)):
+                return fills
+        raise ValueError(
+            "estimator must be one that can be fitted to the values of the columns, but made-up ones give"
+            f" {error}; encode texts before it, as in make_pipeline(make_column_transformer((OneHotEncoder("
+            "handle_unknown='ignore'), [...]), remainder='passthrough'), estimator)"
         )
-        if not (error := next(errors)):
-            return
-        if error := next(errors):
-            raise ValueError(
-                "estimator must be one that can be fitted to the values of the columns, but made-up ones give"
-                f" {error}; encode texts before it, as in make_pipeline(make_column_transformer("
-                "(OneHotEncoder(handle_unknown='ignore'), [...]), remainder='passthrough'), estimator)"
-            )
-        self.fills_gaps_ = True
 
     def _columns(self, X: Any, params: Params) -> tuple[Columns, dict[str, Any]]:
         """Return the codes of a table's columns, and its public values."""
@@ -228,16 +222,15 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
             self.estimator_error_ = f"{type(error).__name__}: {error}"
 
     def _released_warnings(self, plan: SyntheticDataPlan) -> tuple[str, ...]:  # noqa: ARG002
-        shares = self.synthetic_.marginals_
-        gaps = [column.name for column in self._features if shares[column.name][column.gaps].any()]
         if self.estimator_error_ is not None:
             return (self._failure(),)
-        if not self.fills_gaps_ or not gaps:
-            return ()
-        return (
+        shares = self.synthetic_.marginals_
+        gaps = [column.name for column in self._features if shares[column.name][column.gaps].any()]
+        text = (
             f"estimator takes no gaps, and synthetic records have some in {brief(gaps)}: they are filled with"
-            " the median or the most frequent category; put an imputer before it to fill them otherwise",
+            " a frequent value of their column; put an imputer before it to fill them otherwise"
         )
+        return (text,) if gaps and self.fills_gaps_ else ()
 
     def _failure(self) -> str:
         return (
@@ -358,8 +351,8 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     estimator_error_ : str or None
         Released. Why it could not be fitted, in which case a fit warns, and keeps the synthetic records.
     fills_gaps_ : bool
-        Public. Whether missing values are filled for the estimator: with the median number or the most
-        frequent category of the synthetic records.
+        Public. Whether missing values are filled for the estimator: with a value of the most frequent
+        bin, or the most frequent category, of the synthetic records.
     synthetic_ : SyntheticTable
         Released. The fitted table; its last column, "target", has the labels.
     domain_ : Product
@@ -597,8 +590,8 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     estimator_error_ : str or None
         Released. Why it could not be fitted, in which case a fit warns, and keeps the synthetic records.
     fills_gaps_ : bool
-        Public. Whether missing values are filled for the estimator: with the median number or the most
-        frequent category of the synthetic records.
+        Public. Whether missing values are filled for the estimator: with a value of the most frequent
+        bin, or the most frequent category, of the synthetic records.
     synthetic_ : SyntheticTable
         Released. The fitted table; its last column, "target", has the targets.
     target_range_ : tuple of float
@@ -757,31 +750,15 @@ def _numbers_of(features: Sequence[TableColumn], rows: Any) -> NDArray[np.float6
     return numbers
 
 
-def _trial_columns(plan: Any) -> list[TableColumn]:
-    """Return the columns of a plan, the target's last, with words in place of categories to be learned."""
-    listed = plan.schema.columns.of_categories if isinstance(plan, SchemaFitPlan) else ()
-    return [
-        table_column(column.name, _WORDS, MOST_BINS)
-        if place in listed and isinstance(column.domain, Categories)
-        else column
-        for place, column in enumerate(plan.layout.columns)
-    ]
-
-
 def _filled(
     columns: Sequence[TableColumn], shares: Sequence[NDArray[Any]], values: Sequence[NDArray[Any]]
 ) -> list[NDArray[Any]]:
-    """Return values of columns with the median number, or the most frequent category, in place of gaps."""
-    found = []
-    for column, share, given in zip(columns, shares, values, strict=True):
-        likely = np.where(column.gaps, 0, share + _TINY)
-        listed = isinstance(column.domain, Categories)
-        place = likely.argmax() if listed else np.searchsorted(likely.cumsum(), likely.sum() / 2)
-        [fill] = column.values(np.array([place]), PublicStream(0, "gaps"))
-        filled = given.copy()
-        gaps = np.array([cell is None for cell in given]) if listed else np.isnan(given)
-        filled[gaps] = "missing" if fill is None else fill
-        found.append(filled)
+    """Return values of columns with one of the most frequent cell in place of gaps."""
+    found = [each.copy() for each in values]
+    for column, share, each in zip(columns, shares, found, strict=True):
+        gaps = [cell is None or cell != cell for cell in each.tolist()]
+        most = np.where(column.gaps, -1, share).argmax(keepdims=True)
+        each[gaps] = "missing" if column.gaps.all() else column.values(most, PublicStream(0, "gaps"))
     return found
 
 

@@ -208,23 +208,22 @@ def columns_of_one_value(columns: Sequence[TableColumn], shares: Sequence[NDArra
         for column, share in zip(columns, shares, strict=True)
         if _is_one_value(column, np.flatnonzero((share > 0) & ~column.gaps))
     ]
-    if not found:
-        return ()
-    return (
+    text = (
         f"synthetic records have one value in each of the columns {brief(found)}, and rarer values, if there"
         " are any, are lost: declare what can occur, as in domain=Schema({'ill': IntegerRange(0, 1)}), or"
-        " spend more epsilon",
+        " spend more epsilon"
     )
+    return (text,) if found else ()
 
 
 def _is_one_value(column: TableColumn, cells: NDArray[Any]) -> bool:
     """Return True if the values of some cells, ascending, are equal, or numbers that are nearly equal."""
     if not isinstance(column.domain, NumberDomain) or not len(cells):
         return len(cells) == 1
-    ends = np.append(column.starts[1:], np.uint64(column.domain.size)) - np.uint64(1)
-    low, high = map(float, column.domain.decode(np.array([column.starts[cells[0]], ends[cells[-1]]])))
-    spread = high - low
-    return spread <= _SPREAD * max(abs(low), abs(high)) or (low <= 0 <= high and spread <= _TINY)
+    last = [*column.starts[1:].tolist(), column.domain.size][cells[-1]] - 1
+    low, high = column.domain.decode(np.array([column.starts[cells[0]], last], dtype=np.uint64)).tolist()
+    around_zero = low <= 0 <= high and high - low <= _TINY
+    return around_zero or high - low <= _SPREAD * max(abs(low), abs(high))
 
 
 def table_column(name: str, domain: Domain, n_bins: int) -> TableColumn:

@@ -160,7 +160,7 @@ def counts_of(places: Sequence[int], sizes: Sequence[int], cells: NDArray[Any]) 
     return np.bincount(index, minlength=math.prod(sizes))
 
 
-def projected(counts: NDArray[Any], n: int, kept: NDArray[np.bool_] | None = None) -> Floats64:
+def projected(counts: NDArray[Any], n: int) -> Floats64:
     """Return the shares nearest to noisy counts of n records: nonnegative, with sum 1.
 
     Parameters
@@ -169,13 +169,8 @@ def projected(counts: NDArray[Any], n: int, kept: NDArray[np.bool_] | None = Non
         Released.
     n : int
         Public. The number of records.
-    kept : ndarray of bool of shape (...), optional
-        Released. The shares of the other cells are 0.
     """
-    shares = np.zeros(counts.shape)
-    cells = np.ones(counts.shape, dtype=bool) if kept is None else kept
-    shares[cells] = nearest_shares(counts[cells].astype(np.float64) / n)
-    return shares
+    return nearest_shares(counts.astype(np.float64).ravel() / n).reshape(counts.shape)
 
 
 def raked(

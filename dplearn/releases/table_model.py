@@ -24,9 +24,7 @@ _DRAWN = 1 << 16  # rows at once
 _PRIOR = 1e-3  # the weight of the distribution without a network's table in one with it
 _SHRINKING = 0.6  # of the noise's variance; chosen, as the shares of the budget, on other tables
 _TINY = 1e-9
-_NOISE = (
-    4.0  # standard deviations: noise alone seldom exceeds them, in one column of 30,000 if it is Gaussian
-)
+_NOISE = 4.0  # standard deviations: that Gaussian noise is more has probability 3e-5
 
 Floats64 = NDArray[np.float64]
 
@@ -252,7 +250,9 @@ class TableModel:
     def _projected(self, places: tuple[int, ...], counts: NDArray[Any]) -> Floats64:
         """Return the shares of a table of noisy counts of some columns; gaps that may be noise have none."""
         kept = reduce(np.logical_and.outer, [self._kept[place] for place in places])
-        return projected(counts.reshape(kept.shape), self.n_samples, kept)
+        shares = np.zeros(kept.shape)
+        shares[kept] = projected(counts.reshape(kept.shape)[kept], self.n_samples)
+        return shares
 
     def _place(self, column: int, parents: tuple[int, ...], given: Floats64) -> None:
         self.conditionals[column] = parents, given
@@ -292,10 +292,9 @@ def _kept_cells(
 ) -> NDArray[np.bool_]:
     """Return the cells of a column that records are drawn from: without gaps if their count may be noise."""
     gaps = layout.columns[place].gaps
-    number = next(number for number, places in enumerate(layout.base) if place in places)
-    places, noisy = layout.base[number], base[number]
-    counts = np.moveaxis(noisy.reshape([layout.sizes[each] for each in places]), places.index(place), -1)
-    counts = counts[..., gaps]
+    places, noisy = next(each for each in zip(layout.base, base, strict=True) if place in each[0])
+    table = noisy.reshape([layout.sizes[each] for each in places])
+    counts = np.compress(gaps, table, axis=places.index(place))
     few = counts.sum() < _NOISE * budget.base.deviation(noisy.size) * counts.size**0.5
     return ~gaps if few and not gaps.all() else np.ones_like(gaps)
 
