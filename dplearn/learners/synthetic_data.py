@@ -149,14 +149,12 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
 
         One that takes neither is refused, before the charge.
         """
-        classes = plan.public.classes
-        if estimator is None or (classes is not None and len(classes) == 1):
-            return False
         *columns, target = plan.layout.columns
-        stream = PublicStream(0, "made-up records")
-        m = max(min(plan.n_rows, _FEWEST), 0 if classes is None else _EACH * len(classes))
+        if estimator is None or target.size == 1:
+            return False
+        stream, m = PublicStream(0, "made-up records"), _FEWEST
         values = [column.values(stream.labels(column.size, m), stream) for column in columns]
-        labels = target.values(stream.labels(target.size, m), stream) if classes is None else classes
+        labels = np.array(target.values(np.arange(m) % target.size, stream).tolist())
         for fills in (False, True):
             values = _filled(columns, [column.gaps for column in columns], values) if fills else values
             rows = as_table(columns, values, self._types)
@@ -757,7 +755,7 @@ def _filled(
     found = [each.copy() for each in values]
     for column, share, each in zip(columns, shares, found, strict=True):
         gaps = [cell is None or cell != cell for cell in each.tolist()]
-        most = np.where(column.gaps, -1, share).argmax(keepdims=True)
+        most = np.array([np.where(column.gaps, -1, share).argmax()])
         each[gaps] = "missing" if column.gaps.all() else column.values(most, PublicStream(0, "gaps"))
     return found
 

@@ -233,9 +233,14 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         """
         stages: Any = self._stages()
         self._publish(stages.run(frame, self.ledger, groups))
-        if isinstance(stages, LearnedTableStages):
-            for text in columns_of_one_value(self.columns_, list(self.marginals_.values())):
-                warnings.warn(text, UserWarning, stacklevel=3)  # `fit` is wrapped
+        found = columns_of_one_value(self.columns_, list(self.marginals_.values()))
+        if found and isinstance(stages, LearnedTableStages):
+            text = (
+                f"synthetic records have one value in each of the columns {brief(found)}, and rarer values,"
+                " if there are any, are lost: declare what can occur, as in"
+                " domain=Schema({'ill': IntegerRange(0, 1)}), or spend more epsilon"
+            )
+            warnings.warn(text, UserWarning, stacklevel=3)  # `fit` is wrapped
         return self
 
     def plan(self, n_samples: int, *, n_features: int | None = None) -> SyntheticTablePlan | SchemaFitPlan:

@@ -4,7 +4,6 @@ The cell of a value is a function of the value and its declared domain; so are t
 
 >>> import numpy as np
 >>> from dplearn._writing import brief
-from dplearn._writing import brief
 from dplearn.chance import PublicStream
 >>> from dplearn.domains import Categories, IntegerRange
 >>> age = table_column("age", IntegerRange(18, 81), n_bins=16)
@@ -42,6 +41,7 @@ _WIDE = 256.0  # a range from 0 or above is wide if its end is this many times i
 _GROWTH = 2.0**0.5  # of the cells of a wide range, from the greatest down
 _SPREAD = 2.0**-17  # of numbers that are told apart, as a share of the greatest; learned ends have 20 bits
 _TINY = 1e-6  # of a range around 0, such as that of a column of which most numbers are 0
+_FEW = 9  # values of a cell
 _EXPONENTS = range(-8, 18)  # the powers of two that are first values of cells of unbounded floats
 
 
@@ -193,8 +193,8 @@ def table_columns(domain: Product, n_bins: int) -> tuple[TableColumn, ...]:
     )
 
 
-def columns_of_one_value(columns: Sequence[TableColumn], shares: Sequence[NDArray[Any]]) -> tuple[str, ...]:
-    """Return a warning about the columns that have one value in synthetic records, gaps apart, or none.
+def columns_of_one_value(columns: Sequence[TableColumn], shares: Sequence[NDArray[Any]]) -> list[str]:
+    """Return the names of the columns that have one value in synthetic records, gaps apart.
 
     Parameters
     ----------
@@ -203,27 +203,17 @@ def columns_of_one_value(columns: Sequence[TableColumn], shares: Sequence[NDArra
     shares : sequence of ndarray of float64
         Released. The share of records in each cell of each column.
     """
-    found = [
-        column.name
-        for column, share in zip(columns, shares, strict=True)
-        if _is_one_value(column, np.flatnonzero((share > 0) & ~column.gaps))
-    ]
-    text = (
-        f"synthetic records have one value in each of the columns {brief(found)}, and rarer values, if there"
-        " are any, are lost: declare what can occur, as in domain=Schema({'ill': IntegerRange(0, 1)}), or"
-        " spend more epsilon"
-    )
-    return (text,) if found else ()
+    given = zip(columns, shares, strict=True)
+    return [column.name for column, share in given if _is_one_value(column, (share > 0) & ~column.gaps)]
 
 
-def _is_one_value(column: TableColumn, cells: NDArray[Any]) -> bool:
-    """Return True if the values of some cells, ascending, are equal, or numbers that are nearly equal."""
-    if not isinstance(column.domain, NumberDomain) or not len(cells):
-        return len(cells) == 1
-    last = [*column.starts[1:].tolist(), column.domain.size][cells[-1]] - 1
-    low, high = column.domain.decode(np.array([column.starts[cells[0]], last], dtype=np.uint64)).tolist()
-    around_zero = low <= 0 <= high and high - low <= _TINY
-    return around_zero or high - low <= _SPREAD * max(abs(low), abs(high))
+def _is_one_value(column: TableColumn, drawn: NDArray[np.bool_]) -> bool:
+    """Return True if the values of the cells that are drawn are equal, or numbers that are nearly equal."""
+    values = column.values(np.repeat(np.flatnonzero(drawn), _FEW), PublicStream(0, "values"))
+    if values.dtype == object or not drawn.any():
+        return int(drawn.sum()) == 1
+    around_zero = getattr(column.domain, "low", 1) <= 0
+    return bool(np.ptp(values) <= max(_SPREAD * np.abs(values).max(), _TINY * around_zero))
 
 
 def table_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
