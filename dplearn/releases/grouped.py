@@ -34,6 +34,7 @@ from dplearn.records.part_sources import column_source_of
 from dplearn.records.part_tables import column_of, is_arrow
 from dplearn.records.parts import InTurn, PartedRecords, Source
 from dplearn.records.rows import Columns, count_of
+from dplearn.records.tables import check_index
 from dplearn.releases.reading import read_column
 from dplearn.releases.stable_counts import read_column_of_keys
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
@@ -422,6 +423,7 @@ class _Grouped(Release[GroupedPlan, Grouped]):
         keys, numbers = values
         if numbers is None:
             return column_source_of(keys, "keys")
+        check_index("values", numbers, keys, of="keys")
         if is_dask(keys, "keys") or is_dask(numbers, "values"):
             if not (is_dask(keys, "keys") and is_dask(numbers, "values")):
                 raise TypeError("keys and values must both be collections of Dask, or both be in memory")

@@ -36,6 +36,7 @@ from dplearn.records.part_sources import column_source_of
 from dplearn.records.part_tables import column_of, is_arrow
 from dplearn.records.parts import PartedRecords, PartsChangedError, Source, assuming_parts
 from dplearn.records.rows import count_of
+from dplearn.records.tables import check_index
 from dplearn.releases.part_reading import read_parts
 
 __all__ = ["N_IS_PUBLIC", "Release", "ReleasePlan", "Released"]
@@ -154,6 +155,7 @@ class Release(ABC, Generic[AnyPlan, Result]):
         """
         shifts = partial(PublicStream.of(self.random_state, self.name, "groups").labels, SHIFTS)
         if source is None:
+            check_index("groups", groups, values[0] if isinstance(values, tuple) else values, of=self.takes)
             values = _in_memory(values)
             grouping = grouping_of(groups, self.n_values(values), most=1, shifts=shifts)
             return self.read(self.chosen(values, grouping.slots[:, 0]))

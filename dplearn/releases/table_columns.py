@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn._writing import brief
 from dplearn.chance import PublicStream
 from dplearn.core.code_places import CodePlaces
 from dplearn.domains import Categories, Domain, Floats, Product
