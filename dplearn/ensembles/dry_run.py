@@ -177,7 +177,6 @@ def _prediction_error(fit: Fit, estimator: Any, seed: int, X: Any, y: NDArray[An
     """Return the error in the predictions, or an empty text."""
     with turn(seed):
         predicted = fit(Seeded(quiet(estimator)).clone(seed), X, y).predict(X)
-    labels = is_regressor(estimator) or np.isin(predicted, y).all()
-    if np.shape(predicted) != y.shape or not labels:
+    if np.shape(predicted) != y.shape or not (is_regressor(estimator) or np.isin(predicted, y).all()):
         return "it does not predict one of the labels for each row"
     return ""

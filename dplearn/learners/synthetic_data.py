@@ -66,6 +66,8 @@ __all__ = [
     "labelled_cells",
 ]
 
+Arrays = Sequence[NDArray[Any]]
+
 _NUMBERS = Floats(smallest=2.0**-64, largest=2.0**64)  # the assumed domain of each undeclared column
 _BLOCK = 1 << 14  # records at once
 _FEWEST, _MOST = 1000, 200_000  # synthetic records, unless n_rows says how many
@@ -111,7 +113,6 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
 
     estimator_: Any
     estimator_error_: str | None
-    fills_gaps_: bool
     synthetic_: SyntheticTable
     domain_: Product
     guarantee_: ApproxDP
@@ -138,9 +139,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
 
     def _begin(self, X: Any, y: Any, params: Params, **more: Any) -> tuple[Table, Any]:
         table, plan = super()._begin(X, y, params, **more)
-        if not getattr(
-            params, "learned", False
-        ):  # a schema has been learned: this was done before the charge
+        if not getattr(params, "learned", False):  # else it has been tried before the charge
             self.fills_gaps_ = self._must_fill_gaps(params.estimator, plan)
         return table, plan
 
@@ -152,13 +151,13 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         *columns, target = plan.layout.columns
         if estimator is None or target.size == 1:
             return False
-        stream, m = PublicStream(0, "made-up records"), _FEWEST
-        values = [column.values(stream.labels(column.size, m), stream) for column in columns]
-        labels = np.array(target.values(np.arange(m) % target.size, stream).tolist())
+        stream = PublicStream(0, "made-up records")
+        values: Arrays = [each.values(stream.labels(each.size, _FEWEST), stream) for each in columns]
+        labels = np.array(target.values(np.arange(_FEWEST) % target.size, stream).tolist())
         for fills in (False, True):
             values = _filled(columns, [column.gaps for column in columns], values) if fills else values
             rows = as_table(columns, values, self._types)
-            if not (error := dry_run(estimator, rows, labels, stream, most=m)):
+            if not (error := dry_run(estimator, rows, labels, stream, most=_FEWEST)):
                 return fills
         raise ValueError(
             "estimator must be one that can be fitted to the values of the columns, but made-up ones give"
@@ -223,7 +222,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         if self.estimator_error_ is not None:
             return (self._failure(),)
         shares = self.synthetic_.marginals_
-        gaps = [column.name for column in self._features if shares[column.name][column.gaps].any()]
+        gaps = [each.name for each in self._features if shares[each.name][each.gaps].any()]
         text = (
             f"estimator takes no gaps, and synthetic records have some in {brief(gaps)}: they are filled with"
             " a frequent value of their column; put an imputer before it to fill them otherwise"
@@ -278,11 +277,10 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         values = [column.decoded(each) for column, each in zip(self._features, codes, strict=True)]
         return as_table(self._features, self._without_gaps(values), self._types)
 
-    def _without_gaps(self, values: Sequence[NDArray[Any]]) -> Sequence[NDArray[Any]]:
+    def _without_gaps(self, values: Arrays) -> Arrays:
         """Return the values of columns as the estimator is given them: filled if it takes no gaps."""
-        if not self.fills_gaps_:
-            return values
-        return _filled(self._features, list(self.synthetic_.marginals_.values())[:-1], values)
+        shares = list(self.synthetic_.marginals_.values())[:-1]
+        return _filled(self._features, shares, values) if self.fills_gaps_ else values
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -499,9 +497,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         ndarray of shape (n_samples,)
             Entries of `classes_`.
         """
-        rows = self._rows(X)
-        labels: NDArray[Any] = self._trained().predict(rows)
-        return labels
+        return self._trained().predict(self._rows(X))  # type: ignore[no-any-return]
 
     @available_if(_offers("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     @ignores_float_errors
@@ -517,9 +513,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        rows = self._rows(X)
-        likely: NDArray[np.float64] = self._trained().predict_proba(rows)
-        return likely
+        return self._trained().predict_proba(self._rows(X))  # type: ignore[no-any-return]
 
     @available_if(_offers("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     @ignores_float_errors
@@ -535,9 +529,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two classes
         """
-        rows = self._rows(X)
-        margins: NDArray[np.float64] = self._trained().decision_function(rows)
-        return margins
+        return self._trained().decision_function(self._rows(X))  # type: ignore[no-any-return]
 
 
 @learns_schema(concentrated=gaussian_noise, accounting=CONCENTRATED)
@@ -723,8 +715,8 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         -------
         ndarray of float64 of shape (n_samples,)
         """
-        rows = self._rows(X)
-        return np.asarray(self._trained().predict(rows), dtype=np.float64).clip(*self.target_range_)
+        found = self._trained().predict(self._rows(X))
+        return np.asarray(found, dtype=np.float64).clip(*self.target_range_)
 
 
 def _even_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
@@ -748,9 +740,7 @@ def _numbers_of(features: Sequence[TableColumn], rows: Any) -> NDArray[np.float6
     return numbers
 
 
-def _filled(
-    columns: Sequence[TableColumn], shares: Sequence[NDArray[Any]], values: Sequence[NDArray[Any]]
-) -> list[NDArray[Any]]:
+def _filled(columns: Sequence[TableColumn], shares: Arrays, values: Arrays) -> Arrays:
     """Return values of columns with one of the most frequent cell in place of gaps."""
     found = [each.copy() for each in values]
     for column, share, each in zip(columns, shares, found, strict=True):

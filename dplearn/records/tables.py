@@ -48,10 +48,11 @@ def check_index(name: str, column: Any, X: Any, of: str = "X") -> None:
     ValueError
         If the indexes are of equal lengths, and differ.
     """
-    one, two = (getattr(each, "index", None) for each in (X, column))
-    if not (hasattr(one, "equals") and hasattr(two, "equals")) or len(one) != len(two) or one.equals(two):
+    indexes: list[Any] = [getattr(each, "index", None) for each in (X, column)]
+    one, two = indexes
+    if not all(hasattr(each, "equals") for each in indexes) or len(one) != len(two) or one.equals(two):
         return
-    counts = [str(each.dtype) == "int64" and (each == np.arange(len(one))).all() for each in (one, two)]
+    counts = [str(each.dtype) == "int64" and (each == np.arange(len(each))).all() for each in indexes]
     if not any(counts) or set(one.tolist()) == set(two.tolist()):
         raise ValueError(
             f"{name} must have the index of {of}, whose rows it is paired with by position: take"

@@ -233,12 +233,11 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         """
         stages: Any = self._stages()
         self._publish(stages.run(frame, self.ledger, groups))
-        found = columns_of_one_value(self.columns_, list(self.marginals_.values()))
-        if found and isinstance(stages, LearnedTableStages):
+        one = columns_of_one_value(self.columns_, list(self.marginals_.values()))
+        if one and isinstance(stages, LearnedTableStages):
             text = (
-                f"synthetic records have one value in each of the columns {brief(found)}, and rarer values,"
-                " if there are any, are lost: declare what can occur, as in"
-                " domain=Schema({'ill': IntegerRange(0, 1)}), or spend more epsilon"
+                f"synthetic records have one value in each of the columns {brief(one)}, since rarer ones are"
+                " lost, if there are any: declare domain=Schema({'ill': IntegerRange(0, 1), ...})"
             )
             warnings.warn(text, UserWarning, stacklevel=3)  # `fit` is wrapped
         return self

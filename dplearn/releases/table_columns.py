@@ -38,9 +38,6 @@ __all__ = ["MOST_BINS", "TableColumn", "columns_of_one_value", "table_column", "
 MOST_BINS = 1 << 14
 _WIDE = 256.0  # a range from 0 or above is wide if its end is this many times its start, or more
 _GROWTH = 2.0**0.5  # of the cells of a wide range, from the greatest down
-_SPREAD = 2.0**-17  # of numbers that are told apart, as a share of the greatest; learned ends have 20 bits
-_TINY = 1e-6  # of a range around 0, such as that of a column of which most numbers are 0
-_FEW = 9  # values of a cell
 _EXPONENTS = range(-8, 18)  # the powers of two that are first values of cells of unbounded floats
 
 
@@ -76,8 +73,7 @@ class TableColumn:
     def gaps(self) -> NDArray[np.bool_]:
         """Whether the values of each cell are gaps: missing numbers, or categories that are not listed."""
         if isinstance(self.domain, Categories):
-            listed = [value is None for value in self.domain.values]
-            return np.array([*listed, *[True] * self.domain.other])
+            return np.array([value is None for value in self.domain.values] + [True] * self.domain.other)
         return np.arange(self.size) < self.gap
 
     def of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
@@ -208,11 +204,12 @@ def columns_of_one_value(columns: Sequence[TableColumn], shares: Sequence[NDArra
 
 def _is_one_value(column: TableColumn, drawn: NDArray[np.bool_]) -> bool:
     """Return True if the values of the cells that are drawn are equal, or numbers that are nearly equal."""
-    values = column.values(np.repeat(np.flatnonzero(drawn), _FEW), PublicStream(0, "values"))
+    values = column.values(np.repeat(np.flatnonzero(drawn), 9), PublicStream(0, "values"))
     if values.dtype == object or not drawn.any():
         return int(drawn.sum()) == 1
-    around_zero = getattr(column.domain, "low", 1) <= 0
-    return bool(np.ptp(values) <= max(_SPREAD * np.abs(values).max(), _TINY * around_zero))
+    # Learned ends have 20 significant bits; those of a column of which most numbers are 0 may be near 0.
+    near_zero = 1e-6 if getattr(column.domain, "low", 1) <= 0 else 0.0
+    return bool(np.ptp(values) <= max(1e-5 * np.abs(values).max(), near_zero))
 
 
 def table_column(name: str, domain: Domain, n_bins: int) -> TableColumn:

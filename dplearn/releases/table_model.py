@@ -76,7 +76,7 @@ class TableModel:
         self, layout: TableLayout, budget: TableBudget, n_samples: int, base: Sequence[NDArray[np.int64]]
     ):
         self.layout, self.budget, self.n_samples = layout, budget, n_samples
-        self._kept = [_kept_cells(layout, budget, base, place) for place in range(len(layout.columns))]
+        self._kept = [self._kept_cells(place, base) for place in range(len(layout.columns))]
         shares = [self._projected(places, noisy) for noisy, places in zip(base, layout.base, strict=True)]
         self._tables: dict[tuple[int, ...], Floats64] = {}
         self.margins: list[Floats64]
@@ -89,7 +89,7 @@ class TableModel:
         self._rows: dict[int, NDArray[np.int16]] = {}
         self._joints: dict[tuple[int, ...], Floats64] = {}  # until the next column
         for place in layout.first:
-            self._place(place, *self._without_parents(place))
+            self.conditionals[place] = self._without_parents(place)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, without the rows, which can be drawn again."""
@@ -117,7 +117,7 @@ class TableModel:
         if step.table is not None and not step.parents:
             self._measured_again(places, step.table)
         if not step.parents:
-            self._place(step.column, *self._without_parents(step.column))
+            self.conditionals[step.column] = self._without_parents(step.column)
             return
         assert step.table is not None
         parents, margin = places[:-1], self.joint(places[:-1])
@@ -129,7 +129,7 @@ class TableModel:
         kept = tuple(range(len(parents)))
         table = raked(table, [(axes, own), (kept, margin)])
         self._tables[places] = table
-        self._place(step.column, parents, _given(table, self._alone(step.column, len(parents))))
+        self.conditionals[step.column] = parents, _given(table, self._alone(step.column, len(parents)))
 
     def _measured_again(self, places: tuple[int, ...], noisy: NDArray[np.int64]) -> None:
         """Combine a base table with a second measurement of it."""
@@ -247,15 +247,21 @@ class TableModel:
         kept = np.maximum(0.0, 1 - noise / np.maximum(squares, _TINY))
         return np.asarray(self.n_samples * before + kept * moved)
 
+    def _kept_cells(self, place: int, base: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
+        """Return the cells of a column that records are drawn from: no gaps if their count may be noise."""
+        gaps = self.layout.columns[place].gaps
+        places, noisy = next(each for each in zip(self.layout.base, base, strict=True) if place in each[0])
+        table = noisy.reshape([self.layout.sizes[each] for each in places])
+        counts = np.compress(gaps, table, axis=places.index(place))
+        few = counts.sum() < _NOISE * self.budget.base.deviation(noisy.size) * counts.size**0.5
+        return ~gaps if few and not gaps.all() else np.ones_like(gaps)
+
     def _projected(self, places: tuple[int, ...], counts: NDArray[Any]) -> Floats64:
         """Return the shares of a table of noisy counts of some columns; gaps that may be noise have none."""
         kept = reduce(np.logical_and.outer, [self._kept[place] for place in places])
         shares = np.zeros(kept.shape)
         shares[kept] = projected(counts.reshape(kept.shape)[kept], self.n_samples)
         return shares
-
-    def _place(self, column: int, parents: tuple[int, ...], given: Floats64) -> None:
-        self.conditionals[column] = parents, given
 
     def _drawn_column(self, place: int) -> NDArray[np.int16]:
         """Return one column of the rows that joint distributions are taken from."""
@@ -285,18 +291,6 @@ def _given(table: Floats64, otherwise: Floats64) -> Floats64:
     """Return the distribution of the last axis given the others; `otherwise` where these have no records."""
     sums = table.sum(axis=-1, keepdims=True)
     return np.asarray(np.where(sums > 0, table / np.where(sums > 0, sums, 1.0), otherwise))
-
-
-def _kept_cells(
-    layout: TableLayout, budget: TableBudget, base: Sequence[NDArray[np.int64]], place: int
-) -> NDArray[np.bool_]:
-    """Return the cells of a column that records are drawn from: without gaps if their count may be noise."""
-    gaps = layout.columns[place].gaps
-    places, noisy = next(each for each in zip(layout.base, base, strict=True) if place in each[0])
-    table = noisy.reshape([layout.sizes[each] for each in places])
-    counts = np.compress(gaps, table, axis=places.index(place))
-    few = counts.sum() < _NOISE * budget.base.deviation(noisy.size) * counts.size**0.5
-    return ~gaps if few and not gaps.all() else np.ones_like(gaps)
 
 
 def _filled(share: Floats64, labels: Floats64) -> Floats64:
