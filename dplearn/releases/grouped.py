@@ -42,6 +42,7 @@ from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
 __all__ = ["Grouped", "GroupedPlan", "grouped", "grouped_plan"]
 
 _BITS = 16  # of the grid of values, from the middle of the bounds to an end
+_ROWS = 10  # of a group, as many as take part in a learner's sums
 _FLOATS = Floats()
 _LARGEST = 1e300
 _UNEQUAL = "keys and values must have equal lengths, got {} and {}"
@@ -58,7 +59,7 @@ class GroupedPlan(ReleasePlan):
     guarantee : ApproxDP
         The guarantee of the release.
     n_samples : int or None
-        Number of records; None if it is private.
+        Number of records, or of groups; None if it is private.
     threshold : int or None
         The least noisy count of a learned category that is released; None for declared categories.
     count_error : int
@@ -91,12 +92,13 @@ class GroupedPlan(ReleasePlan):
         """A warning if no learned category can be released, or noise may exceed the number of records."""
         if self.n_samples is None:
             return ()
-        if self.threshold is None and self.n_samples <= self.count_error:
+        most = self.n_samples * self.moved // 2  # records that take part
+        if self.threshold is None and most <= self.count_error:
             return (
                 f"n_samples is {self.n_samples}: the noise of a count may be {self.count_error}; use more"
                 " records or spend more epsilon",
             )
-        if self.threshold is None or self.n_samples >= self.threshold:
+        if self.threshold is None or most >= self.threshold:
             return ()
         return (
             f"n_samples is {self.n_samples}: no category can be released, because released counts are at"
@@ -111,7 +113,7 @@ class Grouped(Released, ResultTable):
     Attributes
     ----------
     counts : dict
-        Released. Maps each category to its noisy number of records.
+        Released. Maps each category to its noisy number of records, with groups of those that take part.
     sums, means : dict or None
         Released. Map each category to the noisy sum and mean of its clipped values; None without values.
     bounds : tuple of float or None
@@ -145,7 +147,8 @@ class Grouped(Released, ResultTable):
         -------
         dict
             Maps each category to the lower and the upper end. Only the privacy noise is covered, not the
-            sampling error. Of a category without records the interval says nothing.
+            sampling error, nor with groups the records that take no part. Of a category without records the
+            interval says nothing.
         """
         if self.means is None or self.sums is None or self.bounds is None:
             raise ValueError("there are no means: the release had no values")
@@ -172,7 +175,7 @@ def grouped(
     bounds: Any = None,
     categories: Any = None,
     groups: Any = None,
-    max_rows_per_group: int = 10,
+    max_rows_per_group: int | None = None,
     epsilon: float = 1.0,
     delta: float = 0.0,
     neighbors: str = "replace_one",
@@ -198,10 +201,10 @@ def grouped(
     groups : array-like of shape (n,), or parts like those of `keys`, optional
         Private. The group of each record, such as the person that it belongs to: texts or integers. The
         guarantee then protects all records of a group together, and the set of groups is public.
-    max_rows_per_group : int, default=10
-        Public. The most records of a group that take part, at most 1000; of a group with more, so many are
-        chosen by public chance. The noise is proportional to it. Counts, sums and means are of the records
-        that take part: of all records if no group has more. Not used without groups.
+    max_rows_per_group : int, optional
+        Public. With groups: the most records of a group that take part, at most 1000; of a group with more,
+        so many are chosen by public chance. The noise is proportional to it. Counts, sums and means are of
+        the records that take part: of all records if no group has more. None: 10.
     epsilon : float, default=1.0
         Privacy budget of the release; positive. With values, one half is for the counts and one half for the
         sums. A float stands for its shortest decimal: 0.1 is 1/10.
@@ -280,8 +283,8 @@ def grouped(
     ['north', 'south']
     """
     given = values is not None, bounds, categories, epsilon, delta, random_state, neighbors
-    most = 1 if groups is None else max_rows_per_group
-    return _Grouped(*given, most).run((keys, values), ledger, groups)
+    most = _ROWS if max_rows_per_group is None else max_rows_per_group
+    return _Grouped(*given, None if groups is None else most).run((keys, values), ledger, groups)
 
 
 def grouped_plan(
@@ -289,10 +292,10 @@ def grouped_plan(
     *,
     bounds: Any = None,
     categories: Any = None,
+    max_rows_per_group: int | None = None,
     epsilon: float = 1.0,
     delta: float = 0.0,
     neighbors: str = "replace_one",
-    max_rows_per_group: int = 1,
     beta: float = 0.05,
     n_keys: int = 1,
 ) -> GroupedPlan:
@@ -310,6 +313,9 @@ def grouped_plan(
         category are left out. Keys of different types differ: the category "1" has no record with the key 1.
         None: the categories are learned as in `stable_counts`, which spends delta; categories of few records
         are not released.
+    max_rows_per_group : int, optional
+        Public. With groups, whose number `n_samples` then is: the most records of a group that take part, at
+        most 1000. The noise is proportional to it. None: without groups.
     epsilon : float, default=1.0
         Privacy budget of the release; positive. With values, one half is for the counts and one half for the
         sums. A float stands for its shortest decimal: 0.1 is 1/10.
@@ -319,8 +325,6 @@ def grouped_plan(
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, the number of
         records is private, and all noise is half as wide.
-    max_rows_per_group : int, default=1
-        Public. With groups, of which `n_samples` is the number: the most records of a group that take part.
     beta : float, default=0.05
         Allowed probability of failure, in (0, 1).
     n_keys : int, default=1
@@ -407,9 +411,10 @@ class _Grouped(Release[GroupedPlan, Grouped]):
         delta: Any,
         random_state: Any = None,
         neighbors: str = "replace_one",
-        group_rows: Any = 1,
+        group_rows: Any = None,
     ):
-        self.group_rows = check_count("max_rows_per_group", group_rows, low=1, high=MOST_ROWS)
+        rows = 1 if group_rows is None else group_rows
+        self.group_rows = check_count("max_rows_per_group", rows, low=1, high=MOST_ROWS)
         self.bounds = _checked_bounds(bounds, with_values)
         self.categories = None if categories is None else _checked_categories(categories)
         given = check_number("delta", delta, low=0, below=1)
