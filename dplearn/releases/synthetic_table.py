@@ -116,7 +116,9 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** `plan` states the expected total variation distance of each base table's noise, and that of
-    a table of the network of any size. For all other queries no error is promised.
+    a table of the network of any size. For all other queries no error is promised. A column has no gaps where
+    their noisy number is below four standard deviations of its noise, 4 `base_deviation`, or that times the
+    root of the number of labels of a target: so many records, or fewer, lose their gaps.
 
     **Source.** Zhang, Cormode, Procopiuc, Srivastava and Xiao (2017) for Bayesian networks; McKenna, Mullins,
     Sheldon and Miklau (2022) for candidates that are charged for their noise; Bun, Nissim and Stemmer (2016),
