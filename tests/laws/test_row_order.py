@@ -139,7 +139,6 @@ DIFFERENT = {
     "another order": (PLACES + 7, PLACES[::-1] + 7),
     "other rows": (count(1), count(2)),
     "texts in another order": ([f"row {place}" for place in PLACES], [f"row {place}" for place in range(N)]),
-    "texts and bytes": ([f"{place}" for place in PLACES], [f"{place}".encode() for place in PLACES]),
     "repetitions in another order": (PLACES // 2, PLACES[::-1] // 2),
     "pairs in another order": tuple(
         pd.MultiIndex.from_arrays([each, each]) for each in (PLACES, PLACES[::-1])
