@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_regressor
 
 from dplearn.chance import PublicStream
 from dplearn.ensembles.base_estimators import Seeded, quiet
@@ -137,23 +138,26 @@ def dry_run(
     classes: NDArray[Any],
     stream: PublicStream,
     fit: Fit = lambda estimator, X, y: estimator.fit(X, y),
+    most: int = MANY_ROWS,
 ) -> str:
     """Return the error of an estimator on some rows with random labels, or an empty text.
 
     Parameters
     ----------
-    estimator : classifier
+    estimator : classifier or regressor
         Is cloned.
     rows : ndarray, sparse matrix or data frame of shape (n, n_features)
-        Public; the first `MANY_ROWS` are used.
+        Public; the first `most` are used.
     classes : ndarray of shape (n_labels,)
-        The labels.
+        The labels, or the targets of a regressor.
     stream : PublicStream
         The source of the labels.
     fit : callable, optional
         Fits the estimator; takes estimator, rows and labels, and returns the fitted estimator.
+    most : int, default=64
+        The most rows.
     """
-    few = np.arange(min(MANY_ROWS, rows.shape[0]))
+    few = np.arange(min(most, rows.shape[0]))
     X = plain(rows_of(sliceable(rows), few))
     # Every label occurs, if there are enough rows: some estimators need two rows of each.
     y = np.asarray(classes)[few % len(classes)][stream.permutation(few.size)]
@@ -172,6 +176,6 @@ def _prediction_error(fit: Fit, estimator: Any, seed: int, X: Any, y: NDArray[An
     """Return the error in the predictions, or an empty text."""
     with turn(seed):
         predicted = fit(Seeded(quiet(estimator)).clone(seed), X, y).predict(X)
-    if np.shape(predicted) != y.shape or not np.isin(predicted, y).all():
+    if np.shape(predicted) != y.shape or not (is_regressor(estimator) or np.isin(predicted, y).all()):
         return "it does not predict one of the labels for each row"
     return ""

@@ -49,6 +49,7 @@ from dplearn.records.part_groups import assuming_parts_of_groups, grouped_parts
 from dplearn.records.part_sources import source_of, table_in_memory
 from dplearn.records.parts import PartsChangedError, Source, assuming_parts
 from dplearn.records.rows import count_of
+from dplearn.records.tables import check_index
 
 __all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateRegressor", "PrivateTransformer"]
 
@@ -256,6 +257,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         """Read the table and plan the fit, without a secret draw or a charge."""
         params = self._with_public_choices(params)
         source = source_of(X, y)
+        check_index("groups", groups, X)
         if params.cost.neighbors == ADDED:
             refuse_public_counts("X must be a table in memory", groups, source)
             table = self._prepared(

@@ -17,11 +17,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number, shown
+from dplearn._writing import brief
+from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Categories, Domain, Floats, Grid, Product
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.ensembles.base_estimators import Seeded
+from dplearn.ensembles.dry_run import dry_run
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
@@ -62,6 +65,8 @@ __all__ = [
     "free_name",
     "labelled_cells",
 ]
+
+Arrays = Sequence[NDArray[Any]]
 
 _NUMBERS = Floats(smallest=2.0**-64, largest=2.0**64)  # the assumed domain of each undeclared column
 _BLOCK = 1 << 14  # records at once
@@ -132,6 +137,34 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
             "random_state": self.random_state,
         }
 
+    def _begin(self, X: Any, y: Any, params: Params, **more: Any) -> tuple[Table, Any]:
+        table, plan = super()._begin(X, y, params, **more)
+        if not getattr(params, "learned", False):  # else it has been tried before the charge
+            self.fills_gaps_ = self._must_fill_gaps(params.estimator, plan)
+        return table, plan
+
+    def _must_fill_gaps(self, estimator: Any, plan: Any) -> bool:
+        """Return whether an estimator takes made-up records if their gaps are filled, and not otherwise.
+
+        One that takes neither is refused, before the charge.
+        """
+        *columns, target = plan.layout.columns
+        if estimator is None or target.size == 1:
+            return False
+        stream = PublicStream(0, "made-up records")
+        values: Arrays = [each.values(stream.labels(each.size, _FEWEST), stream) for each in columns]
+        labels = np.array(target.values(np.arange(_FEWEST) % target.size, stream).tolist())
+        for fills in (False, True):
+            values = _filled(columns, [column.gaps for column in columns], values) if fills else values
+            rows = as_table(columns, values, self._types)
+            if not (error := dry_run(estimator, rows, labels, stream, most=_FEWEST)):
+                return fills
+        raise ValueError(
+            "estimator must be one that can be fitted to the values of the columns, but made-up ones give"
+            f" {error}; encode texts before it, as in make_pipeline(make_column_transformer((OneHotEncoder("
+            "handle_unknown='ignore'), [...]), remainder='passthrough'), estimator)"
+        )
+
     def _columns(self, X: Any, params: Params) -> tuple[Columns, dict[str, Any]]:
         """Return the codes of a table's columns, and its public values."""
         stream = self._public_stream(params)
@@ -186,7 +219,15 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
             self.estimator_error_ = f"{type(error).__name__}: {error}"
 
     def _released_warnings(self, plan: SyntheticDataPlan) -> tuple[str, ...]:  # noqa: ARG002
-        return () if self.estimator_error_ is None else (self._failure(),)
+        if self.estimator_error_ is not None:
+            return (self._failure(),)
+        shares = self.synthetic_.marginals_
+        gaps = [each.name for each in self._features if shares[each.name][each.gaps].any()]
+        text = (
+            f"estimator takes no gaps, and synthetic records have some in {brief(gaps)}: they are filled with"
+            " a frequent value of their column; put an imputer before it to fill them otherwise"
+        )
+        return (text,) if gaps and self.fills_gaps_ else ()
 
     def _failure(self) -> str:
         return (
@@ -225,7 +266,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
             rare = np.repeat(np.arange(len(counts)), (least - counts).clip(0))
             cells = np.concatenate([cells, tables.model.draw(len(rare), stream, target=rare)])
         *values, target = values_of(columns, cells, stream)
-        rows = as_table(columns[:-1], values, self._types)
+        rows = as_table(columns[:-1], self._without_gaps(values), self._types)
         return rows, cells[:, -1], target, stream.seeds(1)[0]
 
     def _rows(self, X: Any) -> Any:
@@ -234,7 +275,12 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         X = read_features(self, X, domain=self.domain_, reset=False)
         codes = self.domain_.nearest(X)
         values = [column.decoded(each) for column, each in zip(self._features, codes, strict=True)]
-        return as_table(self._features, values, self._types)
+        return as_table(self._features, self._without_gaps(values), self._types)
+
+    def _without_gaps(self, values: Arrays) -> Arrays:
+        """Return the values of columns as the estimator is given them: filled if it takes no gaps."""
+        shares = list(self.synthetic_.marginals_.values())[:-1]
+        return _filled(self._features, shares, values) if self.fills_gaps_ else values
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -300,6 +346,9 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         Released. The fitted classifier; None if it could not be fitted to the synthetic records.
     estimator_error_ : str or None
         Released. Why it could not be fitted, in which case a fit warns, and keeps the synthetic records.
+    fills_gaps_ : bool
+        Public. Whether missing values are filled for the estimator: with a value of the most frequent
+        bin, or the most frequent category, of the synthetic records.
     synthetic_ : SyntheticTable
         Released. The fitted table; its last column, "target", has the labels.
     domain_ : Product
@@ -448,9 +497,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         ndarray of shape (n_samples,)
             Entries of `classes_`.
         """
-        rows = self._rows(X)
-        labels: NDArray[Any] = self._trained().predict(rows)
-        return labels
+        return self._trained().predict(self._rows(X))  # type: ignore[no-any-return]
 
     @available_if(_offers("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     @ignores_float_errors
@@ -466,9 +513,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        rows = self._rows(X)
-        likely: NDArray[np.float64] = self._trained().predict_proba(rows)
-        return likely
+        return self._trained().predict_proba(self._rows(X))  # type: ignore[no-any-return]
 
     @available_if(_offers("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     @ignores_float_errors
@@ -484,9 +529,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two classes
         """
-        rows = self._rows(X)
-        margins: NDArray[np.float64] = self._trained().decision_function(rows)
-        return margins
+        return self._trained().decision_function(self._rows(X))  # type: ignore[no-any-return]
 
 
 @learns_schema(concentrated=gaussian_noise, accounting=CONCENTRATED)
@@ -536,6 +579,9 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         Released. The fitted regressor; None if it could not be fitted to the synthetic records.
     estimator_error_ : str or None
         Released. Why it could not be fitted, in which case a fit warns, and keeps the synthetic records.
+    fills_gaps_ : bool
+        Public. Whether missing values are filled for the estimator: with a value of the most frequent
+        bin, or the most frequent category, of the synthetic records.
     synthetic_ : SyntheticTable
         Released. The fitted table; its last column, "target", has the targets.
     target_range_ : tuple of float
@@ -669,8 +715,8 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         -------
         ndarray of float64 of shape (n_samples,)
         """
-        rows = self._rows(X)
-        return np.asarray(self._trained().predict(rows), dtype=np.float64).clip(*self.target_range_)
+        found = self._trained().predict(self._rows(X))
+        return np.asarray(found, dtype=np.float64).clip(*self.target_range_)
 
 
 def _even_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
@@ -692,6 +738,16 @@ def _numbers_of(features: Sequence[TableColumn], rows: Any) -> NDArray[np.float6
         listed = isinstance(column.domain, Categories)
         numbers[:, place] = column.domain.nearest(values) if listed else values
     return numbers
+
+
+def _filled(columns: Sequence[TableColumn], shares: Arrays, values: Arrays) -> Arrays:
+    """Return values of columns with one of the most frequent cell in place of gaps."""
+    found = [each.copy() for each in values]
+    for column, share, each in zip(columns, shares, found, strict=True):
+        gaps = [cell is None or cell != cell for cell in each.tolist()]
+        most = np.array([np.where(column.gaps, -1, share).argmax()])
+        each[gaps] = "missing" if column.gaps.all() else column.values(most, PublicStream(0, "gaps"))
+    return found
 
 
 def _check_inner(estimator: Any, is_kind: Callable[[Any], bool], kind: str) -> None:

@@ -31,6 +31,7 @@ from dplearn.records.part_types import PartTypes
 from dplearn.records.parts import PARTS, Source
 from dplearn.records.reading import ROWS, check_classes, label_cells
 from dplearn.records.rows import count_of
+from dplearn.records.tables import check_index
 
 __all__ = ["PrivateScore", "private_score", "public_labels"]
 
@@ -261,6 +262,7 @@ def private_score(
     charge = open_account(ledger, guarantee, name="private_score")
     dice = dice_for(random_state, "private_score", str(guarantee.epsilon))
     if source is None:
+        check_index("groups", groups, X)
         counts, n = _counts(estimator, *_one_a_group(X, y, groups, random_state), statistic)
     else:
         counts, n = _counts_of_parts(estimator, source, statistic)

@@ -102,6 +102,10 @@ class Grouping:
         """The number of rows of a group that take part, repeated ones included; public."""
         return int(self.slots.shape[1])
 
+    def once(self) -> "Grouping":
+        """Return the rows that take part, each once and as a group of its own; their number is private."""
+        return self if self.each == 1 else replace(self, slots=np.unique(self.slots)[:, None])
+
 
 def grouping_of(groups: Any, n_rows: int, *, most: int, shifts: Callable[[int], Any]) -> Grouping:
     """Return which rows of each group take part.

@@ -25,6 +25,7 @@ from dplearn.records.dask_parts import DaskParts, is_dask, partitions
 from dplearn.records.part_advice import advice_on, of_dask
 from dplearn.records.part_tables import column_of, is_arrow, is_name, is_part, pair_of, table_of
 from dplearn.records.parts import InTurn, Source, reading
+from dplearn.records.tables import check_index
 
 __all__ = ["column_source_of", "parts_read", "source_of", "table_in_memory"]
 
@@ -77,6 +78,8 @@ def source_of(X: Any, y: Any) -> Source | None:
     ------
     TypeError
         If the table is in parts that can be read only once, or y does not have the same parts.
+    ValueError
+        If X and y are of pandas and their indexes differ, as `check_index` says.
     """
     if isinstance(X, Source):
         return X
@@ -90,11 +93,14 @@ def source_of(X: Any, y: Any) -> Source | None:
     if make is None:
         if isinstance(y, str):
             raise TypeError(_refused(X, y))
+        check_index("y", y, X)
         return None
     if named:
         return InTurn(lambda: (pair_of(part, y) for part in make()))
     if (problem := _unlike(X, y)) is not None:
         raise TypeError(_Y_OF_PARTS.format(*problem))
+    for part, labels in zip(make(), y, strict=True):
+        check_index("y", labels, part)
     return InTurn(lambda: ((table_of(part), labels) for part, labels in zip(make(), y, strict=True)))
 
 

@@ -22,12 +22,42 @@ from scipy.sparse import csr_array, csr_matrix, issparse, sparray
 
 from dplearn.domains.cells import is_frame
 
-__all__ = ["check_values", "own_cells", "plain", "rows_of", "sliceable"]
+__all__ = ["check_index", "check_values", "own_cells", "plain", "rows_of", "sliceable"]
 
 _SHORT = 1 << 31
 _CANNOT_CHANGE = frozenset({type(None), bool, int, float, complex, str, bytes})
 _VALUES = _CANNOT_CHANGE | {Decimal, Fraction, date, datetime, time, timedelta}
 _VALUES_OF_PANDAS = ("NAType", "NaTType", "Timestamp", "Timedelta")
+
+
+def check_index(name: str, column: Any, X: Any, of: str = "X") -> None:
+    """Refuse a column of pandas whose index differs from that of a table: rows are paired by position.
+
+    An index that only counts the rows may stand beside any other labels, which then say nothing about the
+    order of the rows; but not beside its own labels in another order.
+
+    Parameters
+    ----------
+    name, of : str
+        The names of the column and of the table, for the error.
+    column, X : object
+        Private, except for their indexes.
+
+    Raises
+    ------
+    ValueError
+        If the indexes are of equal lengths, and differ.
+    """
+    indexes: list[Any] = [getattr(each, "index", None) for each in (X, column)]
+    one, two = indexes
+    if not all(hasattr(each, "equals") for each in indexes) or len(one) != len(two) or one.equals(two):
+        return
+    counts = [str(each.dtype) == "int64" and (each == np.arange(len(each))).all() for each in indexes]
+    if not any(counts) or set(one.tolist()) == set(two.tolist()):
+        raise ValueError(
+            f"{name} must have the index of {of}, whose rows it is paired with by position: take"
+            f" {name}.loc[{of}.index], or {name}.to_numpy() if its order is that of {of}"
+        )
 
 
 def sliceable(X: Any) -> Any:

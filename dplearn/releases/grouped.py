@@ -25,15 +25,16 @@ from dplearn.mechanisms.stable_histogram import (
     stable_histogram_threshold,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import ALPHA, noted
+from dplearn.privacy.plan import ALPHA, hidden, noted
 from dplearn.privacy.result_table import ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, moved_counts, without_count
 from dplearn.records.dask_parts import DaskParts, is_dask, partitions
-from dplearn.records.groups import selected
+from dplearn.records.groups import MOST_ROWS, selected
 from dplearn.records.part_sources import column_source_of, parts_read
 from dplearn.records.part_tables import column_of
 from dplearn.records.parts import InTurn, PartedRecords, Source
 from dplearn.records.rows import Columns, count_of
+from dplearn.records.tables import check_index
 from dplearn.releases.reading import read_column
 from dplearn.releases.stable_counts import read_column_of_keys
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan, in_memory
@@ -41,6 +42,7 @@ from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan,
 __all__ = ["Grouped", "GroupedPlan", "grouped", "grouped_plan"]
 
 _BITS = 16  # of the grid of values, from the middle of the bounds to an end
+_ROWS = 10  # of a group, as many as take part in a learner's sums
 _FLOATS = Floats()
 _LARGEST = 1e300
 _UNEQUAL = "keys and values must have equal lengths, got {} and {}"
@@ -57,7 +59,7 @@ class GroupedPlan(ReleasePlan):
     guarantee : ApproxDP
         The guarantee of the release.
     n_samples : int or None
-        Number of records; None if it is private.
+        Number of records, or of groups; None if it is private.
     threshold : int or None
         The least noisy count of a learned category that is released; None for declared categories.
     count_error : int
@@ -83,18 +85,20 @@ class GroupedPlan(ReleasePlan):
     n_needed: int = field(metadata=noted("records of a category"))
     beta: float
     n_keys: int
+    moved: Any = hidden()  # the most counts that differ between neighbours
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """A warning if no learned category can be released, or noise may exceed the number of records."""
         if self.n_samples is None:
             return ()
-        if self.threshold is None and self.n_samples <= self.count_error:
+        most = self.n_samples * self.moved // 2  # records that take part
+        if self.threshold is None and most <= self.count_error:
             return (
                 f"n_samples is {self.n_samples}: the noise of a count may be {self.count_error}; use more"
                 " records or spend more epsilon",
             )
-        if self.threshold is None or self.n_samples >= self.threshold:
+        if self.threshold is None or most >= self.threshold:
             return ()
         return (
             f"n_samples is {self.n_samples}: no category can be released, because released counts are at"
@@ -109,7 +113,7 @@ class Grouped(Released, ResultTable):
     Attributes
     ----------
     counts : dict
-        Released. Maps each category to its noisy number of records.
+        Released. Maps each category to its noisy number of records, with groups of those that take part.
     sums, means : dict or None
         Released. Map each category to the noisy sum and mean of its clipped values; None without values.
     bounds : tuple of float or None
@@ -143,7 +147,8 @@ class Grouped(Released, ResultTable):
         -------
         dict
             Maps each category to the lower and the upper end. Only the privacy noise is covered, not the
-            sampling error. Of a category without records the interval says nothing.
+            sampling error, nor with groups the records that take no part. Of a category without records the
+            interval says nothing.
         """
         if self.means is None or self.sums is None or self.bounds is None:
             raise ValueError("there are no means: the release had no values")
@@ -151,7 +156,7 @@ class Grouped(Released, ResultTable):
         middle, half = low / 2 + high / 2, high / 2 - low / 2
         share = self.guarantee.epsilon / 2
         failure = check_number("beta", beta, above=0, below=1) / 2
-        moved = moved_counts(self.guarantee.neighbors)
+        moved = self.plan.moved
         off = _error(share, failure, moved), _error_of_sum(share, failure, moved)
         found = {}
         for key, count in self.counts.items():
@@ -170,6 +175,7 @@ def grouped(
     bounds: Any = None,
     categories: Any = None,
     groups: Any = None,
+    max_rows_per_group: int | None = None,
     epsilon: float = 1.0,
     delta: float = 0.0,
     neighbors: str = "replace_one",
@@ -194,8 +200,11 @@ def grouped(
         are not released.
     groups : array-like of shape (n,), or parts like those of `keys`, optional
         Private. The group of each record, such as the person that it belongs to: texts or integers. The
-        guarantee then protects all records of a group together. One record of each group takes part, which is
-        chosen by public chance, and the set of groups is public.
+        guarantee then protects all records of a group together, and the set of groups is public.
+    max_rows_per_group : int, optional
+        Public. With groups: the most records of a group that take part, at most 1000; of a group with more,
+        so many are chosen by public chance. The noise is proportional to it. Counts, sums and means are of
+        the records that take part: of all records if no group has more. None: 10.
     epsilon : float, default=1.0
         Privacy budget of the release; positive. With values, one half is for the counts and one half for the
         sums. A float stands for its shortest decimal: 0.1 is 1/10.
@@ -242,6 +251,15 @@ def grouped(
     0. For one added or removed record: it moves one count by 1 and one sum by at most S, and nothing else
     depends on the number of records.
 
+    For one replaced group, let m be `max_rows_per_group`: at most m of its records leave and at most m enter,
+    which moves the counts by at most 2 m in the L1 norm, and the sums by at most 2 m S. So noise that is m
+    times as wide costs e each. Nothing else depends on the number of its records. Learned categories are
+    those whose noisy count reaches t, where P[1 + Z >= t] <= p for the noise Z of ratio r. Categories of both
+    tables cost e. Those of one table alone have counts c_1, c_2, ... of sum at most m there, and one of them
+    is released with probability at most r^(1 - c_1) p + r^(1 - c_2) p + ...; since r^-c / c is convex, that
+    is at most p max(m, r^(1 - m)), which is delta / 2. As for `stable_histogram`, the sum of this for either
+    table covers them.
+
     **Assumes.** The entries of `guarantee.assumes`.
 
     **Accuracy.** `Grouped.mean_intervals`, and `grouped_plan`.
@@ -264,9 +282,9 @@ def grouped(
     >>> sorted(learned.counts)  # "east" has too few records
     ['north', 'south']
     """
-    return _Grouped(values is not None, bounds, categories, epsilon, delta, random_state, neighbors).run(
-        (keys, values), ledger, groups
-    )
+    given = values is not None, bounds, categories, epsilon, delta, random_state, neighbors
+    most = _ROWS if max_rows_per_group is None else max_rows_per_group
+    return _Grouped(*given, None if groups is None else most).run((keys, values), ledger, groups)
 
 
 def grouped_plan(
@@ -274,6 +292,7 @@ def grouped_plan(
     *,
     bounds: Any = None,
     categories: Any = None,
+    max_rows_per_group: int | None = None,
     epsilon: float = 1.0,
     delta: float = 0.0,
     neighbors: str = "replace_one",
@@ -294,6 +313,9 @@ def grouped_plan(
         category are left out. Keys of different types differ: the category "1" has no record with the key 1.
         None: the categories are learned as in `stable_counts`, which spends delta; categories of few records
         are not released.
+    max_rows_per_group : int, optional
+        Public. With groups, whose number `n_samples` then is: the most records of a group that take part, at
+        most 1000. The noise is proportional to it. None: without groups.
     epsilon : float, default=1.0
         Privacy budget of the release; positive. With values, one half is for the counts and one half for the
         sums. A float stands for its shortest decimal: 0.1 is 1/10.
@@ -324,8 +346,8 @@ def grouped_plan(
     >>> plan.count_error, round(plan.mean_error, 1), plan.n_needed
     (15, 7.4, 298)
     """
-    stages = _Grouped(bounds is not None, bounds, categories, epsilon, delta, neighbors=neighbors)
-    return stages.plan(n_samples, beta=beta, n_keys=n_keys)
+    given = bounds is not None, bounds, categories, epsilon, delta, None, neighbors
+    return _Grouped(*given, max_rows_per_group).plan(n_samples, beta=beta, n_keys=n_keys)
 
 
 class _Keyed(Columns):
@@ -389,7 +411,10 @@ class _Grouped(Release[GroupedPlan, Grouped]):
         delta: Any,
         random_state: Any = None,
         neighbors: str = "replace_one",
+        group_rows: Any = None,
     ):
+        rows = 1 if group_rows is None else group_rows
+        self.group_rows = check_count("max_rows_per_group", rows, low=1, high=MOST_ROWS)
         self.bounds = _checked_bounds(bounds, with_values)
         self.categories = None if categories is None else _checked_categories(categories)
         given = check_number("delta", delta, low=0, below=1)
@@ -415,13 +440,14 @@ class _Grouped(Release[GroupedPlan, Grouped]):
         parameters = repr(self.bounds), repr(self.categories), str(guarantee.epsilon), str(guarantee.delta)
         context = (*parameters, *([neighbors] if unknown else []))
         super().__init__("grouped", guarantee, context, random_state)
-        self.moved = moved_counts(neighbors)
+        self.moved = moved_counts(neighbors) * self.group_rows
         self.shares = _shares(guarantee.epsilon, values=with_values)
 
     def source_of(self, values: Any) -> Source | None:
         keys, numbers = values
         if numbers is None:
             return column_source_of(keys, "keys")
+        check_index("values", numbers, keys, of="keys")
         if is_dask(keys, "keys") or is_dask(numbers, "values"):
             if not (is_dask(keys, "keys") and is_dask(numbers, "values")):
                 raise TypeError("keys and values must both be collections of Dask, or both be in memory")
@@ -464,7 +490,7 @@ class _Grouped(Release[GroupedPlan, Grouped]):
         needed = max(1, -int(-off / ALPHA // (1 if sum_error is None else 2)))
         threshold = None
         if self.categories is None:
-            privacy = ApproxDP(for_counts, self.guarantee.delta, self.guarantee.neighbors)
+            privacy = self._learning(for_counts)
             threshold = stable_histogram_threshold(privacy)
             needed = max(needed, threshold - 1 + laplace_quantile(stable_histogram_ratio(privacy), each))
         return GroupedPlan(
@@ -476,18 +502,26 @@ class _Grouped(Release[GroupedPlan, Grouped]):
             needed,
             float(failure),
             together,
+            moved=self.moved,
         )
+
+    def _learning(self, epsilon: Fraction) -> ApproxDP:
+        """Return the privacy of `stable_histogram` with which the learned categories cost epsilon."""
+        m, delta = self.group_rows, self.guarantee.delta
+        if m == 1:
+            return ApproxDP(epsilon, delta, self.guarantee.neighbors)
+        least = min(Fraction(1, m), decay_ratio(epsilon / (2 * m)) ** (m - 1))
+        return ApproxDP(epsilon / (2 * m), delta / 2 * least, ADDED)
 
     def summarize_parts(self, rows: PartedRecords, plan: GroupedPlan) -> PartedRecords:  # noqa: ARG002
         return rows
 
     def release(self, summary: _Keyed | PartedRecords, plan: GroupedPlan, dice: Dice) -> Grouped:
         for_counts, for_sums = self.shares
-        n = self.most_records if self.guarantee.neighbors == ADDED else plan.n_samples
+        n = self.most_records if self.guarantee.neighbors == ADDED else plan.n_samples * self.group_rows
         if self.categories is None:
             keys = _counted(summary)
-            privacy = ApproxDP(for_counts, self.guarantee.delta, self.guarantee.neighbors)
-            counts = stable_histogram(keys, privacy=privacy, dice=dice, most_records=self.most_records)
+            counts = stable_histogram(keys, privacy=self._learning(for_counts), dice=dice, most_records=n)
             counts = dict(sorted(counts.items(), key=lambda item: -item[1]))
             categories = tuple(counts)
             totals = _summed(summary, categories)

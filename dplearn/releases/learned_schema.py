@@ -180,7 +180,7 @@ class LearnedSchemaPlan(ReleasePlan):
         number: Domain = self.numbers
         if ranged and self.tail is not None:
             number = Grid(0.0, 1.0, self.detail.points, "accept", missing=True)
-        listed = _HASHED if self.threshold is None else _categories(list(map(str, range(n_listed))))
+        listed = _HASHED if self.threshold is None else _categories([f"value {n}" for n in range(n_listed)])
         of_kind = {"numbers": number, "integers": number, "booleans": _BOOLEANS, "categories": listed}
         kinds: ColumnKinds = self.columns
         return kinds.schema(of_kind[kind] for kind in kinds.kinds)

@@ -36,6 +36,7 @@ from dplearn.records.part_sources import column_source_of
 from dplearn.records.part_tables import column_of, is_arrow
 from dplearn.records.parts import PartedRecords, PartsChangedError, Source, assuming_parts
 from dplearn.records.rows import count_of
+from dplearn.records.tables import check_index
 from dplearn.releases.part_reading import read_parts
 
 __all__ = ["N_IS_PUBLIC", "Release", "ReleasePlan", "Released", "in_memory"]
@@ -104,6 +105,8 @@ class Release(ABC, Generic[AnyPlan, Result]):
     set_by_reading: ClassVar[tuple[str, ...]] = ()
     #: Stacklevel of warnings: the caller of the release function, which calls `run`.
     stacklevel: ClassVar[int] = 3
+    #: The most values of a group that take part.
+    group_rows: int = 1
 
     def __init__(self, name: str, guarantee: ApproxDP, context: tuple[str, ...], random_state: Any):
         self.name = name
@@ -135,8 +138,8 @@ class Release(ABC, Generic[AnyPlan, Result]):
                 plan = self.plan_of(rows)
                 plan = plan if source is None else assuming_parts(plan)
             else:
-                rows = self.read_groups(values, groups, source)
-                plan = assuming_groups(self.plan(len(rows)))
+                rows, n_groups = self.read_groups(values, groups, source)
+                plan = assuming_groups(self.plan(n_groups))
                 plan = replace(plan, guarantee=replace(plan.guarantee, protects="groups"))
                 plan = plan if source is None else assuming_parts_of_groups(plan)
             for text in plan.warnings:
@@ -147,8 +150,8 @@ class Release(ABC, Generic[AnyPlan, Result]):
             warnings.warn(text, UserWarning, stacklevel=self.stacklevel)
         return result
 
-    def read_groups(self, values: Any, groups: Any, source: Source | None = None) -> Sized:
-        """Validate and encode one value of each group, which is chosen by public chance.
+    def read_groups(self, values: Any, groups: Any, source: Source | None = None) -> tuple[Sized, int]:
+        """Return the encoded values that take part, chosen by public chance, and the number of groups.
 
         Parameters
         ----------
@@ -162,13 +165,14 @@ class Release(ABC, Generic[AnyPlan, Result]):
         """
         shifts = partial(PublicStream.of(self.random_state, self.name, "groups").labels, SHIFTS)
         if source is None:
+            check_index("groups", groups, values[0] if isinstance(values, tuple) else values, of=self.takes)
             values = in_memory(values)
-            grouping = grouping_of(groups, self.n_values(values), most=1, shifts=shifts)
-            return self.read(self.chosen(values, grouping.slots[:, 0]))
+            grouping = grouping_of(groups, self.n_values(values), most=self.group_rows, shifts=shifts)
+            return self.read(self.chosen(values, grouping.once().slots[:, 0])), grouping.n_groups
         given = grouped_parts(source, groups) if self.named else groups_in_parts(source, groups)
-        chosen, order = given.chosen(given.grouping(1, shifts))
+        chosen, order = given.chosen(given.grouping(self.group_rows, shifts).once())
         try:
-            return read_parts(self, chosen).ordered(order)
+            return read_parts(self, chosen).ordered(order), given.n_groups
         except PartsChangedError:
             raise ValueError(f"{self.takes} and their groups must have the same parts each time") from None
 

@@ -4,6 +4,7 @@ No error is promised for queries that are not measured: the network is a model o
 """
 
 import json
+import warnings
 from collections.abc import Sequence
 from fractions import Fraction
 from inspect import signature
@@ -23,7 +24,7 @@ from dplearn.privacy.base import Guarantee
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.releases.learned_schema import LearnedSchema
 from dplearn.releases.schema_fits import SchemaFitPlan
-from dplearn.releases.table_columns import MOST_BINS, TableColumn
+from dplearn.releases.table_columns import MOST_BINS, TableColumn, columns_of_one_value
 from dplearn.releases.table_counts import TableNoise
 from dplearn.releases.table_model import NetworkStep
 from dplearn.releases.table_network import ReleasedTables
@@ -115,7 +116,9 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** `plan` states the expected total variation distance of each base table's noise, and that of
-    a table of the network of any size. For all other queries no error is promised.
+    a table of the network of any size. For all other queries no error is promised. A column has no gaps where
+    their noisy number is below four standard deviations of its noise, 4 `base_deviation`, or that times the
+    root of the number of labels of a target: so many records, or fewer, lose their gaps.
 
     **Source.** Zhang, Cormode, Procopiuc, Srivastava and Xiao (2017) for Bayesian networks; McKenna, Mullins,
     Sheldon and Miklau (2022) for candidates that are charged for their noise; Bun, Nissim and Stemmer (2016),
@@ -227,10 +230,18 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         -----
         UserWarning
             If the noise of a count is greater than the mean count of its table, or there are too few records
-            for learned ranges or lists; the number of records is public.
+            for learned ranges or lists; the number of records is public. If the domain is learned and a
+            column has one value in the released tables: rarer ones are lost.
         """
         stages: Any = self._stages()
         self._publish(stages.run(frame, self.ledger, groups))
+        one = columns_of_one_value(self.columns_, list(self.marginals_.values()))
+        if one and isinstance(stages, LearnedTableStages):
+            text = (
+                f"synthetic records have one value in each of the columns {brief(one)}, since rarer ones are"
+                " lost, if there are any: declare domain=Schema({'ill': IntegerRange(0, 1), ...})"
+            )
+            warnings.warn(text, UserWarning, stacklevel=3)  # `fit` is wrapped
         return self
 
     def plan(self, n_samples: int, *, n_features: int | None = None) -> SyntheticTablePlan | SchemaFitPlan:

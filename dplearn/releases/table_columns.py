@@ -3,7 +3,8 @@
 The cell of a value is a function of the value and its declared domain; so are the values of a cell.
 
 >>> import numpy as np
->>> from dplearn.chance import PublicStream
+>>> from dplearn._writing import brief
+from dplearn.chance import PublicStream
 >>> from dplearn.domains import Categories, IntegerRange
 >>> age = table_column("age", IntegerRange(18, 81), n_bins=16)
 >>> age.size, age.of(np.array([0, 1, 63])).tolist(), age.described()[:2]
@@ -17,6 +18,7 @@ True
 ('north', 'south', 'missing or other')
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,7 +32,7 @@ from dplearn.domains import Categories, Domain, Floats, Product
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import object_array
 
-__all__ = ["MOST_BINS", "TableColumn", "table_column", "table_columns"]
+__all__ = ["MOST_BINS", "TableColumn", "columns_of_one_value", "table_column", "table_columns"]
 
 #: The most cells of a column of numbers; a cell is held in 16 bits.
 MOST_BINS = 1 << 14
@@ -66,6 +68,13 @@ class TableColumn:
     def gap(self) -> int:
         """The number of cells before the numbers: 1 if cell 0 is that of missing numbers, else 0."""
         return int(self.domain.ordered and self.domain.accepts_missing)
+
+    @property
+    def gaps(self) -> NDArray[np.bool_]:
+        """Whether the values of each cell are gaps: missing numbers, or categories that are not listed."""
+        if isinstance(self.domain, Categories):
+            return np.array([value is None for value in self.domain.values] + [True] * self.domain.other)
+        return np.arange(self.size) < self.gap
 
     def of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
         """Return the cell of each value.
@@ -177,6 +186,30 @@ def table_columns(domain: Product, n_bins: int) -> tuple[TableColumn, ...]:
     return tuple(
         table_column(name, each, n_bins) for name, each in zip(domain.names, domain.domains, strict=True)
     )
+
+
+def columns_of_one_value(columns: Sequence[TableColumn], shares: Sequence[NDArray[Any]]) -> list[str]:
+    """Return the names of the columns that have one value in synthetic records, gaps apart.
+
+    Parameters
+    ----------
+    columns : sequence of TableColumn
+        Released.
+    shares : sequence of ndarray of float64
+        Released. The share of records in each cell of each column.
+    """
+    given = zip(columns, shares, strict=True)
+    return [column.name for column, share in given if _is_one_value(column, (share > 0) & ~column.gaps)]
+
+
+def _is_one_value(column: TableColumn, drawn: NDArray[np.bool_]) -> bool:
+    """Return True if the values of the cells that are drawn are equal, or numbers that are nearly equal."""
+    values = column.values(np.repeat(np.flatnonzero(drawn), 9), PublicStream(0, "values"))
+    if values.dtype == object or not drawn.any():
+        return int(drawn.sum()) == 1
+    # Learned ends have 20 significant bits; those of a column of which most numbers are 0 may be near 0.
+    near_zero = 1e-6 if getattr(column.domain, "low", 1) <= 0 else 0.0
+    return bool(np.ptp(values) <= max(1e-5 * np.abs(values).max(), near_zero))
 
 
 def table_column(name: str, domain: Domain, n_bins: int) -> TableColumn:

@@ -7,6 +7,7 @@ the tables of their parents and with the base tables, which have less noise.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ _DRAWN = 1 << 16  # rows at once
 _PRIOR = 1e-3  # the weight of the distribution without a network's table in one with it
 _SHRINKING = 0.6  # of the noise's variance; chosen, as the shares of the budget, on other tables
 _TINY = 1e-9
+_NOISE = 4.0  # standard deviations: that Gaussian noise is more has probability 3e-5
 
 Floats64 = NDArray[np.float64]
 
@@ -74,10 +76,8 @@ class TableModel:
         self, layout: TableLayout, budget: TableBudget, n_samples: int, base: Sequence[NDArray[np.int64]]
     ):
         self.layout, self.budget, self.n_samples = layout, budget, n_samples
-        shares = [
-            projected(noisy, n_samples).reshape([layout.sizes[place] for place in places])
-            for noisy, places in zip(base, layout.base, strict=True)
-        ]
+        self._kept = [self._kept_cells(place, base) for place in range(len(layout.columns))]
+        shares = [self._projected(places, noisy) for noisy, places in zip(base, layout.base, strict=True)]
         self._tables: dict[tuple[int, ...], Floats64] = {}
         self.margins: list[Floats64]
         if layout.target is None:
@@ -89,7 +89,7 @@ class TableModel:
         self._rows: dict[int, NDArray[np.int16]] = {}
         self._joints: dict[tuple[int, ...], Floats64] = {}  # until the next column
         for place in layout.first:
-            self._place(place, *self._without_parents(place))
+            self.conditionals[place] = self._without_parents(place)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, without the rows, which can be drawn again."""
@@ -117,23 +117,23 @@ class TableModel:
         if step.table is not None and not step.parents:
             self._measured_again(places, step.table)
         if not step.parents:
-            self._place(step.column, *self._without_parents(step.column))
+            self.conditionals[step.column] = self._without_parents(step.column)
             return
         assert step.table is not None
         parents, margin = places[:-1], self.joint(places[:-1])
         before = margin[..., None] * self._alone(step.column, len(parents))
-        table = self._shrunk(step.table.reshape(before.shape), before)
+        table = self._projected(places, self._shrunk(step.table.reshape(before.shape), before))
         table = (1 - _PRIOR) * table + _PRIOR * before
         axes = (len(parents),) if self.layout.target is None else (0, len(parents))
         own = self._combined(step.column, axes, table)
         kept = tuple(range(len(parents)))
         table = raked(table, [(axes, own), (kept, margin)])
         self._tables[places] = table
-        self._place(step.column, parents, _given(table, self._alone(step.column, len(parents))))
+        self.conditionals[step.column] = parents, _given(table, self._alone(step.column, len(parents)))
 
     def _measured_again(self, places: tuple[int, ...], noisy: NDArray[np.int64]) -> None:
         """Combine a base table with a second measurement of it."""
-        again = projected(noisy, self.n_samples).reshape(self._tables[places].shape)
+        again = self._projected(places, noisy)
         table = self._combined(places[-1], tuple(range(len(places))), again)
         if len(places) > 1:
             table = _filled(table, self.margins[places[0]])
@@ -236,7 +236,7 @@ class TableModel:
         return np.asarray((1 - weight) * own + weight * table.sum(axis=others))
 
     def _shrunk(self, noisy: NDArray[np.int64], before: Floats64) -> Floats64:
-        """Return the shares of a network's table: each row is moved towards the one without parents.
+        """Return the counts of a network's table: each row is moved towards the one without parents.
 
         A row is the counts for the same parents. It moves the more, the more of its distance is noise, as the
         estimator of James and Stein does.
@@ -245,10 +245,23 @@ class TableModel:
         noise = _SHRINKING * moved.shape[-1] * self.budget.network.deviation(moved.size) ** 2
         squares = (moved**2).sum(axis=-1, keepdims=True)
         kept = np.maximum(0.0, 1 - noise / np.maximum(squares, _TINY))
-        return projected(self.n_samples * before + kept * moved, self.n_samples)
+        return np.asarray(self.n_samples * before + kept * moved)
 
-    def _place(self, column: int, parents: tuple[int, ...], given: Floats64) -> None:
-        self.conditionals[column] = parents, given
+    def _kept_cells(self, place: int, base: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
+        """Return the cells of a column that records are drawn from: no gaps if their count may be noise."""
+        gaps = self.layout.columns[place].gaps
+        places, noisy = next(each for each in zip(self.layout.base, base, strict=True) if place in each[0])
+        table = noisy.reshape([self.layout.sizes[each] for each in places])
+        counts = np.compress(gaps, table, axis=places.index(place))
+        few = counts.sum() < _NOISE * self.budget.base.deviation(noisy.size) * counts.size**0.5
+        return ~gaps if few and not gaps.all() else np.ones_like(gaps)
+
+    def _projected(self, places: tuple[int, ...], counts: NDArray[Any]) -> Floats64:
+        """Return the shares of a table of noisy counts of some columns; gaps that may be noise have none."""
+        kept = reduce(np.logical_and.outer, [self._kept[place] for place in places])
+        shares = np.zeros(kept.shape)
+        shares[kept] = projected(counts.reshape(kept.shape)[kept], self.n_samples)
+        return shares
 
     def _drawn_column(self, place: int) -> NDArray[np.int16]:
         """Return one column of the rows that joint distributions are taken from."""

@@ -93,6 +93,7 @@ ONE_PAIR = {
     "small_transfer": ((0, 1, 1), (0, 0, 1), 0.37, "80cdc974feac4607"),
     "transfer_of_labels": ((0, 0, 1, 1, 0, 0), (0, 0, 1, 1, 1, 0), 0.68, "cd794829afb01981"),
     "grouped": ((0, 0), (0, 2), 0.99, "1f6802ebcb2770e1"),
+    "sums_of_groups_by_category": ((2,), (3,), 0.9999, "a558cc4ef9837b2f"),
     "transfer_of_groups": ((2, 2, 0), (0, 2, 0), 0.99, "bc990a83e0410b46"),
     "small_classifier": ((1, 0, 0), (0, 0, 0), 0.72, "2601ef5d1d04538e"),
     "interior_point_exponential": ((0, 1, 0), (0, 1, 4), 0.97, "8f3156f0dd52c7dd"),

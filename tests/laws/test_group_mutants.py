@@ -1,15 +1,20 @@
 """Deliberate mistakes with groups of rows: each breaks the claim where the original keeps it."""
 
+import sys
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dplearn.audit.cases.groups import CASES as GROUP_CASES
+from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle
 from dplearn.records.groups import SHIFTS, GroupedRecords, _weighted, grouping_of, grouping_of_codes
 from dplearn.releases import stages
 from dplearn.releases.stages import Release
 from tests.laws.conftest import OnePair
 
+grouped = sys.modules["dplearn.releases.grouped"]  # the package has a function of this name
 CASES = {case.name: case for case in GROUP_CASES}
 SHORT, LONG = ((2, "b"),), ((0, "b"), (2, "a"), (2, "a"))
 PAIRS = ((((0, 0),),), (((1, 1),),)), ((SHORT, LONG, LONG), (SHORT, SHORT, LONG))
@@ -48,7 +53,11 @@ def rows_chosen_within_each_part(monkeypatch):
 
 
 def all_values_released(monkeypatch):
-    monkeypatch.setattr(Release, "read_groups", lambda self, values, groups: self.read(values))
+    def read_groups(self, values, groups):
+        rows = self.read(values)
+        return rows, len(rows)
+
+    monkeypatch.setattr(Release, "read_groups", read_groups)
 
 
 def values_chosen_by_the_length_of_the_table(monkeypatch):
@@ -60,8 +69,40 @@ def values_chosen_by_the_length_of_the_table(monkeypatch):
     monkeypatch.setattr(stages, "grouping_of", chosen)
 
 
+def noise_of_a_release_for_one_row(monkeypatch):
+    monkeypatch.setattr(grouped, "moved_counts", lambda _: 1)  # of two rows: half of it
+
+
+def categories_learned_as_of_one_row(monkeypatch):
+    monkeypatch.setattr(
+        grouped._Grouped, "_learning", lambda self, epsilon: ApproxDP(epsilon, self.guarantee.delta)
+    )
+
+
+def a_failure_as_of_one_row(monkeypatch):
+    right = grouped._Grouped._learning
+
+    def learning(self, epsilon):
+        return replace(right(self, epsilon), delta=self.guarantee.delta)
+
+    monkeypatch.setattr(grouped._Grouped, "_learning", learning)
+
+
+def counts_up_to_the_number_of_rows(monkeypatch):
+    """Which is private."""
+
+    def read_groups(self, values, groups, source=None):
+        rows, _ = right(self, values, groups, source)
+        self.group_rows = 1
+        return rows, len(rows)
+
+    right = Release.read_groups
+    monkeypatch.setattr(Release, "read_groups", read_groups)
+
+
 #: Of the first group only the number of values changes.
 VALUES = (((0,), (0, 2), (0, 2)), ((0, 2), (0, 2), (0, 2)))
+KEYED = (((("a", -1.0), ("a", -1.0)),), ((("b", 1.0), ("b", 1.0), ("c", 1.0)),))
 MUTANTS = [
     (noise_for_one_row, "naive_bayes_of_groups", PAIRS[0]),
     (noise_for_one_row_less, "naive_bayes_of_groups", PAIRS[0]),
@@ -69,6 +110,10 @@ MUTANTS = [
     (all_values_released, "counts_of_groups", (((0,), (0,), (0,)), ((2, 2, 0), (0,), (0,)))),
     (all_values_released, "median_of_groups", (((0,), (0,), (2,)), ((2, 2, 0), (0,), (2,)))),
     (values_chosen_by_the_length_of_the_table, "counts_of_groups", VALUES),
+    (noise_of_a_release_for_one_row, "sums_of_groups_by_category", KEYED),
+    (counts_up_to_the_number_of_rows, "sums_of_groups_by_category", (KEYED[0], (KEYED[0][0][:1],))),
+    (categories_learned_as_of_one_row, "learned_categories_of_groups", (("aa", "a"), ("b", "a"))),
+    (a_failure_as_of_one_row, "learned_categories_of_groups", (("a", "a"), ("bbc", "a"))),
     (rows_chosen_within_each_part, "sums_of_groups_in_parts", (((-1,), (-1,)), ((2, 2, 2), (-1,)))),
     (noise_for_one_row_less, "sums_of_groups_in_parts", (((-1,), (-1,)), ((2, 2, 2), (-1,)))),
 ]

@@ -6,16 +6,18 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from dplearn import AdditiveClassifier, SyntheticDataClassifier, SyntheticDataRegressor
-from dplearn.domains import Categories, DomainError, Grid, Hashed, IntegerRange, Schema
+from dplearn.domains import Categories, DomainError, Grid, Hashed, IntegerRange, Learn, Schema
 from dplearn.privacy import PrivacyLedger
 from dplearn.releases import SyntheticTable
 
@@ -225,16 +227,171 @@ def test_boosting_takes_categories_of_several_types(framed):
     assert set(learned.predict(MIXED)) <= {0, 1}
 
 
-@pytest.mark.filterwarnings("ignore:n_samples is")
+class FailsLater(LogisticRegression):
+    """Is fitted to made-up records, of which there are at most 1,000, and to no others."""
+
+    def fit(self, X, y):
+        if len(X) > 1000:
+            raise ValueError("too many records")
+        return super().fit(X, y)
+
+
 def test_records_are_kept_where_the_estimator_cannot_be_fitted_to_them():
     ledger = PrivacyLedger(1, 1e-5)
-    domain = Schema({"t": Categories(["u", "v"])})
-    model = SyntheticDataClassifier(LogisticRegression(), domain=domain, classes=[0, 1], ledger=ledger)
+    model = classifier(
+        FailsLater(), domain=[IntegerRange(0, 1)], random_state=None, classes=[0, 1], ledger=ledger
+    )
+    X = np.arange(2000)[:, None] % 2
     with pytest.warns(UserWarning, match="could not be fitted to the synthetic records, which are kept"):
-        model.fit(MIXED[["t"]], HALVES)
+        model.fit(X, X[:, 0])
     assert len(ledger.history()) == 1
     assert model.estimator_ is None
     for ask in (model.predict, model.predict_proba, model.decision_function):
-        with pytest.raises(ValueError, match=r"could not convert string .* synthetic_\.sample\(m\)"):
-            ask(MIXED[["t"]])
+        with pytest.raises(ValueError, match=r"too many records.* synthetic_\.sample\(m\)"):
+            ask(X)
     assert len(model.synthetic_.sample(10)) == 10
+
+
+def table(n, gaps):
+    """Return a table of numbers, complete or with gaps in one column, and labels."""
+    rng = np.random.default_rng(n)
+    frame = pd.DataFrame(
+        {"age": rng.normal(50, 15, n), "weight": rng.normal(75, 12, n), "sex": rng.integers(0, 2, n)}
+    )
+    label = np.where(frame["age"] + frame["weight"] + rng.normal(0, 15, n) > 125, "ill", "well")
+    if gaps:
+        frame.loc[rng.random(n) < 0.15, "weight"] = np.nan
+    return frame, label
+
+
+def with_town(frame):
+    return frame.assign(town=np.array(["north", "south"])[frame["sex"]])
+
+
+NUMBERS_DECLARED = {
+    "age": Grid(0, 100, 101, outside="clip"),
+    "weight": Grid(20, 150, 131, outside="clip", missing=True),
+    "sex": IntegerRange(0, 1),
+}
+ESTIMATORS = {
+    "default": None,
+    "logistic": LogisticRegression(),
+    "bayes": GaussianNB(),
+    "boosting": HistGradientBoostingClassifier(max_iter=5),
+    "tree": DecisionTreeClassifier(max_depth=4),
+    "neighbours": KNeighborsClassifier(200),
+    "scaled": make_pipeline(StandardScaler(), LogisticRegression()),
+    "imputed": make_pipeline(SimpleImputer(), LogisticRegression()),
+    "search": GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2),
+}
+SIZES = [4000, pytest.param(20_000, marks=pytest.mark.nightly)]
+ALL_TABLES = [
+    pytest.mark.filterwarnings("ignore:estimator takes no gaps"),
+    pytest.mark.parametrize("n", SIZES),
+    pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"]),
+    pytest.mark.parametrize("learned", [True, False], ids=["learned", "declared"]),
+]
+
+
+def on_all_tables(test):
+    for mark in ALL_TABLES:
+        test = mark(test)
+    return test
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@on_all_tables
+def test_no_classifier_fails_after_the_charge(name, learned, gaps, n):
+    """Synthetic records of a complete table had gaps, to which logistic regression could not be fitted."""
+    frame, label = table(n, gaps)
+    ledger = PrivacyLedger(1, 1e-5)
+    domain = "learn" if learned else Schema(NUMBERS_DECLARED)
+    model = SyntheticDataClassifier(ESTIMATORS[name], domain=domain, classes=["ill", "well"], ledger=ledger)
+    model.fit(frame, label)
+    assert model.estimator_error_ is None
+    assert model.score(frame, label) > 0.68
+    assert model.predict(frame.assign(weight=np.nan)[:5]).shape == (5,)  # the domain has gaps
+    assert model.synthetic_.sample(n)["weight"].isna().any() == gaps
+    assert not model.synthetic_.sample(n).drop(columns="weight").isna().any(axis=None)
+    assert model.fills_gaps_ == (name in ("logistic", "bayes", "neighbours", "scaled", "search"))
+
+
+@pytest.mark.parametrize("name", ["ridge", "tree", "boosting"])
+@on_all_tables
+def test_no_regressor_fails_after_the_charge(name, learned, gaps, n):
+    regressors = {
+        "ridge": Ridge(),
+        "tree": DecisionTreeRegressor(max_depth=4),
+        "boosting": HistGradientBoostingRegressor(max_iter=20),
+    }
+    frame, _ = table(n, gaps)
+    target = frame["age"] / 2 + 10 * frame["sex"]
+    domain = "learn" if learned else Schema(NUMBERS_DECLARED)
+    model = SyntheticDataRegressor(regressors[name], domain=domain, target_range=(0, 70), clip_target=True)
+    model.fit(frame, target)
+    assert model.estimator_error_ is None
+    assert model.score(frame, target) > 0.4
+    assert model.synthetic_.sample(n)["weight"].isna().any() == gaps
+    assert model.fills_gaps_ == (name == "ridge")
+
+
+@pytest.mark.parametrize("learned", [True, False], ids=["learned", "declared"])
+@pytest.mark.parametrize("framed", [True, False], ids=["frame", "array"])
+def test_an_estimator_that_takes_no_text_is_refused_before_the_charge(learned, framed):
+    frame, label = table(4000, False)
+    frame = with_town(frame)
+    ledger = PrivacyLedger(3, 1e-5)
+    domain = Schema(NUMBERS_DECLARED | {"town": Categories(["north", "south"])})
+    if learned:
+        domain = Learn({"age": "numbers", "weight": "numbers", "sex": "integers", "town": "categories"})
+    given = {"domain": domain, "classes": ["ill", "well"], "ledger": ledger, "epsilon": 3}
+    X = frame if framed else frame.to_numpy(dtype=object)
+    with pytest.raises(ValueError, match=r"estimator must be .*could not convert string.*OneHotEncoder"):
+        SyntheticDataClassifier(LogisticRegression(), **given).fit(X, label)
+    assert ledger.history() == []
+    encoded = make_column_transformer((OneHotEncoder(), ["town"] if framed else [3]), remainder="passthrough")
+    model = SyntheticDataClassifier(make_pipeline(encoded, DecisionTreeClassifier(max_depth=4)), **given)
+    assert model.fit(X, label).score(X, label) > 0.68
+
+
+def test_filled_gaps_are_warned_of_by_column():
+    """Categories that no list contains are filled with the most frequent one, numbers with their median."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": np.where(rng.random(N) < 0.3, np.nan, rng.normal(50, 1, N)),
+            "town": np.where(
+                rng.random(N) < 0.3, None, np.where(rng.random(N) < 0.9, "north", "south")
+            ).tolist(),
+            "whole": rng.normal(0, 1, N),
+        }
+    )
+    seen = []
+
+    class Watching(DecisionTreeClassifier):
+        def fit(self, X, y):
+            if "north" in set(X["town"]):
+                seen.append(X)
+            if X.isna().any(axis=None):
+                raise ValueError("a gap")
+            return super().fit(X[["age", "whole"]], y)
+
+        def predict(self, X):
+            return super().predict(X[["age", "whole"]])
+
+    schema = Schema(
+        {
+            "age": Grid(0, 100, 1001, missing=True),
+            "town": Categories(["south", "north"], other=True),
+            "whole": Grid(-9, 9, 91),
+        }
+    )
+    model = SyntheticDataClassifier(Watching(), domain=schema, classes=[0, 1], epsilon=9)
+    with pytest.warns(
+        UserWarning, match=r"takes no gaps, and synthetic records have some in \['age', 'town'\]"
+    ):
+        model.fit(frame.assign(whole=frame["whole"].clip(-9, 9)), np.arange(N) % 2)
+    rows = seen[-1]
+    assert 0.6 < (rows["town"] == "north").mean() < 0.98
+    assert 45 < rows["age"].mode()[0] < 55
+    assert model.predict(frame.assign(age=np.nan, town=None)).shape == (N,)

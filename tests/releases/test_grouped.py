@@ -142,3 +142,84 @@ def test_the_ledger_is_charged_before_any_draw():
     ledger = PrivacyLedger(0.5)
     with pytest.raises(BudgetExceededError):
         grouped(["not", "read"], categories=["a"], ledger=ledger)
+
+
+def panel(kind, seed=0, n=3000):
+    """Return rows of persons, of whom those with few rows differ from those with many."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for person in range(n):
+        many = rng.random() < 0.6
+        value = rng.normal(48 if many else 28, 8)
+        years = range(1 if many else 5, 6)
+        if kind == "one key a person":
+            years = [3 + many] * (5 if many else 1)
+        elif kind == "several rows a key":
+            years = [1, 1, 1, 5] if many else [5]
+        rows += [(person, year, np.clip(value, 18, 90)) for year in years]
+    return pd.DataFrame(rows, columns=["person", "year", "age"])
+
+
+PANELS = ["a row a year", "one key a person", "several rows a key"]
+
+
+def in_parts(column):
+    return lambda: iter([column[:1000], column[1000:5000], column[5000:]])
+
+
+@pytest.mark.parametrize("kind", PANELS)
+@pytest.mark.parametrize("declared", [True, False])
+@pytest.mark.parametrize("parts", [False, True])
+def test_counts_and_means_of_groups_are_those_of_the_rows(kind, declared, parts):
+    """One row of each person gave people with few rows too much weight, and intervals without the truth."""
+    table = panel(kind).sample(frac=1, random_state=0)
+    true = table.groupby("year")["age"].agg(["size", "mean", "sum"])
+    given = {"categories": range(1, 6)} if declared else {"delta": 1e-6}
+    columns = [table["year"], table["age"], table["person"]]
+    keys, values, groups = [in_parts(each.to_numpy()) for each in columns] if parts else columns
+    found = grouped(
+        keys,
+        values,
+        bounds=(18, 90),
+        groups=groups,
+        epsilon=30,
+        max_rows_per_group=5,
+        random_state=0,
+        **given,
+    )
+    assert set(true.index) <= set(found.counts)
+    intervals = found.mean_intervals(beta=0.01)
+    for year, (size, mean, total) in true.iterrows():
+        assert abs(found.counts[year] - size) < 25
+        assert abs(found.means[year] - mean) < 0.4
+        assert abs(found.sums[year] - total) < 1500
+        assert intervals[year][0] <= mean <= intervals[year][1]
+    assert found.plan.n_samples == 3000
+    assert found.guarantee.protects == "groups"
+
+
+def test_of_a_group_with_more_rows_as_many_take_part_as_are_allowed():
+    table = panel("a row a year")
+    given = {"categories": range(1, 6), "groups": table["person"], "epsilon": 1000, "random_state": 0}
+    for most in (1, 2, 4, 7):
+        found = grouped(table["year"], max_rows_per_group=most, **given)
+        assert sum(found.counts.values()) == table.groupby("person").size().clip(upper=most).sum()
+
+
+def test_the_plan_of_groups_has_their_noise():
+    given = {"bounds": (0, 1), "categories": ["a"], "epsilon": 1}
+    one, ten = (grouped_plan(500, **given, max_rows_per_group=most) for most in (1, 10))
+    assert one == grouped_plan(500, **given)
+    assert 9.5 < ten.count_error / one.count_error < 10.5
+    assert 9.5 < ten.mean_error / one.mean_error < 10.5
+    learned = grouped_plan(50, epsilon=1, delta=1e-6, max_rows_per_group=10)
+    assert 50 < learned.threshold < 500
+    assert learned.warnings == ()  # 500 rows may take part
+    assert grouped_plan(5, epsilon=1, delta=1e-6, max_rows_per_group=10).warnings
+    values, ids = np.zeros(500), np.arange(500)
+    found = grouped(["a"] * 500, values, **given, groups=ids)
+    assert found.plan.count_error == ten.count_error
+    assert grouped(["a"] * 500, values, **given).plan.count_error == one.count_error
+    for wrong in (0, 1001, 2.5, "all"):
+        with pytest.raises((TypeError, ValueError), match="max_rows_per_group must be"):
+            grouped(["a"], categories=["a"], groups=[0], max_rows_per_group=wrong)

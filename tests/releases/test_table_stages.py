@@ -1,5 +1,6 @@
 """Synthetic tables whose schema is learned: nothing is declared."""
 
+import re
 import warnings
 from dataclasses import replace
 from fractions import Fraction
@@ -9,13 +10,15 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from dplearn.domains import Categories, Floats, Grid, IntegerRange, Learn
+from dplearn.domains import Categories, Floats, Grid, IntegerRange, Learn, Schema
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.releases import SyntheticTable, learned_schema_plan
 from dplearn.releases.learned_schema import SchemaStages
 from dplearn.releases.schema_fits import SchemaFitPlan
 from dplearn.releases.table_stages import TableStages
+
+pytestmark = pytest.mark.filterwarnings("ignore:synthetic records have one value in each of the columns")
 
 N = 8000
 RNG = np.random.default_rng(0)
@@ -322,3 +325,43 @@ def test_fractions_in_a_column_of_declared_integers_do_not_fail_after_the_charge
     frame = pd.DataFrame({"share": RNG.uniform(0.2, 0.8, 3000), "x": RNG.normal(size=3000)})
     found = fitted(frame, domain=Learn({"share": "integers", "x": "numbers"}))
     assert found.sample(10, 0)["share"].notna().any()
+
+
+SEVERAL = {
+    "flag": np.arange(N) % 2,
+    "cost": np.arange(N) / 100,
+    "wavelength": 4e-7 + np.arange(N) * 1e-11,
+    "town": np.array(["north", "south"])[np.arange(N) % 2],
+    "ill": np.arange(N) % 2 == 0,
+    "gaps": np.where(np.arange(N) % 3, np.arange(N) % 7, np.nan),
+}
+ONE = {
+    "rare integer": (np.arange(N) % 400 == 0).astype(int),
+    "rare number": np.where(np.arange(N) % 400, 0.0, 5.5),
+    "rare zeros": np.where(np.arange(N) % 400, 5.5, 0.0),
+    "rare text": np.where(np.arange(N) % 2000, "north", "south"),
+    "rare gaps": np.where(np.arange(N) % 3, "north", None).tolist(),
+}
+
+
+@pytest.mark.first_by_day
+@pytest.mark.filterwarnings("ignore:X has columns of type object")
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_a_learned_column_that_has_one_value_is_warned_of_by_name(kind):
+    """A flag of few records vanished without a word."""
+    columns = SEVERAL | ONE
+    frame = pd.DataFrame(columns) if kind == "pandas" else pl.DataFrame(columns)
+    with pytest.warns(UserWarning, match="synthetic records have one value") as caught:
+        rows = fitted(frame).sample(2000, random_state=0)
+    texts = [str(each.message) for each in caught if "object" not in str(each.message)]  # of older pandas
+    assert [re.findall("'(rare [a-z ]*)'", text) for text in texts] == [list(ONE)]
+    for name in columns:
+        values = [round(each, 9) if type(each) is float else each for each in rows[name].to_list()]
+        assert (len({*values} - {None} - {each for each in values if each != each}) == 1) == (name in ONE)
+
+
+def test_a_declared_column_of_one_value_is_not_warned_of():
+    schema = Schema({"a": Categories(["x"]), "b": IntegerRange(0, 1)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SyntheticTable(domain=schema).fit(pd.DataFrame({"a": ["x"] * N, "b": np.arange(N) % 2}))

@@ -2,11 +2,13 @@
 
 Of each record, which is a tuple of rows, the universe has several numbers of rows, so that the number of rows
 changes between neighbours. Learners by sums use two rows of each group, others one, and teachers all. In one
-case the rows of each group lie in two parts of a table. Releases use one value of each group.
+case the rows of each group lie in two parts of a table. Releases use one value of each group, or two.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -114,21 +116,36 @@ def _summed(rows: Rows, dice: Dice) -> tuple[str, Any]:
 
 
 def _released(make: Callable[[], Release[Any, Any]], text: Callable[[Any], str]) -> Fit:
-    """Return a release of one value of each group, the values of each record."""
+    """Return a release of values of each group, those of each record."""
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         release = make()
-        values = [value for own in rows for value in own]
-        records: Any = release.read_groups(
-            (values, None) if release.name == "grouped" else values, groups_of(rows)
-        )
-        plan = release.plan(len(records))
+        values: Any = [value for own in rows for value in own]
+        if release.name == "grouped":
+            values = (
+                tuple(map(list, zip(*values, strict=True)))
+                if isinstance(values[0], tuple)
+                else (values, None)
+            )
+        records, n_groups = release.read_groups(values, groups_of(rows))
+        plan = release.plan(n_groups)
         found = release.release(release.summarize(records, plan), plan, dice)
         return text(found), found
 
     return fit
 
 
+def _two_rows(categories: Any, epsilon: Any, delta: Any) -> _Grouped:
+    """Return the stages of a release of two rows of each group, with values on a grid of one step, if any."""
+    values = categories is not None
+    stages = _Grouped(values, (-1, 1) if values else None, categories, epsilon, delta, 0, "replace_one", 2)
+    stages.bits = 0
+    return stages
+
+
+_LEARNED = partial(_two_rows, None, 6, Fraction(1, 4))
+_A, _B = ("a", -1.0), ("b", 1.0)
+_PAIRS = [(_A,), (_B, _A), (_A, _A), (_B, _B, ("c", 1.0))]
 _SHORT_VALUES = [(0,), (2,), (0, 2), (2, 2, 0)]
 
 CASES = (
@@ -141,6 +158,23 @@ CASES = (
         rules={**RULES, "discrete_laplace": moved_by(2)},  # one value leaves its count and enters another
         part_of=("Grouped",),
         required=Required(4, 0.999),
+    ),
+    *(
+        AuditCase(
+            name,
+            _released(make, lambda found: str((found.counts, found.sums))),
+            universe,
+            n,
+            replace(make().guarantee, protects="groups"),
+            ordered=False,
+            rules=None,
+            part_of=("Grouped",),
+            required=required,
+        )
+        for name, make, universe, n, required in (
+            ("sums_of_groups_by_category", partial(_two_rows, ["a", "b"], 2, 0), _PAIRS, 1, Required(4, 0.9)),
+            ("learned_categories_of_groups", _LEARNED, ["a", "b", "aa", "ab", "bbc"], 2, Required(14, 0.44)),
+        )
     ),
     AuditCase(
         "median_of_groups",
