@@ -1,4 +1,4 @@
-"""No named concept class leaves a column out in silence: each uses all of them, or names those it would not."""
+"""No named concept class leaves a column out in silence: it uses all, or names those it would not use."""
 
 import numpy as np
 import pandas as pd
