@@ -1,6 +1,8 @@
 """Reproducible dice, for tests and teaching only: noise that can be drawn again can be subtracted."""
 
 import hashlib
+import warnings
+from functools import cache
 from typing import Any
 
 from dplearn.chance.dice import Dice
@@ -10,6 +12,10 @@ from dplearn.chance.sampling import ByteDice
 __all__ = ["SeededDice", "dice_for"]
 
 _BLOCK = 1 << 13
+_SEEDED = (
+    "random_state is set: what is released is reproducible, and not private, since whoever knows or guesses"
+    " the seed can subtract the noise; leave random_state=None for private data"
+)
 
 
 class SeededDice(ByteDice):
@@ -78,12 +84,17 @@ def dice_for(random_state: Any, *context: object) -> Dice:
     """
     if random_state is None:
         return SystemDice()
-    if not isinstance(random_state, bool):
-        if hasattr(random_state, "__index__"):
-            return SeededDice(int(random_state), *context)
-        if hasattr(random_state, "bytes"):
-            return SeededDice(int.from_bytes(random_state.bytes(32), "big"), *context)
-    raise TypeError(
-        "random_state must be None, an integer or a numpy random generator,"
-        f" got {type(random_state).__name__}"
-    )
+    indexed = hasattr(random_state, "__index__")
+    if isinstance(random_state, bool) or not (indexed or hasattr(random_state, "bytes")):
+        raise TypeError(
+            "random_state must be None, an integer or a numpy random generator,"
+            f" got {type(random_state).__name__}"
+        )
+    _warn_once()
+    seed = int(random_state) if indexed else int.from_bytes(random_state.bytes(32), "big")
+    return SeededDice(seed, *context)
+
+
+@cache  # the registry by which Python would show a warning once is emptied by every `catch_warnings`
+def _warn_once() -> None:
+    warnings.warn(_SEEDED, UserWarning, stacklevel=3)

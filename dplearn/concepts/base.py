@@ -114,8 +114,8 @@ class ConceptClass(ABC):
             raise ValueError(
                 f"X must have at most {most} column{'s' * (most > 1)} for concept_class"
                 f" {cls.__name__.lower()!r}, got {len(domain)}: {brief(list(domain.names[most:]))} would not"
-                f" be used; drop them, give dplearn.concepts.{cls.__name__}(domain, ...) with the positions of"
-                " its columns, or take 'stumps'"
+                f" be used; drop them, give dplearn.concepts.{cls.__name__}(domain, ...) with the positions"
+                " of its columns, or take 'stumps'"
             )
         return cls(domain, n_labels)  # type: ignore[call-arg]  # the constructors of subclasses
 

@@ -227,6 +227,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
                 warnings.warn(text, UserWarning, stacklevel=_USER)
             charge(plan.guarantee)
             self._finish(table, plan, dice)
+            self.guarantee_ = self.guarantee_.of_one("fit")
         for text in self._released_warnings(plan):
             warnings.warn(text, UserWarning, stacklevel=_USER)
 

@@ -5,6 +5,7 @@
 '<div class="dplearn-guarantee">Not fitted. A fit will spend epsilon 0.5, delta 0.</div>'
 """
 
+from dataclasses import replace
 from typing import Any
 
 from dplearn.estimator.stages import cost_of_fit
@@ -14,9 +15,9 @@ from dplearn.privacy.base import guarantee_as_html
 __all__ = ["guarantee_html"]
 
 _SCOPE = (
-    "This covers the fit of this estimator alone. For a whole pipeline ask"
-    " dplearn.privacy.pipeline_guarantee(pipeline): a step that is fitted on private rows without a"
-    " guarantee, such as StandardScaler, is not private."
+    "This covers the fit of this estimator alone, on rows that no earlier step learned from. For a whole"
+    " pipeline ask dplearn.privacy.pipeline_guarantee(pipeline): a step that is fitted on private rows"
+    " without a guarantee, such as StandardScaler, is not private."
 )
 
 
@@ -43,5 +44,5 @@ def guarantee_html(estimator: Any) -> str:
 def _guarantee(estimator: Any) -> str:
     guarantee = getattr(estimator, "guarantee_", None)
     if isinstance(guarantee, Guarantee):
-        return guarantee_as_html(guarantee, None)
+        return guarantee_as_html(replace(guarantee), None)  # the scope is said once
     return guarantee_as_html(None, cost_of_fit(estimator))

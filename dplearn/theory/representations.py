@@ -377,9 +377,9 @@ def _best_law(cuts: NDArray[np.bool_]) -> tuple[NDArray[np.float64], float, NDAr
 
 
 def _quiet_milp(*given: Any, **options: Any) -> Any:
-    """Return the result of `milp`, whose solver, HiGHS 1.12, prints a line that none of its options suppresses.
+    """Return the result of `milp`, and discard what its solver, HiGHS, prints whatever its options are.
 
-    Its issue 2783: C code prints the line where it repairs a solution. The C library buffers it.
+    HiGHS 1.12 prints a line, by C code and so into a buffer, where it repairs a solution: its issue 2783.
     """
     flush = ctypes.CDLL(None).fflush
     flush(None)

@@ -27,7 +27,8 @@ class Learner(PrivateClassifier):
 
 def given(learner):
     scope, _, guarantee = guarantee_html(learner).partition('<div class="dplearn-guarantee">')
-    assert scope.startswith('<div class="dplearn-scope">This covers the fit of this estimator alone. ')
+    alone = "This covers the fit of this estimator alone, on rows that no earlier step learned from. "
+    assert scope.startswith(f'<div class="dplearn-scope">{alone}')
     assert "dplearn.privacy.pipeline_guarantee(pipeline)" in scope
     return guarantee.removesuffix("</div>")
 

@@ -281,7 +281,7 @@ def test_reed_solomon_sizes():
     ],
 )
 def test_the_solver_prints_nothing(solves, capfd, monkeypatch):
-    """HiGHS 1.12 prints a line for some tables, whatever its options say; here the solver prints one each time."""
+    """HiGHS 1.12 prints a line for some tables, whatever its options say; here it prints one each time."""
     milp, calls = representations.milp, []
 
     def talkative(*given, **options):
