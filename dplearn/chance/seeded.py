@@ -9,7 +9,7 @@ from dplearn.chance.dice import Dice
 from dplearn.chance.entropy import SystemDice
 from dplearn.chance.sampling import ByteDice
 
-__all__ = ["SeededDice", "dice_for"]
+__all__ = ["SeededDice", "dice_for", "quiet_dice"]
 
 _BLOCK = 1 << 13
 _SEEDED = (
@@ -82,17 +82,25 @@ def dice_for(random_state: Any, *context: object) -> Dice:
     >>> type(dice_for(None)).__name__, type(dice_for(0)).__name__
     ('SystemDice', 'SeededDice')
     """
+    dice = quiet_dice(random_state, *context)
+    if random_state is not None:
+        _warn_once()
+    return dice
+
+
+def quiet_dice(random_state: Any, *context: object) -> Dice:
+    """Return the dice for a `random_state`, without a warning if it is a seed: for public choices."""
     if random_state is None:
         return SystemDice()
-    indexed = hasattr(random_state, "__index__")
-    if isinstance(random_state, bool) or not (indexed or hasattr(random_state, "bytes")):
-        raise TypeError(
-            "random_state must be None, an integer or a numpy random generator,"
-            f" got {type(random_state).__name__}"
-        )
-    _warn_once()
-    seed = int(random_state) if indexed else int.from_bytes(random_state.bytes(32), "big")
-    return SeededDice(seed, *context)
+    if not isinstance(random_state, bool):
+        if hasattr(random_state, "__index__"):
+            return SeededDice(int(random_state), *context)
+        if hasattr(random_state, "bytes"):
+            return SeededDice(int.from_bytes(random_state.bytes(32), "big"), *context)
+    raise TypeError(
+        "random_state must be None, an integer or a numpy random generator,"
+        f" got {type(random_state).__name__}"
+    )
 
 
 @cache  # the registry by which Python would show a warning once is emptied by every `catch_warnings`

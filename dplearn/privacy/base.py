@@ -211,8 +211,7 @@ class Guarantee(ABC):
 
     def __reduce__(self) -> tuple[Any, ...]:
         numbers = tuple(getattr(self, name) for name in self._numbers)
-        fields = (*numbers, self.neighbors, self.protects, self.assumes, self.reproducible)
-        return (type(self), fields, {"_cost_of": self._cost_of}) if self._cost_of else (type(self), fields)
+        return type(self), (*numbers, self.neighbors, self.protects, self.assumes, self.reproducible)
 
 
 def decimal(x: Fraction, rounding: str = ROUND_CEILING) -> str:
