@@ -791,7 +791,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         trust_model: str = "central",
         domain: Any = "learn",
         interactions: bool | str = "auto",
-        target_range: Any = None,
+        target_range: Any = "learn",
         clip_target: bool = False,
         neighbors: str = "replace_one",
         max_rows_per_group: int = 10,

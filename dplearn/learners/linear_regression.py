@@ -172,7 +172,7 @@ class LinearRegressor(PrivateRegressor):
         delta: float = 1e-6,
         trust_model: str = "central",
         domain: Any = None,
-        target_range: Any = None,
+        target_range: Any = "learn",
         clip_target: bool = False,
         neighbors: str = "replace_one",
         max_rows_per_group: int = 10,

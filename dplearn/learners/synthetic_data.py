@@ -600,7 +600,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         n_bins: int = 8,
         max_cells: int = 20_000,
         n_rows: Any = AUTO,
-        target_range: Any = None,
+        target_range: Any = "learn",
         clip_target: bool = False,
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,
