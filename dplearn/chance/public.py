@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
-from dplearn.chance.seeded import SeededDice, quiet_dice
+from dplearn.chance.seeded import SeededDice, dice_for
 
 __all__ = ["PublicStream", "public_seed"]
 
@@ -127,4 +127,4 @@ def public_seed(random_state: Any, *context: object) -> int:
     >>> public_seed(0, "an example") == public_seed(0, "an example")
     True
     """
-    return int(quiet_dice(random_state, _PUBLIC, *context).below(1 << _SEED_BITS))
+    return int(dice_for(random_state, _PUBLIC, *context, warns=False).below(1 << _SEED_BITS))

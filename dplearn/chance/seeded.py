@@ -9,7 +9,7 @@ from dplearn.chance.dice import Dice
 from dplearn.chance.entropy import SystemDice
 from dplearn.chance.sampling import ByteDice
 
-__all__ = ["SeededDice", "dice_for", "quiet_dice"]
+__all__ = ["SeededDice", "dice_for"]
 
 _BLOCK = 1 << 13
 _SEEDED = (
@@ -57,7 +57,7 @@ class SeededDice(ByteDice):
         return taken
 
 
-def dice_for(random_state: Any, *context: object) -> Dice:
+def dice_for(random_state: Any, *context: object, warns: bool = True) -> Dice:
     """Return the dice for a `random_state`.
 
     Parameters
@@ -66,6 +66,8 @@ def dice_for(random_state: Any, *context: object) -> Dice:
         None: `SystemDice`. Otherwise reproducible `SeededDice`, for tests only.
     *context : object
         The purpose of the draws.
+    warns : bool, default=True
+        Whether a seed gives a warning, once a process; False for choices that are public.
 
     Returns
     -------
@@ -82,16 +84,10 @@ def dice_for(random_state: Any, *context: object) -> Dice:
     >>> type(dice_for(None)).__name__, type(dice_for(0)).__name__
     ('SystemDice', 'SeededDice')
     """
-    dice = quiet_dice(random_state, *context)
-    if random_state is not None:
-        _warn_once()
-    return dice
-
-
-def quiet_dice(random_state: Any, *context: object) -> Dice:
-    """Return the dice for a `random_state`, without a warning if it is a seed: for public choices."""
     if random_state is None:
         return SystemDice()
+    if warns:
+        _warn_once()
     if not isinstance(random_state, bool):
         if hasattr(random_state, "__index__"):
             return SeededDice(int(random_state), *context)

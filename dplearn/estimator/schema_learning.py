@@ -22,6 +22,9 @@ The decorator replaces the stages. With any other `domain` they are the stages o
    domain and the rest as its budget, on the rows. All cells lie in the schema, so nothing raises an error.
 6. `_publish` publishes the outcome of the inner learner, and the schema as `schema_`.
 
+A regressor with `target_range="learn"` does the same: its target is a last column of numbers of the released
+schema, alone or after those of X, and the inner learner has the released range of it, with `clip_target`.
+
 The privacy event of a release that is concentrated, with a public schema, is that of its accounting.
 """
 
@@ -48,7 +51,7 @@ from dplearn.records.outputs import joined_outputs, label_columns, read_outputs
 from dplearn.records.parts import PartedRecords, mapped
 from dplearn.records.reading import TABLE, labels_assumed, read_features, read_labels
 from dplearn.records.rows import Columns, Examples
-from dplearn.records.targets import TargetRange, read_numbers
+from dplearn.records.targets import read_numbers
 from dplearn.releases.learned_schema import (
     NUMBERS,
     ConcentratedPart,
@@ -117,12 +120,12 @@ def _stages(
     kind: Any, parameter: str, concentrated: Callable[[Any], bool], accounting: Accounting
 ) -> dict[str, Callable[..., Any]]:
     """Return the stages of a class, each of which is the own one unless the fit learns the schema."""
-    replaced = (*_OF_FITS, "_params", "_publish", "_event", "_released_warnings", "__sklearn_tags__")
+    replaced = (*_OF_FITS, "_params", "_publish", "_event", "__sklearn_tags__")
     own = {name: getattr(kind, name) for name in replaced}
 
     def params(learner: Any, reproducible: bool) -> Any:
         domain = _value(learner, parameter)
-        learn, ranged = as_learn(domain), _learns_range(learner)
+        learn, ranged = as_learn(domain), str(getattr(learner, "target_range", None)) == "learn"
         _refuse_other_texts(learner, parameter, domain)
         if learn is None and not ranged:
             return own["_params"](learner, reproducible)
@@ -154,7 +157,6 @@ def _stages(
         "_params": params,
         "_publish": publish,
         "_event": event,
-        "_released_warnings": _warnings_stage(own["_released_warnings"]),
         "__sklearn_tags__": tags,
     }
     return {**of_fits, **others}
@@ -184,18 +186,6 @@ def _event_stage(
         return own(learner, plan)
 
     return event
-
-
-def _warnings_stage(own: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the warnings after a fit, which are about the released range of the target, if there is one."""
-
-    def warnings(learner: Any, plan: Any) -> Any:
-        if isinstance(plan, SchemaFitPlan) and plan.params.ranged and hasattr(plan.inner, "target"):
-            target = TargetRange(*learner.target_range_, clip=True)
-            plan = replace(plan, inner=replace(plan.inner, target=target))
-        return own(learner, plan)
-
-    return warnings
 
 
 def gaussian_noise(plan: Any) -> bool:
@@ -260,18 +250,9 @@ class _SchemaParams(Params):
     """
 
     @classmethod
-    def of(
-        cls,
-        learner: Any,
-        learn: Learn | None,
-        reproducible: bool,
-        *,
-        parameter: str,
-        ranged: bool,
-        **given: Any,
-    ) -> Self:
+    def of(cls, learner: Any, learn: Any, reproducible: bool, *, parameter: str, **given: Any) -> Self:
         """Return the parameters of a learner, after its own checks."""
-        owner = _value(learner, parameter.rpartition("__")[0])
+        owner, ranged = _value(learner, parameter.rpartition("__")[0]), given["ranged"]
         if ranged and getattr(learner, "trust_model", "central") != "central":
             raise ValueError(
                 "target_range must be a pair (low, high) of public bounds on y where trust_model='local',"
@@ -288,17 +269,10 @@ class _SchemaParams(Params):
         refuse_added(own.cost.neighbors, "target_range='learn'" if learn is None else "domain='learn'")
         numbers = getattr(learner, "_schema_numbers", NUMBERS)
         # A schema is learned from one row of each group.
-        given |= {"parameter": parameter, "numbers": numbers, "group_rows": None, "ranged": ranged}
+        given |= {"parameter": parameter, "numbers": numbers, "group_rows": None}
         given |= {"learn": learn or Learn(), "learns_domain": learn is not None}
-        declared = own.declared if learn is None else None
-        return cls(
-            own.cost,
-            own=own,
-            learner=inner,
-            classes=getattr(own, "classes", None),
-            declared=declared,
-            **given,
-        )
+        given["declared"] = own.declared if learn is None else None
+        return cls(own.cost, own=own, learner=inner, classes=getattr(own, "classes", None), **given)
 
     def __getattr__(self, name: str) -> Any:
         if "own" not in vars(self):  # of a copy before it has attributes
@@ -421,7 +395,7 @@ def _plan(learner: Any, params: Any, public: Any, **more: Any) -> SchemaFitPlan:
     kinds = getattr(public, "kinds", None) or _planned_kinds(params.learn, public)
     fit = _LearnerFit(params, kinds, found, more, getattr(public, "accepted", ()))
     plan = schema_fit_plan(
-        fit, params.cost, params.learn.share, public.n_samples, params=params, public=public, kinds=kinds
+        fit, params.cost, params.learn.share, public.n_samples, params=params, public=public
     )
     if params.ranged and plan.schema.tail is None:
         raise ValueError(
@@ -517,7 +491,7 @@ def _release(learner: Any, summary: Examples, plan: SchemaFitPlan, dice: Dice) -
 
 
 def _released_schema(summary: Examples | PartedRecords, plan: SchemaFitPlan, dice: Dice) -> Product:
-    columns = mapped(summary, partial(_cells, plan.stages, plan.params, plan.kinds))
+    columns = mapped(summary, partial(_cells, plan.stages, plan.params, plan.public.kinds))
     released: LearnedSchema = plan.stages.release(
         plan.stages.summary_of(columns, plan.schema), plan.schema, dice
     )
@@ -534,22 +508,13 @@ _OF_FITS: dict[str, Callable[..., Any]] = {
 _GIVEN = {"_read": 2, "_plan": 0, "_summarize": 1, "_release": 1}
 
 
-def _learns_range(learner: Any) -> bool:
-    """Whether the range of a regressor's target is learned."""
-    given = getattr(learner, "target_range", None)
-    return isinstance(given, str) and given == "learn"
-
-
 def _without_target(schema: Product) -> tuple[Product | None, tuple[float, float]]:
     """Return the domain of X, None if it has no column here, and the range of the target, the last column."""
     columns, last = schema.domains[:-1], schema.domains[-1]
+    target = (last.low, last.high) if isinstance(last, Grid) else (-last.largest, last.largest)
     if isinstance(schema, Schema):
-        return Schema(dict(zip(schema.names, columns, strict=False))), _range_of(last)
-    return Product(columns) if columns else None, _range_of(last)
-
-
-def _range_of(domain: Any) -> tuple[float, float]:
-    return (domain.low, domain.high) if isinstance(domain, Grid) else (-domain.largest, domain.largest)
+        return Schema(dict(zip(schema.names, columns, strict=False))), target
+    return Product(columns) if columns else None, target
 
 
 def _with(learner: Any, given: dict[str, Any]) -> Any:

@@ -6,11 +6,12 @@
 """
 
 from dataclasses import replace
+from html import escape
 from typing import Any
 
 from dplearn.estimator.stages import cost_of_fit
 from dplearn.privacy import Guarantee
-from dplearn.privacy.base import guarantee_as_html
+from dplearn.privacy.base import in_words
 
 __all__ = ["guarantee_html"]
 
@@ -44,5 +45,6 @@ def guarantee_html(estimator: Any) -> str:
 def _guarantee(estimator: Any) -> str:
     guarantee = getattr(estimator, "guarantee_", None)
     if isinstance(guarantee, Guarantee):
-        return guarantee_as_html(replace(guarantee), None)  # the scope is said once
-    return guarantee_as_html(None, cost_of_fit(estimator))
+        return replace(guarantee)._repr_html_()  # the scope is said once
+    cost = cost_of_fit(estimator)
+    return "Not fitted." if cost is None else f"Not fitted. A fit will spend {escape(in_words(cost))}."

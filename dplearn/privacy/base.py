@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 from dplearn._validation import check_bool, check_choice
 from dplearn._writing import brief
 
-__all__ = ["Guarantee", "amounts", "decimal", "decimals", "guarantee_as_html", "in_words", "with_amounts"]
+__all__ = ["Guarantee", "amounts", "decimal", "decimals", "in_words", "with_amounts"]
 
 NEIGHBORS = ("replace_one", "add_remove")
 #: What a guarantee can protect; each implies protection of those after it.
@@ -240,10 +240,3 @@ def decimals(guarantee: Guarantee, rounding: str = ROUND_CEILING) -> dict[str, s
 def in_words(guarantee: Guarantee, rounding: str = ROUND_CEILING) -> str:
     """Return the numbers of a guarantee as one line of text."""
     return ", ".join(f"{name} {number}" for name, number in decimals(guarantee, rounding).items())
-
-
-def guarantee_as_html(guaranteed: Guarantee | None, cost: Guarantee | None) -> str:
-    """Return the guarantee of a fit as HTML; before the fit, return the cost of a fit, if known."""
-    if guaranteed is not None:
-        return guaranteed._repr_html_()
-    return "Not fitted." if cost is None else f"Not fitted. A fit will spend {escape(in_words(cost))}."

@@ -90,7 +90,6 @@ class SchemaFitPlan(Plan):
     share: Any = hidden()
     params: Any = hidden()
     public: Any = hidden()
-    kinds: Any = hidden()  # of the columns of X
     stages: Any = hidden()
     replan: Any = hidden()
 

@@ -1,4 +1,4 @@
-"""Learners that read undeclared numbers as they are say so, with a remedy that helps; all others need none."""
+"""Learners that read undeclared numbers as they are say so, with a remedy that helps; others need none."""
 
 import warnings
 
