@@ -104,12 +104,12 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         return vars(self)["guarantee_"].of_one("fit")
 
     @guarantee_.setter
-    def guarantee_(self, guarantee: Guarantee) -> None:
-        vars(self)["guarantee_"] = guarantee
+    def guarantee_(self, guarantee: Any) -> None:
+        self.__dict__["guarantee_"] = guarantee
 
     @guarantee_.deleter
     def guarantee_(self) -> None:
-        del vars(self)["guarantee_"]
+        del self.__dict__["guarantee_"]
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return scikit-learn's repr, with long parameters, such as a schema, shortened."""

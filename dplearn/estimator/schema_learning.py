@@ -508,7 +508,7 @@ _OF_FITS: dict[str, Callable[..., Any]] = {
 _GIVEN = {"_read": 2, "_plan": 0, "_summarize": 1, "_release": 1}
 
 
-def _without_target(schema: Product) -> tuple[Product | None, tuple[float, float]]:
+def _without_target(schema: Any) -> tuple[Any, tuple[float, float]]:
     """Return the domain of X, None if it has no column here, and the range of the target, the last column."""
     columns, last = schema.domains[:-1], schema.domains[-1]
     target = (last.low, last.high) if isinstance(last, Grid) else (-last.largest, last.largest)
