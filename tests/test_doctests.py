@@ -4,6 +4,10 @@ import doctest
 import importlib
 import pkgutil
 import re
+import sys
+import tomllib
+from importlib.abc import MetaPathFinder
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -34,7 +38,25 @@ def test_enough_modules_have_examples_for_the_test_above_to_mean_something():
     assert examples > 30
 
 
-def test_the_readmes_example_runs():
+class Absent(MetaPathFinder):
+    """Nothing of some packages can be imported."""
+
+    def __init__(self, names):
+        self.names = names
+
+    def find_spec(self, fullname, path, target=None):
+        if fullname.partition(".")[0] in self.names:
+            raise ModuleNotFoundError(f"No module named {fullname!r}")
+
+
+def test_the_readmes_example_runs_with_what_its_command_installs(monkeypatch):
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"].values()
+    names = {re.match(r"[\w-]+", each)[0].replace("-", "_") for each in chain.from_iterable(listed)}
+    for name in [name for name in sys.modules if name.partition(".")[0] in names - {"pytest"}]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Absent(names), *sys.meta_path])
+    with pytest.raises(ImportError):
+        import pandas  # noqa: F401
     code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL).group(1)
     scope: dict = {}
     exec(compile(code, "README.md", "exec"), scope)

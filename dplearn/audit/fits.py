@@ -18,6 +18,7 @@ from sklearn.base import clone
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.part_reading import summary_of
+from dplearn.learners.bins import UNDECLARED
 from dplearn.privacy.plan import Plan
 
 __all__ = [
@@ -316,7 +317,7 @@ def _twin(value: Any) -> Any:
 
 @contextmanager
 def _notes_on_few(n: int) -> Iterator[list[str]]:
-    """Collect warnings about too few records, which depend on public numbers; issue all others again."""
+    """Collect advice on few records or undeclared numbers, of public values alone; issue all others again."""
     notes: list[str] = []
     caught: list[warnings.WarningMessage] = []
     try:
@@ -327,7 +328,7 @@ def _notes_on_few(n: int) -> Iterator[list[str]]:
         for message in [each.message for each in caught]:
             # With another category, further arguments or attributes a warning could carry more than its text.
             plain = type(message) is UserWarning and message.args == (str(message),) and not vars(message)
-            if plain and str(message).startswith(f"n_samples is {n}: "):
+            if plain and str(message).startswith((f"n_samples is {n}: ", UNDECLARED)):
                 notes.append(str(message))
             else:
                 warnings.warn(message, stacklevel=1)

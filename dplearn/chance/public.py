@@ -127,4 +127,4 @@ def public_seed(random_state: Any, *context: object) -> int:
     >>> public_seed(0, "an example") == public_seed(0, "an example")
     True
     """
-    return int(dice_for(random_state, _PUBLIC, *context).below(1 << _SEED_BITS))
+    return int(dice_for(random_state, _PUBLIC, *context, warns=False).below(1 << _SEED_BITS))

@@ -1,6 +1,8 @@
 """Reproducible dice, for tests and teaching only: noise that can be drawn again can be subtracted."""
 
 import hashlib
+import warnings
+from functools import cache
 from typing import Any
 
 from dplearn.chance.dice import Dice
@@ -10,6 +12,10 @@ from dplearn.chance.sampling import ByteDice
 __all__ = ["SeededDice", "dice_for"]
 
 _BLOCK = 1 << 13
+_SEEDED = (
+    "random_state is set: what is released is reproducible, and not private, since whoever knows or guesses"
+    " the seed can subtract the noise; leave random_state=None for private data"
+)
 
 
 class SeededDice(ByteDice):
@@ -51,7 +57,7 @@ class SeededDice(ByteDice):
         return taken
 
 
-def dice_for(random_state: Any, *context: object) -> Dice:
+def dice_for(random_state: Any, *context: object, warns: bool = True) -> Dice:
     """Return the dice for a `random_state`.
 
     Parameters
@@ -60,6 +66,8 @@ def dice_for(random_state: Any, *context: object) -> Dice:
         None: `SystemDice`. Otherwise reproducible `SeededDice`, for tests only.
     *context : object
         The purpose of the draws.
+    warns : bool, default=True
+        Whether a seed gives a warning, once a process; False for choices that are public.
 
     Returns
     -------
@@ -78,6 +86,8 @@ def dice_for(random_state: Any, *context: object) -> Dice:
     """
     if random_state is None:
         return SystemDice()
+    if warns:
+        _warn_once()
     if not isinstance(random_state, bool):
         if hasattr(random_state, "__index__"):
             return SeededDice(int(random_state), *context)
@@ -87,3 +97,8 @@ def dice_for(random_state: Any, *context: object) -> Dice:
         "random_state must be None, an integer or a numpy random generator,"
         f" got {type(random_state).__name__}"
     )
+
+
+@cache  # the registry by which Python would show a warning once is emptied by every `catch_warnings`
+def _warn_once() -> None:
+    warnings.warn(_SEEDED, UserWarning, stacklevel=3)

@@ -13,11 +13,13 @@ second party.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._writing import brief
 from dplearn.core.grouping import group_counts, nth_equal
 from dplearn.domains import Domain, Product
 
@@ -96,10 +98,25 @@ class ConceptClass(ABC):
     n_labels: int
     default_domain: ClassVar[Domain]  # of each column, if a learner gets the class's name without a domain
     binary_only: ClassVar[bool] = False
+    most_columns: ClassVar[float] = inf  # that the members use, with all other parameters at their defaults
 
     @classmethod
     def over(cls, domain: Product, n_labels: int) -> "ConceptClass":
-        """Return the class over a domain, with all other parameters at their defaults."""
+        """Return the class over a domain, with all other parameters at their defaults.
+
+        Raises
+        ------
+        ValueError
+            If the members would not use all columns.
+        """
+        if len(domain) > cls.most_columns:
+            most = int(cls.most_columns)
+            raise ValueError(
+                f"X must have at most {most} column{'s' * (most > 1)} for concept_class"
+                f" {cls.__name__.lower()!r}, got {len(domain)}: {brief(list(domain.names[most:]))} would not"
+                f" be used; drop them, give dplearn.concepts.{cls.__name__}(domain, ...) with the positions"
+                " of its columns, or take 'stumps'"
+            )
         return cls(domain, n_labels)  # type: ignore[call-arg]  # the constructors of subclasses
 
     @property

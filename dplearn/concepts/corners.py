@@ -136,6 +136,7 @@ class Corners(ConceptClass):
 
     default_domain = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40)
     binary_only = True
+    most_columns = 2
     domain: Product
 
     def __init__(

@@ -256,6 +256,8 @@ class Thresholds(DecisionStumps):
     22
     """
 
+    most_columns = 1
+
     def __init__(self, domain: Product, n_labels: int = 2, feature: int = 0):
         super().__init__(domain, n_labels)
         self.feature = check_count("feature", feature, high=len(domain) - 1)

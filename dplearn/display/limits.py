@@ -8,7 +8,8 @@ __all__ = ["LIMITS", "limits_of"]
 LIMITS: Mapping[str, str] = {
     "Timing and memory": "The time and the memory that the computation takes depend on the data. People who"
     " must not see the data must not measure them.",
-    "The number of records": "The number of records in the table is public.",
+    "The number of records": "The number of records in the table is public; where groups are protected, the"
+    " number of groups is, and that of their records is not.",
     "Several releases": "The costs of further releases about the same people add up. Only releases that are"
     " charged to the same ledger are accounted for together.",
     "What a model says about people in general": "If smoking causes cancer, a private model will find it, and"

@@ -97,6 +97,21 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         """Whether a fit takes public rows, `X_public`, and cannot do without."""
         return False
 
+    @property
+    def guarantee_(self) -> Any:
+        """Public. The guarantee of the fit, which displays that it is the cost of this fit alone."""
+        if "guarantee_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'guarantee_'")
+        return vars(self)["guarantee_"].of_one("fit")
+
+    @guarantee_.setter
+    def guarantee_(self, guarantee: Any) -> None:
+        self.__dict__["guarantee_"] = guarantee
+
+    @guarantee_.deleter
+    def guarantee_(self) -> None:
+        del self.__dict__["guarantee_"]
+
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return scikit-learn's repr, with long parameters, such as a schema, shortened."""
         alike = type(type(self).__name__, (BaseEstimator,), {"__init__": type(self).__init__})

@@ -22,6 +22,9 @@ The decorator replaces the stages. With any other `domain` they are the stages o
    domain and the rest as its budget, on the rows. All cells lie in the schema, so nothing raises an error.
 6. `_publish` publishes the outcome of the inner learner, and the schema as `schema_`.
 
+A regressor with `target_range="learn"` does the same: its target is a last column of numbers of the released
+schema, alone or after those of X, and the inner learner has the released range of it, with `clip_target`.
+
 The privacy event of a release that is concentrated, with a public schema, is that of its accounting.
 """
 
@@ -35,7 +38,7 @@ from sklearn.base import clone
 
 from dplearn._validation import shown
 from dplearn.chance.dice import Dice
-from dplearn.domains import Categories, Learn, Product
+from dplearn.domains import Categories, Grid, Learn, Product, Schema
 from dplearn.domains.cells import is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
 from dplearn.estimator.part_reading import summary_of
@@ -47,7 +50,7 @@ from dplearn.privacy.unknown_count import refuse_added
 from dplearn.records.outputs import joined_outputs, label_columns, read_outputs
 from dplearn.records.parts import PartedRecords, mapped
 from dplearn.records.reading import TABLE, labels_assumed, read_features, read_labels
-from dplearn.records.rows import Examples
+from dplearn.records.rows import Columns, Examples
 from dplearn.records.targets import read_numbers
 from dplearn.releases.learned_schema import (
     NUMBERS,
@@ -62,6 +65,8 @@ from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFitPlan, schema_fit_
 __all__ = ["SchemaFitPlan", "gaussian_noise", "learns_schema"]
 
 _ANY = Categories([None], other=True)  # accepts cells of any kind
+#: Any number is read with this range; a learned one has its place in the fit.
+_UNIT_RANGE: dict[str, Any] = {"target_range": (0.0, 1.0), "clip_target": True}
 
 Kind = TypeVar("Kind", bound=type)
 
@@ -121,17 +126,11 @@ def _stages(
 
     def params(learner: Any, reproducible: bool) -> Any:
         domain = _value(learner, parameter)
-        learn = as_learn(domain)
-        owner = _value(learner, parameter.rpartition("__")[0])  # one of another library may take other texts
-        other_text = isinstance(domain, str) and learn is None and getattr(owner, "can_learn_schema", False)
-        if other_text or isinstance(domain, Mapping):
-            raise TypeError(
-                "domain must be a Domain, a sequence of them, a Product, a Schema, 'learn' or Learn(...),"
-                f" which takes a mapping from columns to kinds, got {shown(domain)}"
-            )
-        if learn is None:
+        learn, ranged = as_learn(domain), str(getattr(learner, "target_range", None)) == "learn"
+        _refuse_other_texts(learner, parameter, domain)
+        if learn is None and not ranged:
             return own["_params"](learner, reproducible)
-        kinds = {"concentrated": concentrated, "accounting": accounting}
+        kinds: dict[str, Any] = {"ranged": ranged, "concentrated": concentrated, "accounting": accounting}
         return _SchemaParams.of(learner, learn, reproducible, parameter=parameter, **kinds)
 
     def tags(learner: Any) -> Any:
@@ -142,7 +141,7 @@ def _stages(
         learned = isinstance(plan, SchemaFitPlan)
         own["_publish"](learner, *(outcome.with_guarantee(plan.guarantee) if learned else (outcome, plan)))
         vars(learner).pop("schema_", None)  # of an earlier fit
-        if learned:
+        if learned and plan.params.learns_domain:
             learner.schema_ = outcome.schema
 
     def dispatched(name: str, given: int) -> Callable[..., Any]:
@@ -163,6 +162,17 @@ def _stages(
         "__sklearn_tags__": tags,
     }
     return {**of_fits, **others}
+
+
+def _refuse_other_texts(learner: Any, parameter: str, domain: Any) -> None:
+    """Raise TypeError for a domain that is another text than "learn", or a mapping."""
+    owner = _value(learner, parameter.rpartition("__")[0])  # one of another library may take other texts
+    other_text = isinstance(domain, str) and domain != "learn" and getattr(owner, "can_learn_schema", False)
+    if other_text or isinstance(domain, Mapping):
+        raise TypeError(
+            "domain must be a Domain, a sequence of them, a Product, a Schema, 'learn' or Learn(...),"
+            f" which takes a mapping from columns to kinds, got {shown(domain)}"
+        )
 
 
 def _event_stage(
@@ -242,6 +252,9 @@ class _SchemaParams(Params):
         The inner learner: unfitted, without a ledger, and with a domain that accepts all cells.
     learn : Learn
         The parameter `domain`.
+    learns_domain, ranged : bool
+        Whether the domain, and the range of the target, are learned. The target is a last column of numbers
+        then: one release has one share of the budget.
     parameter, concentrated, accounting
         As for `learns_schema`.
     numbers : Floats
@@ -249,23 +262,29 @@ class _SchemaParams(Params):
     """
 
     @classmethod
-    def of(cls, learner: Any, learn: Learn, reproducible: bool, *, parameter: str, **given: Any) -> Self:
+    def of(cls, learner: Any, learn: Any, reproducible: bool, *, parameter: str, **given: Any) -> Self:
         """Return the parameters of a learner, after its own checks."""
-        owner = _value(learner, parameter.rpartition("__")[0])
-        if getattr(owner, "protects", "examples") == "labels":
+        owner, ranged = _value(learner, parameter.rpartition("__")[0]), given["ranged"]
+        if ranged and getattr(learner, "trust_model", "central") != "central":
+            raise ValueError(
+                "target_range must be a pair (low, high) of public bounds on y where trust_model='local',"
+                " which has no curator who could learn them, got 'learn'"
+            )
+        if learn is not None and getattr(owner, "protects", "examples") == "labels":
             raise ValueError(
                 "domain must not be 'learn' where protects='labels': all features are public then, so declare"
                 " what X shows, or leave domain=None for numbers"
             )
-        inner = _with(learner, {parameter: _ANY, "ledger": None})
+        placeholders = ({} if learn is None else {parameter: _ANY}) | (_UNIT_RANGE if ranged else {})
+        inner = _with(learner, {**placeholders, "ledger": None})
         own = inner._params(reproducible)
-        refuse_added(own.cost.neighbors, "domain='learn'")
+        refuse_added(own.cost.neighbors, "target_range='learn'" if learn is None else "domain='learn'")
         numbers = getattr(learner, "_schema_numbers", NUMBERS)
         # A schema is learned from one row of each group.
-        given |= {"learn": learn, "parameter": parameter, "numbers": numbers, "group_rows": None}
-        return cls(
-            own.cost, own=own, learner=inner, classes=getattr(own, "classes", None), declared=None, **given
-        )
+        given |= {"parameter": parameter, "numbers": numbers, "group_rows": None}
+        given |= {"learn": learn or Learn(), "learns_domain": learn is not None}
+        given["declared"] = own.declared if learn is None else None
+        return cls(own.cost, own=own, learner=inner, classes=getattr(own, "classes", None), **given)
 
     def __getattr__(self, name: str) -> Any:
         if "own" not in vars(self):  # of a copy before it has attributes
@@ -274,7 +293,12 @@ class _SchemaParams(Params):
 
     def inner(self, domain: Any, *, classes: Any = None, budget: ApproxDP | None = None) -> Any:
         """Return an unfitted inner learner with a domain, and with labels and a budget if they are given."""
-        given = {self.parameter: domain}
+        given: dict[str, Any] = {}
+        if self.ranged:
+            domain, target = _without_target(domain)
+            given = _UNIT_RANGE | {"target_range": target}
+        if self.learns_domain:
+            given[self.parameter] = domain
         if classes is not None:
             given[self.parameter.removesuffix("domain") + "classes"] = list(classes)
         if budget is not None:
@@ -291,6 +315,14 @@ class _SchemaParams(Params):
             plan = inner._plan(inner._params(self.cost.reproducible), public, **more)
         return plan
 
+    def released(self, kinds: ColumnKinds) -> ColumnKinds:
+        """Return the kinds of the columns whose domains are released, given those of X."""
+        if not self.ranged:
+            return kinds
+        kept = kinds if self.learns_domain else ColumnKinds(())
+        names = kept.names and (*kept.names, "target" + "_" * max(map(len, kept.names)))
+        return replace(kept, kinds=(*kept.kinds, "numbers"), names=names)
+
     def stages(
         self, kinds: ColumnKinds, cost: ApproxDP, part: ConcentratedPart | None = None
     ) -> SchemaStages:
@@ -298,14 +330,18 @@ class _SchemaParams(Params):
         # A local learner has no curator, who would see the records of the schema.
         curated = getattr(self.learner, "trust_model", "central") == "central"
         guarantee = replace(cost, assumes=TABLE)
-        return SchemaStages(kinds, guarantee, concentrated=part, numbers=self.numbers, curated=curated)
+        return SchemaStages(
+            self.released(kinds), guarantee, concentrated=part, numbers=self.numbers, curated=curated
+        )
 
 
 def _read(learner: Any, X: Any, y: Any, params: Any) -> Table:
     dtype = getattr(X, "dtype", None)
     of_list = dtype is None and not is_frame(X)
     X = read_features(learner, X, domain=_ANY, reset=True)
-    kinds = kinds_of(X, params.learn.columns, dtype, of_list=of_list)
+    kinds = ColumnKinds(())
+    if params.learns_domain:
+        kinds = kinds_of(X, params.learn.columns, dtype, of_list=of_list)
     classes, targets = _read_targets(y, X.shape[0], params)
     # The inner learner reads the table with a schema that accepts every cell: its errors come before the
     # charge, and depend on no value of X.
@@ -321,7 +357,7 @@ def _read(learner: Any, X: Any, y: Any, params: Any) -> Table:
         classes=classes,
         kinds=kinds,
         inner=found,
-        accepted=schema.assumes,
+        accepted=_value(reader, params.parameter).assumes if params.learns_domain else (),
     )
     return Table(public, rows)
 
@@ -355,17 +391,32 @@ def _given(summary: Any, classes: Any) -> tuple[Any, Any]:
     return summary.X, _given_targets(summary, classes)
 
 
-def _cells(stages: SchemaStages, rows: Examples) -> Any:
-    return stages.read(rows.X)
+def _cells(stages: SchemaStages, params: Any, kinds: ColumnKinds, rows: Examples) -> Any:
+    """Return the cells of the columns that are released, of which the target is the last."""
+    if not params.ranged:
+        return stages.read(rows.X)
+    target = params.numbers.encode(rows.y)
+    if not params.learns_domain:
+        return Columns([target])
+    of_X = SchemaStages(kinds, stages.guarantee, numbers=params.numbers)
+    return Columns([*of_X.read(rows.X).columns, target])
 
 
 def _plan(learner: Any, params: Any, public: Any, **more: Any) -> SchemaFitPlan:  # noqa: ARG001 - a stage
     found = replace(getattr(public, "inner", public), n_samples=public.n_samples)
     kinds = getattr(public, "kinds", None) or _planned_kinds(params.learn, public)
     fit = _LearnerFit(params, kinds, found, more, getattr(public, "accepted", ()))
-    return schema_fit_plan(
+    plan = schema_fit_plan(
         fit, params.cost, params.learn.share, public.n_samples, params=params, public=public
     )
+    if params.ranged and plan.schema.tail is None:
+        raise ValueError(
+            "target_range must be a pair (low, high) of public bounds on y, got 'learn' for"
+            f" {public.n_samples} records: with epsilon {float(plan.schema.guarantee.epsilon):.3g} for them,"
+            f" the ranges of {len(plan.schema.columns.of_numbers)} columns, y included, need"
+            f" {plan.schema.n_needed}; declare that of y, or those of X by domain=, or spend more epsilon"
+        )
+    return plan
 
 
 @dataclass(frozen=True)
@@ -411,7 +462,13 @@ class _LearnerFit:
         assumed = [*TABLE]  # the types of the columns, and of no value
         if self.public.n_labels or getattr(self.public, "many", False):
             assumed.append(labels_assumed(self.params.classes))
-        dropped = {*schema.narrowest.assumes, *self.accepted, labels_assumed(())}
+        dropped = {labels_assumed(())}
+        if self.params.learns_domain:
+            of_X = _without_target(schema.narrowest)[0] if self.params.ranged else schema.narrowest
+            dropped |= {*of_X.assumes, *self.accepted}
+        if self.params.ranged:
+            dropped.add(self.params.target.assumption)
+            assumed.append("targets are numbers")
         assumed += [text for text in inner.guarantee.assumes if text not in dropped]
         return tuple(dict.fromkeys(assumed))
 
@@ -443,11 +500,11 @@ def _release(learner: Any, summary: Examples, plan: SchemaFitPlan, dice: Dice) -
     if plan.stages.concentrated is not None and not params.concentrated(inner_plan):
         raise RuntimeError(OTHER_NOISE)
     released = inner._release(summary_of(inner, table, inner_plan), inner_plan, dice)
-    return _Outcome(schema, inner_plan, released)
+    return _Outcome(_without_target(schema)[0] if params.ranged else schema, inner_plan, released)
 
 
 def _released_schema(summary: Examples | PartedRecords, plan: SchemaFitPlan, dice: Dice) -> Product:
-    columns = mapped(summary, partial(_cells, plan.stages))
+    columns = mapped(summary, partial(_cells, plan.stages, plan.params, plan.public.kinds))
     released: LearnedSchema = plan.stages.release(
         plan.stages.summary_of(columns, plan.schema), plan.schema, dice
     )
@@ -462,6 +519,15 @@ _OF_FITS: dict[str, Callable[..., Any]] = {
     "_release": _release,
 }
 _GIVEN = {"_read": 2, "_plan": 0, "_summarize": 1, "_release": 1}
+
+
+def _without_target(schema: Any) -> tuple[Any, tuple[float, float]]:
+    """Return the domain of X, None if it has no column here, and the range of the target, the last column."""
+    columns, last = schema.domains[:-1], schema.domains[-1]
+    target = (last.low, last.high) if isinstance(last, Grid) else (-last.largest, last.largest)
+    if isinstance(schema, Schema):
+        return Schema(dict(zip(schema.names, columns, strict=False))), target
+    return Product(columns) if columns else None, target
 
 
 def _with(learner: Any, given: dict[str, Any]) -> Any:

@@ -5,18 +5,20 @@
 '<div class="dplearn-guarantee">Not fitted. A fit will spend epsilon 0.5, delta 0.</div>'
 """
 
+from dataclasses import replace
+from html import escape
 from typing import Any
 
 from dplearn.estimator.stages import cost_of_fit
 from dplearn.privacy import Guarantee
-from dplearn.privacy.base import guarantee_as_html
+from dplearn.privacy.base import in_words
 
 __all__ = ["guarantee_html"]
 
 _SCOPE = (
-    "This covers the fit of this estimator alone. For a whole pipeline ask"
-    " dplearn.privacy.pipeline_guarantee(pipeline): a step that is fitted on private rows without a"
-    " guarantee, such as StandardScaler, is not private."
+    "This covers the fit of this estimator alone, on rows that no earlier step learned from. For a whole"
+    " pipeline ask dplearn.privacy.pipeline_guarantee(pipeline): a step that is fitted on private rows"
+    " without a guarantee, such as StandardScaler, is not private."
 )
 
 
@@ -43,5 +45,6 @@ def guarantee_html(estimator: Any) -> str:
 def _guarantee(estimator: Any) -> str:
     guarantee = getattr(estimator, "guarantee_", None)
     if isinstance(guarantee, Guarantee):
-        return guarantee_as_html(guarantee, None)
-    return guarantee_as_html(None, cost_of_fit(estimator))
+        return replace(guarantee)._repr_html_()  # the scope is said once
+    cost = cost_of_fit(estimator)
+    return "Not fitted." if cost is None else f"Not fitted. A fit will spend {escape(in_words(cost))}."

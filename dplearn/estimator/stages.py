@@ -80,6 +80,8 @@ class Public:
         The sorted labels; None in a plan for which only their number is given.
     stream : PublicStream or None
         The source of public choices in a fit, such as the shard of each record; None in a plan.
+    sparse : bool
+        Whether the table is a sparse matrix.
     """
 
     n_samples: int
@@ -88,6 +90,7 @@ class Public:
     names: Sequence[str] | None = None
     classes: Any = None
     stream: PublicStream | None = None
+    sparse: bool = False
 
     def __post_init__(self) -> None:
         if self.classes is not None:

@@ -686,10 +686,13 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         may have it if the plan's `resolution` is at least twice its `least_resolution`. True: at any
         resolution. False: the shapes are the whole model. It needs 2 to 256 columns, and is left out with
         Laplace noise.
-    target_range : pair of numbers
-        Public bounds (low, high) on the target, known without looking at the data; required.
+    target_range : pair of numbers or "learn", default="learn"
+        Public bounds (low, high) on the target, known without looking at the data. "learn": a fit releases a
+        range first, together with the domain if that is learned, from one share of its budget, by default a
+        tenth; targets beyond it are moved to its ends. It needs the records that `plan(n).schema.n_needed`
+        states, and a trusted curator.
     clip_target : bool, default=False
-        Whether a target outside the range is moved to the nearest bound. False: it is refused.
+        Whether a target outside the declared range is moved to the nearest bound. False: it is refused.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
@@ -719,7 +722,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     residual_std_ : float
         Released. The root mean square of the differences of targets and predictions, approximately.
     target_range_ : tuple of float
-        Public. The declared range of the target.
+        Released. The range of the target: the learned one; or the declared one, which is public.
     schema_ : Product
         Released. The learned domain of a record, if `domain` is "learn".
     noisy_count_ : int
@@ -791,7 +794,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         trust_model: str = "central",
         domain: Any = "learn",
         interactions: bool | str = "auto",
-        target_range: Any = None,
+        target_range: Any = "learn",
         clip_target: bool = False,
         neighbors: str = "replace_one",
         max_rows_per_group: int = 10,
@@ -866,8 +869,9 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
                 plan.for_count(self.noisy_count_),
                 f"the noisy number of records is {self.noisy_count_}",
             )
-        within = self.residual_std_ < _WITHIN_NOISE * plan.deviation * plan.target.half
-        return (*told, plan.target.too_wide(count)) if within and not plan.noise_dominated else told
+        target = TargetRange(*self.target_range_)  # which may be learned, and not in the plan
+        within = self.residual_std_ < _WITHIN_NOISE * plan.deviation * target.half
+        return (*told, target.too_wide(count)) if within and not plan.noise_dominated else told
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets, clipped to the declared range; costs no privacy.

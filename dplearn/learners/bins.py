@@ -27,11 +27,17 @@ from dplearn.core.code_places import CodePlaces, first_codes
 from dplearn.domains import Bits, Domain, Floats, Product
 from dplearn.records.rows import Columns
 
-__all__ = ["MOST_BINS", "Bins", "binned", "declared_columns", "stacked"]
+__all__ = ["MOST_BINS", "UNDECLARED", "Bins", "binned", "declared_columns", "stacked"]
 
 #: The most bins of a column; unordered values share bins if there are more.
 MOST_BINS = 1 << 12
 
+#: The warning of learners that read undeclared numbers as they are; it depends on parameters only.
+UNDECLARED = (
+    "domain is None: numbers are read as they are, and columns of magnitudes far from 1 can make the fit no"
+    " better than a constant; declare bounds, such as domain=Grid(0, 100, outside='clip') or a Schema, or"
+    " take domain='learn'"
+)
 _LEAST_EXPONENT = 8  # float magnitudes below 2**-8 become 0, and those above 2**16 become 2**16
 _BLOCK = 1 << 14  # records at once
 _FINE = 16  # from this n_bins on, each power of two has two bins, from twice this four

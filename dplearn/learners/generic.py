@@ -84,11 +84,11 @@ class ExponentialMechanismClassifier(RuleClassifier):
     Parameters
     ----------
     concept_class : str or ConceptClass, default="stumps"
-        "stumps" (any column, any cut, any label on each side), "thresholds" (the first column), "corners"
-        (one label where the first two columns are each up to, or each above, a cut; two labels),
-        "conjunctions" (at most three literals over bits, two labels), "parities" (sums of bits modulo 2, at
-        most 26 columns, two labels), or an instance of a concept class, which then includes the domain. A
-        drawn class (see `ConceptClass.draw`) is drawn before the data are read.
+        "stumps" (any column, any cut, any label on each side), "thresholds" (tables of one column), "corners"
+        (tables of one or two columns, and one label where each is up to, or each is above, a cut; two
+        labels), "conjunctions" (at most three literals over bits, two labels), "parities" (sums of bits
+        modulo 2, at most 26 columns, two labels), or an instance of a concept class, which then includes the
+        domain. A drawn class (see `ConceptClass.draw`) is drawn before the data are read.
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     protects : {"examples", "labels"}, default="examples"

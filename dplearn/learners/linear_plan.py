@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.learners.bins import UNDECLARED
 from dplearn.learners.logistic_plan import row_basis, row_order
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
@@ -81,11 +82,11 @@ class LinearPlan(Plan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A warning if the noise dominates; a function of public numbers."""
-        n = self.public.n_samples
+        """Warnings if no column is declared, or the noise dominates; a function of public numbers."""
+        n, undeclared = self.public.n_samples, (UNDECLARED,) * (self.design is None)
         if n is None:  # private: a fit warns afterwards, by its noisy number of records
-            return ()
-        return self.warnings_for(f"n_samples is {n}", 1)
+            return undeclared
+        return undeclared + self.warnings_for(f"n_samples is {n}", 1)
 
     def warnings_for(self, count: str, n: int) -> tuple[str, ...]:
         """Return the warning if the noise of sums, divided by n, dominates; `count` says what n is."""

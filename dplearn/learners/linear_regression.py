@@ -67,11 +67,13 @@ class LinearRegressor(PrivateRegressor):
         `Floats()` are transformed to arsinh(x) / 12. A domain with `missing=True` adds a column that is 1
         where a number is missing. See `DesignMatrix`. None: finite numbers, untransformed; their magnitudes
         should be about 1, since longer rows have less weight, and shorter columns more noise.
-    target_range : pair of numbers
-        Public bounds (low, high) on the target, known without looking at the data. The noise is proportional
-        to the width of the range.
+    target_range : pair of numbers or "learn", default="learn"
+        Public bounds (low, high) on the target, known without looking at the data. "learn": a fit releases a
+        range first, together with the domain if that is learned, from one share of its budget, by default a
+        tenth; targets beyond it are moved to its ends. It needs the records that `plan(n).schema.n_needed`
+        states, and a trusted curator. The noise is proportional to the width of the range.
     clip_target : bool, default=False
-        Whether a target outside the range is moved to the nearest bound. False: it is refused.
+        Whether a target outside the declared range is moved to the nearest bound. False: it is refused.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; for `trust_model="central"`, tables in memory and no groups.
@@ -109,7 +111,7 @@ class LinearRegressor(PrivateRegressor):
     design_ : DesignMatrix or None
         Public. The encoding of columns as numeric columns; its `names` are in the order of `coef_`.
     target_range_ : tuple of float
-        Public. The bounds on the target.
+        Released. The range of the target: the learned one; or the declared one, which is public.
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, with its assumptions.
     n_features_in_ : int
@@ -172,7 +174,7 @@ class LinearRegressor(PrivateRegressor):
         delta: float = 1e-6,
         trust_model: str = "central",
         domain: Any = None,
-        target_range: Any = None,
+        target_range: Any = "learn",
         clip_target: bool = False,
         neighbors: str = "replace_one",
         max_rows_per_group: int = 10,
@@ -281,17 +283,18 @@ class LinearRegressor(PrivateRegressor):
 
     def _released_warnings(self, plan: Any) -> tuple[str, ...]:
         n, count = 1, f"n_samples is {plan.public.n_samples}"
+        target = TargetRange(*self.target_range_)  # which may be learned, and not in the plan
         dominated: tuple[str, ...] = ()
         if plan.guarantee.neighbors == ADDED:  # the noise in the plan is that of sums
             n = self.noisy_count_
             count = f"the noisy number of records is {n}"
             dominated = plan.warnings_for(count, n)
         # The released variance of residuals is at least sqrt(2) deviations of the noise in a mean product.
-        least = math.sqrt(2) * plan.deviation / n / plan.target_unit * plan.target.half**2
+        least = math.sqrt(2) * plan.deviation / n / plan.target_unit * target.half**2
         within = self.residual_std_**2 < _WITHIN_NOISE * least
         related = (np.abs(self.coef_) > _RELATED * self.coef_std_).any()
         too_wide = within and not related and plan.noise_to_signal < n
-        return (*dominated, *((plan.target.too_wide(count),) if too_wide else ()))
+        return (*dominated, *((target.too_wide(count),) if too_wide else ()))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets, clipped to the declared range; costs no privacy.

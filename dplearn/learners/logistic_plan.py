@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.unit_rows import unit_rows
+from dplearn.learners.bins import UNDECLARED
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
 
@@ -101,19 +102,19 @@ class LogisticPlan(Plan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A warning if the label query is noise-dominated; a function of public numbers."""
-        n = self.public.n_samples
+        """Warnings if no column is declared, or the label query is noise-dominated; of public numbers."""
+        # Sparse rows are those of words, say, and have no bounds to declare.
+        n, ranged = self.public.n_samples, self.design is not None or self.public.sparse
+        undeclared = () if ranged else (UNDECLARED,)
         # With no more records than labels there is no relation to learn, and no warning. A private number is
         # estimated first, and a fit warns afterwards.
         if n is None or self.n_classes >= n or self.noise_to_signal < 1:
-            return ()
+            return undeclared
         delta = ", or a delta such as 1e-6" if self.noise == "laplace" else ""
-        bounds = (
-            ", and declare bounds, domain=..., if the columns differ in size" if self.design is None else ""
-        )
         return (
+            *undeclared,
             f"n_samples is {n}: noise is larger than the signal of the labels for"
-            f" {self.n_columns - 1} numeric columns; use more records or a larger epsilon{delta}{bounds};"
+            f" {self.n_columns - 1} numeric columns; use more records or a larger epsilon{delta};"
             " plan(n_samples, n_features=..., n_labels=...) reports `noise_to_signal` without data",
         )
 

@@ -290,7 +290,8 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         X = self._rows(X, params.declared, reset=True)
         classes, codes = read_labels(y, X.shape[0], params.classes)
         names = getattr(self, "feature_names_in_", None)
-        public = Public(X.shape[0], X.shape[1], names=names, classes=classes, stream=stream)
+        n, d = X.shape
+        public = Public(n, d, names=names, classes=classes, stream=stream, sparse=issparse(X))
         design = _design(params.declared, public)
         return Table(public, Examples(plain_matrix(X) if design is None else design.encoded(X), codes))
 

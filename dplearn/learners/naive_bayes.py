@@ -31,7 +31,7 @@ from dplearn.estimator.incremental import (
 )
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Table, planned_table
-from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
+from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, refuse_added, without_count
@@ -400,6 +400,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
             has_delta=bool(params.cost.delta),
             earlier=earlier,
             shared=self._shared(params) | {"n_bins": n_bins},
+            undeclared=params.domain is None,
         )
 
     def _summarize(self, table: Table, plan: "NaiveBayesPlan") -> Examples:
@@ -537,6 +538,7 @@ class NaiveBayesPlan(Plan):
     has_delta: bool = hidden()
     earlier: Calls | None = hidden()  # the calls that this one continues; `public` counts their records too
     shared: Any = hidden()  # the parameters that later calls may not change
+    undeclared: bool = hidden(False)  # whether no domain is declared
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
 
     _computed = ("n_needed",)
@@ -550,15 +552,14 @@ class NaiveBayesPlan(Plan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A warning if the answers are noise-dominated; a function of public numbers."""
-        n, k = self.public.n_samples, self.public.n_labels
-        if n is None:  # private: a fit warns afterwards, by its noisy number of records
-            return ()
-        # With one label, or fewer records than labels, there is no relation to learn, and no warning.
-        if not 1 < k < n or self.deviation * k < 1:
-            return ()
+        """Warnings if no column is declared, or the answers are noise-dominated; of public numbers."""
+        n, k, undeclared = self.public.n_samples, self.public.n_labels, (UNDECLARED,) * self.undeclared
+        # A private number of records is estimated: a fit warns afterwards. With one label, or fewer records
+        # than labels, there is no relation to learn, and no warning.
+        if n is None or not 1 < k < n or self.deviation * k < 1:
+            return undeclared
         delta = ", or a delta such as 1e-6" if self.noise == "laplace" and not self.has_delta else ""
-        return (_NOISE_DOMINATED.format(f"n_samples is {n}", self.deviation, delta),)
+        return (*undeclared, _NOISE_DOMINATED.format(f"n_samples is {n}", self.deviation, delta))
 
 
 def _noise_of(budget: ApproxDP, kind: str, n: int, n_classes: int, n_queries: int, size: int) -> ShareNoise:

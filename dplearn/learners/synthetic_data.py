@@ -563,10 +563,13 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     n_rows : int or "auto", default="auto"
         Number of synthetic records for training. "auto": the number of records, at least 1,000 and at most
         200,000.
-    target_range : pair of numbers
-        Public bounds (low, high) on the target, known without looking at the data; required.
+    target_range : pair of numbers or "learn", default="learn"
+        Public bounds (low, high) on the target, known without looking at the data. "learn": a fit releases a
+        range first, together with the domain if that is learned, from one share of its budget, by default a
+        tenth; targets beyond it are moved to its ends. It needs the records that `plan(n).schema.n_needed`
+        states, and a trusted curator.
     clip_target : bool, default=False
-        Whether a target outside the range is moved to the nearest bound. False: it is refused.
+        Whether a target outside the declared range is moved to the nearest bound. False: it is refused.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -585,7 +588,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     synthetic_ : SyntheticTable
         Released. The fitted table; its last column, "target", has the targets.
     target_range_ : tuple of float
-        Public. The declared range of the target.
+        Released. The range of the target: the learned one; or the declared one, which is public.
     domain_ : Product
         Public. The domain of each column.
     schema_ : Product
@@ -646,7 +649,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         n_bins: int = 8,
         max_cells: int = 20_000,
         n_rows: Any = AUTO,
-        target_range: Any = None,
+        target_range: Any = "learn",
         clip_target: bool = False,
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,

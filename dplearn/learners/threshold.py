@@ -249,6 +249,7 @@ class ThresholdClassifier(RuleClassifier):
             domain=domain,
             excess_errors=excess,
             public=public,
+            named=feature is not None,
         )
 
     def _summarize(self, table: Table, plan: "ThresholdPlan") -> Examples:
@@ -324,6 +325,7 @@ class ThresholdPlan(Plan):
     domain: Any = hidden()
     excess_errors: Any = hidden()
     public: Any = hidden()
+    named: bool = hidden(False)  # whether `feature` is given
     _computed = ("n_least",)
     _notes: ClassVar[Mapping[str, str]] = {"n_least": LEAST_NOTE}
 
@@ -350,10 +352,13 @@ class ThresholdPlan(Plan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A warning if the bound on errors is at least half of the records, as for a constant label."""
+        """Warnings of columns without an order, and if the bound on errors is half of the records or more."""
         cuts = f"2^{math.log2(_n_cuts(self.columns)):.0f} cuts"
         several = f" in each of {len(self.columns)} columns" if len(self.columns) > 1 else ""
-        return few_records_warnings(
+        pairs = zip(self.domain.names, self.domain.domains, strict=True)
+        skipped = [] if self.named else [name for name, domain in pairs if not domain.ordered]
+        unused = f"no cut is on the columns without an order, {brief(skipped)}; feature= names the one to cut"
+        return (unused,) * bool(skipped) + few_records_warnings(
             self.n_samples,
             self.excess_errors,
             enough=self.n_samples / 2,

@@ -276,7 +276,8 @@ def _with_target_range(scorer: PrivateScorer, estimator: Any) -> PrivateScorer:
     if not scorer.regression or scorer.target_range is not None:
         return scorer
     estimator = getattr(estimator, "best_estimator_", estimator)  # of a search
-    return replace(scorer, target_range=getattr(last_step(estimator), "target_range", None))
+    last = last_step(estimator)  # whose range may have been learned, and released
+    return replace(scorer, target_range=getattr(last, "target_range_", getattr(last, "target_range", None)))
 
 
 def public_labels(scorer: PrivateScorer, estimator: Any) -> tuple[Any, ...]:

@@ -12,12 +12,15 @@ from typing import Any, ClassVar, Self
 from dplearn._validation import check_bool, check_choice
 from dplearn._writing import brief
 
-__all__ = ["Guarantee", "amounts", "decimal", "decimals", "guarantee_as_html", "in_words", "with_amounts"]
+__all__ = ["Guarantee", "amounts", "decimal", "decimals", "in_words", "with_amounts"]
 
 NEIGHBORS = ("replace_one", "add_remove")
 #: What a guarantee can protect; each implies protection of those after it.
 PROTECTS = ("groups", "examples", "labels")
 _JSON_VERSION = 1
+#: What a learner or a release cannot see, and what voids its guarantee.
+_SCOPE = "The cost of this {} alone, on rows that no earlier step learned from."
+_SEEDED = "not private, the noise can be drawn again from its seed"
 
 
 @dataclass(frozen=True, repr=False, init=False)
@@ -35,6 +38,8 @@ class Guarantee(ABC):
 
     # Rounding of displayed numbers without a short decimal: a cost is rounded up.
     _rounding: ClassVar[str] = ROUND_CEILING
+    # "fit" or "release": the guarantee is displayed as the cost of one, which knows nothing of others.
+    _cost_of: ClassVar[str] = ""
     _numbers: ClassVar[tuple[str, ...]]
     # Set once, by the module that defines the kinds: a subclass must not change how stored records are read.
     _kinds: ClassVar[Mapping[str, type["Guarantee"]]]
@@ -168,24 +173,41 @@ class Guarantee(ABC):
         object.__setattr__(left, "_rounding", ROUND_FLOOR)
         return left
 
+    def of_one(self, what: str) -> Self:
+        """Return an equal guarantee whose first displayed line says that it is the cost of one release alone.
+
+        Parameters
+        ----------
+        what : {"fit", "release"}
+            The word for what it is the cost of.
+        """
+        marked = replace(self)
+        object.__setattr__(marked, "_cost_of", what)
+        return marked
+
     def __repr__(self) -> str:
         parts = [f"{name}={decimal(getattr(self, name), self._rounding)}" for name in self._numbers]
-        parts += [f"{name}={getattr(self, name)!r}" for name in ("neighbors", "protects", "assumes")]
+        parts += [f"{name}={getattr(self, name)!r}" for name in ("neighbors", "protects")]
+        if self._cost_of:
+            lines = [_SCOPE.format(self._cost_of), *([f"reproducible: {_SEEDED}"] * self.reproducible)]
+            lines.append(f"{type(self).__name__}({', '.join(parts)})")
+            return "\n".join([*lines, f"assumed public: {len(self.assumes)} statements, in .assumes"])
+        parts.append(f"assumes={self.assumes!r}")
         if self.reproducible:
             parts.append("reproducible=True")
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        rows = [(name, decimal(getattr(self, name), self._rounding)) for name in self._numbers]
+        rows = [("reproducible", _SEEDED)] * self.reproducible
+        rows += [(name, decimal(getattr(self, name), self._rounding)) for name in self._numbers]
         rows += [
             ("neighbours", self.neighbors.replace("_", " ")),
             ("protects", self.protects),
             ("assumed public", "; ".join(self.assumes) or "nothing"),
         ]
-        if self.reproducible:
-            rows.append(("reproducible", "yes: the noise can be drawn again from its seed"))
         cells = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in rows)
-        return f"<table><caption>{escape(self.sentence())}</caption>{cells}</table>"
+        scope = f"{_SCOPE.format(self._cost_of)} " if self._cost_of else ""
+        return f"<table><caption>{escape(scope + self.sentence())}</caption>{cells}</table>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         numbers = tuple(getattr(self, name) for name in self._numbers)
@@ -218,10 +240,3 @@ def decimals(guarantee: Guarantee, rounding: str = ROUND_CEILING) -> dict[str, s
 def in_words(guarantee: Guarantee, rounding: str = ROUND_CEILING) -> str:
     """Return the numbers of a guarantee as one line of text."""
     return ", ".join(f"{name} {number}" for name, number in decimals(guarantee, rounding).items())
-
-
-def guarantee_as_html(guaranteed: Guarantee | None, cost: Guarantee | None) -> str:
-    """Return the guarantee of a fit as HTML; before the fit, return the cost of a fit, if known."""
-    if guaranteed is not None:
-        return guaranteed._repr_html_()
-    return "Not fitted." if cost is None else f"Not fitted. A fit will spend {escape(in_words(cost))}."

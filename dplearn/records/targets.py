@@ -73,7 +73,7 @@ class TargetRange:
         if not pair or len(bounds) != 2:
             raise ValueError(
                 "target_range must be a pair (low, high) of public bounds on y, known without looking at the"
-                f" data, got {shown(bounds)}"
+                f" data, or 'learn' for a fit by itself, got {shown(bounds)}"
             )
         check_bool("clip_target", clip)
         given = f"got ({shown(bounds[0])}, {shown(bounds[1])})"

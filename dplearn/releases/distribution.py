@@ -137,7 +137,7 @@ class CDFRelease(Released):
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self.domain!r}, n_samples={self.n_samples}, knots={self.knots.size},"
-            f" guarantee={self.guarantee!r})"
+            f" guarantee={self.plan.guarantee!r})"
         )
 
     def cdf(self, x: Any) -> Any:

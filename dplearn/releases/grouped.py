@@ -238,7 +238,8 @@ def grouped(
     Warns
     -----
     UserWarning
-        If there are so few records that no category can be released; the number of records is public.
+        If there are so few records that no category can be released, where their number is public: for
+        neighbors="replace_one".
 
     Notes
     -----

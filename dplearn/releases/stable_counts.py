@@ -183,7 +183,8 @@ def stable_counts(
     Warns
     -----
     UserWarning
-        If there are so few records that no key can be released; the number of records is public.
+        If there are so few records that no key can be released, where their number is public: for
+        neighbors="replace_one".
 
     Notes
     -----

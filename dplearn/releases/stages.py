@@ -70,7 +70,7 @@ class Released:
     def guarantee(self) -> ApproxDP:
         """Public. The guarantee of the release: that of the plan."""
         found: ApproxDP = self.plan.guarantee
-        return found
+        return found.of_one("release")
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -1,6 +1,8 @@
 """Protocols and representations of small classes, computed exactly: how few hypotheses stand for a class."""
 
+import ctypes
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -163,7 +165,7 @@ def deterministic_representation(concepts: Any, alpha: Any) -> NDArray[np.uint8]
     high = np.tile(np.concatenate(([1], np.full(points, float(share)), np.zeros(m))), n)
     taken = np.repeat([1, 0], [m, n * m])
     solved = _solved(
-        milp(
+        _quiet_milp(
             taken,
             constraints=LinearConstraint(_sparse(blocks, (row, m + n * m)).tocsr(), low, high),
             integrality=taken,
@@ -340,7 +342,7 @@ def _worst(
     drawn = np.flatnonzero(law > _SMALL)
     points = wrong.shape[1]
     solved = _solved(
-        milp(
+        _quiet_milp(
             np.append(np.zeros(points), law[drawn]),
             constraints=[
                 LinearConstraint(np.column_stack((wrong[drawn], bar * np.eye(len(drawn)))), bar, np.inf),
@@ -372,6 +374,24 @@ def _best_law(cuts: NDArray[np.bool_]) -> tuple[NDArray[np.float64], float, NDAr
         )
     )
     return np.maximum(solved.x[:-1], 0), -float(solved.fun), -solved.ineqlin.marginals
+
+
+def _quiet_milp(*given: Any, **options: Any) -> Any:
+    """Return the result of `milp`, and discard what its solver, HiGHS, prints whatever its options are.
+
+    HiGHS 1.12 prints a line, by C code and so into a buffer, where it repairs a solution: its issue 2783.
+    """
+    flush = ctypes.CDLL(None).fflush
+    flush(None)
+    kept, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nothing, 1)
+        return milp(*given, **options)
+    finally:
+        flush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nothing)
 
 
 def _rational(weights: NDArray[np.float64]) -> list[Fraction]:

@@ -229,6 +229,23 @@ def texts_of_the_package():
     return "\n".join(found)
 
 
+def test_limits_say_what_is_read_of_arrow():
+    page = " ".join((DOCS / "limits.md").read_text(encoding="utf-8").split())
+    assert "A table of Arrow is read like a data frame, with its own types." in page
+    assert "Arrow arrays as `y` or `groups=`, are refused; releases take Arrow arrays." in page
+    pa = pytest.importorskip("pyarrow")
+    labels = np.arange(400) % 2
+    table, y = pa.table({"x": labels * 2.0}), pa.array(labels)
+    model = StatisticalQueryNaiveBayes(epsilon=9, domain=Grid(0, 2, 3))
+    assert model.fit(table, labels).predict(table).tolist() == labels.tolist()
+    preprocessing.PrivateMinMaxClipper(domain=Grid(0, 2, 3)).fit(table).transform(table)
+    releases.median(y, epsilon=1)
+    releases.median(table["x"], epsilon=1)
+    for refused in ({"y": y}, {"y": labels, "groups": y}):
+        with pytest.raises(TypeError, match="Array is not supported: turn it into pandas or polars first"):
+            model.fit(table, **refused)
+
+
 WARNINGS = (DOCS / "warnings.md").read_text(encoding="utf-8")
 QUOTED = [
     text

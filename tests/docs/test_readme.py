@@ -8,6 +8,7 @@ from pathlib import Path
 
 import dplearn
 from dplearn import learners
+from tests.laws.conftest import PREDICTORS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -33,6 +34,12 @@ def test_every_learner_has_a_row():
     exported = {name for name in learners.__all__ if re.search(r"(Classifier|Regressor)$", name)}
     assert exported <= set(dplearn.__all__)
     assert exported - named == set()
+
+
+def test_the_learners_without_scikit_learns_checks_are_those_it_names():
+    sentence = re.search(r"Scikit-learn's own checks [^:]*? run on all but (.*?), at ", README, re.DOTALL)
+    exported = {name for name in learners.__all__ if re.search(r"(Classifier|Regressor)$", name)}
+    assert exported - {type(each).__name__ for each in PREDICTORS} == set(re.findall(r"`(\w+)`", sentence[1]))
 
 
 def test_the_picture_shows_what_was_recorded():

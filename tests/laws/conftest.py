@@ -49,6 +49,7 @@ from dplearn.audit.distributions import least_exp_epsilon
 from dplearn.audit.enumeration import PrivacyReport, distribution_on
 from dplearn.audit.replay import replay_violations
 from dplearn.chance import SeededDice
+from dplearn.concepts import CONCEPT_CLASSES, Corners, Thresholds
 from dplearn.domains import Floats, Grid
 from dplearn.estimator import PrivateClassifier
 from dplearn.learners.online import OnlineEnsembleClassifier
@@ -171,6 +172,22 @@ class LineOfAnyTable(LineClassifier):
         return np.column_stack([codes[0] % np.uint64(self.p), codes[-1] % np.uint64(self.p)])
 
 
+# Thresholds are of one column and corners of two; scikit-learn's checks fit tables of any number of columns.
+class ThresholdsOfAnyTable(Thresholds):
+    @classmethod
+    def over(cls, domain, n_labels):
+        return Thresholds(domain, n_labels, feature=0)
+
+
+class CornersOfAnyTable(Corners):
+    @classmethod
+    def over(cls, domain, n_labels):
+        return Corners(domain, n_labels, features=list(range(len(domain)))[:2])
+
+
+CONCEPT_CLASSES.update({"thresholds of x0": ThresholdsOfAnyTable, "corners of x0, x1": CornersOfAnyTable})
+#: Concept classes over a range of numbers, which tables in parts take where it is declared and coarse.
+OF_NUMBERS = ("stumps", "thresholds of x0", "corners of x0, x1")
 #: Can only answer None on iris, where every measurement is above 0 and so counts as 1.
 STABLE_PARITY = ParityClassifier(method="stable", delta=1e-6)
 #: Can only answer None on iris, where no flower comes often enough.
@@ -186,9 +203,9 @@ FEW_VALUES = Grid(-8, 8, size=4, outside="clip")
 CLASSIFIERS = (
     ExponentialMechanismClassifier(),
     ExponentialMechanismClassifier(method="permute_and_flip"),
-    ExponentialMechanismClassifier("thresholds", epsilon=0.1),
+    ExponentialMechanismClassifier("thresholds of x0", epsilon=0.1),
     ExponentialMechanismClassifier("conjunctions"),
-    ExponentialMechanismClassifier("corners"),
+    ExponentialMechanismClassifier("corners of x0, x1"),
     ExponentialMechanismClassifier(protects="labels"),
     ParityClassifier(),
     ParityClassifier(method="elimination", fit_intercept=True),

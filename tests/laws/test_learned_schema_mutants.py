@@ -145,6 +145,15 @@ def test_a_schema_from_the_table_breaks_the_claim_of_a_fit(monkeypatch):
     assert not holds_between(case, *pair)
 
 
+@pytest.mark.parametrize(("name", "n"), [("learned_target", 12), ("learned_target_and_column", 8)])
+def test_a_target_range_from_the_table_breaks_the_claim(name, n, monkeypatch):
+    case, pair = CASES[name], ((-1, *[1] * (n - 1)), (1,) * n)
+    if n == 12:  # the other takes long, and is enumerated at night
+        assert holds_between(case, *pair)
+    ends_of_the_data(monkeypatch)
+    assert not holds_between(replace(case), *pair)
+
+
 def total_of(delta):
     """The cost of all steps of a table that learns its schema, by the package's accounting."""
     learn = Learn({"age": "integers", "wage": "numbers", "town": "categories"})

@@ -31,7 +31,7 @@ from dplearn.privacy import Guarantee, PrivacyLedger
 from dplearn.records.parts import PARTS as ASSUMED
 from dplearn.records.rows import taken
 from dplearn.releases import median
-from tests.laws.conftest import TRANSFORMERS
+from tests.laws.conftest import OF_NUMBERS, TRANSFORMERS
 
 IRIS = load_iris(return_X_y=True)
 PARTS = [np.arange(0, 1), np.arange(1, 60), np.arange(60, 100)]
@@ -140,7 +140,7 @@ def with_coarse_domain(classifier):
     model = clone(classifier)
     if isinstance(model, ExponentialMechanismClassifier) and model.domain is None:
         concepts = model.concept_class
-        model.set_params(domain=Grid(0, 10, 101) if concepts in {"stumps", "thresholds", "corners"} else None)
+        model.set_params(domain=Grid(0, 10, 101) if concepts in OF_NUMBERS else None)
     return model
 
 
@@ -194,9 +194,7 @@ def test_a_transformer_of_parts_learns_what_it_learns_of_the_table(transformer):
 
 
 CONCEPTS = (
-    "stumps",
-    "thresholds",
-    "corners",
+    *OF_NUMBERS,
     "conjunctions",
     "parities",
     Parities(4, binarize=3, fit_intercept=True),
@@ -208,7 +206,7 @@ CONCEPTS = (
 @pytest.mark.parametrize("concepts", CONCEPTS, ids=range(len(CONCEPTS)))
 def test_every_concept_class_counts_the_errors_of_parts(concepts):
     X, y = IRIS
-    domain = Grid(0, 10, 101) if concepts in ("stumps", "thresholds", "corners") else None
+    domain = Grid(0, 10, 101) if concepts in OF_NUMBERS else None
     make = ExponentialMechanismClassifier
     for seed in range(3):
         whole, parted = (make(concepts, domain=domain, epsilon=0.05, random_state=seed) for _ in range(2))

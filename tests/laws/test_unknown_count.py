@@ -139,7 +139,8 @@ def fitted(learner, n, **given):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = clone(learner).set_params(**given).fit(X[:n], Y[:n], **public_rows(learner))
-    return model, [str(each.message) for each in caught]
+    texts = [str(each.message) for each in caught]
+    return model, [text for text in texts if not text.startswith(("random_state is set", "domain is None"))]
 
 
 def test_everything_with_the_parameter_is_looked_at_and_named_in_messages():
@@ -224,7 +225,7 @@ def test_the_plan_of_a_fit_and_all_that_it_holds_are_those_of_any_number_of_reco
         attributes = {name: str(value) for name, value in vars(model).items() if name.endswith("_")}
         plans[-1] += (attributes,)
     assert all(each == plans[0] for each in plans)
-    assert plans[0][1] == ()
+    assert all(text.startswith("domain is None: numbers") for text in plans[0][1])
 
 
 @learners

@@ -146,9 +146,9 @@ def test_one_label_is_predicted_always():
 @pytest.mark.parametrize(
     ("kind", "score"),
     [
-        ("thresholds", 0.6),
         ("conjunctions", 0.8),
         ("parities", 0.8),
+        (Thresholds(Product([Grid(-100, 100, outside="clip")] * 8), feature=0), 0.6),
         (Thresholds(Product([Grid(-100, 100, outside="clip")] * 8), feature=2), 0.8),
         (Conjunctions(8, 2), 0.8),
         (Parities(8, fit_intercept=True), 0.8),

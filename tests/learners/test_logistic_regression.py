@@ -186,12 +186,13 @@ def test_the_warning_is_the_same_for_all_records(value):
     few = learner(epsilon=0.01, delta=0.0, classes=[0, 1])
     with pytest.warns(UserWarning, match="n_samples is 50") as caught:
         few.fit(np.full((50, 4), value), np.zeros(50, dtype=int))
-    [message] = [str(each.message) for each in caught]
+    undeclared, message = [str(each.message) for each in caught]
     assert message.startswith(
         "n_samples is 50: noise is larger than the signal of the labels for 4 numeric columns"
     )
     assert "a delta such as 1e-6" in message
-    assert "domain=" in message
+    assert undeclared.startswith("domain is None: ")
+    assert "domain=" in undeclared
     assert few.plan(50, n_features=4).noise_to_signal > 1
 
 

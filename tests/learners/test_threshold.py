@@ -111,11 +111,13 @@ def test_a_frame_names_the_column_and_the_rule_names_it_back(frame):
 
 
 @FRAMES
-def test_a_schema_declares_columns_and_labels_and_unordered_columns_are_skipped(frame):
+def test_a_schema_declares_columns_and_labels_and_unordered_columns_are_skipped_and_named(frame):
     schema = Schema({"job": Categories(["a", "b"]), "age": IntegerRange(0, 120)}, labels=["no", "yes"])
     table = frame({"age": list(range(100)), "job": ["a", "b"] * 50, "ignored": [0] * 100})
     y = ["yes" if age >= 65 else "no" for age in range(100)]
-    fitted = ThresholdClassifier(epsilon=100, domain=schema).fit(table, y)
+    with pytest.warns(UserWarning, match=r"no cut is on the columns without an order, \['job'\]; feature="):
+        fitted = ThresholdClassifier(epsilon=100, domain=schema).fit(table, y)
+    ThresholdClassifier(epsilon=100, domain=schema, feature="age").fit(table, y)  # without a warning
     assert fitted.score(table, y) == 1
     assert (fitted.feature_, fitted.direction_) == (1, ">")
     assert repr(fitted.concept_) == "'no' if age <= 64, else 'yes'"

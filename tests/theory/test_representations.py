@@ -1,6 +1,8 @@
 """Protocols and representations of small classes: known values, checked without the solver where possible."""
 
+import ctypes
 import math
+import os
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -9,7 +11,8 @@ import pytest
 from scipy.optimize import linprog
 
 from dplearn.core.key_hash import KeyHash
-from dplearn.theory import deterministic_representation, one_way_error, representation_value
+from dplearn.releases import learned_distribution
+from dplearn.theory import deterministic_representation, one_way_error, representation_value, representations
 
 QUARTER = Fraction(1, 4)
 
@@ -264,3 +267,33 @@ def least_prime_power(keys, share):
 
 def test_reed_solomon_sizes():
     assert [least_prime_power(2**d, QUARTER)[0] ** 2 for d in (16, 64)] == [289, 2209]
+
+
+@pytest.mark.parametrize(
+    "solves",
+    [
+        lambda: one_way_error(points(4), 2),
+        lambda: deterministic_representation(points(3), QUARTER),
+        lambda: representation_value(points(3), QUARTER),
+        lambda: learned_distribution(np.tri(4), [0.1, 0.4, 0.38, 1.0]),
+        pytest.param(lambda: representation_value(points(5), Fraction(2, 5)), marks=pytest.mark.nightly),
+        pytest.param(lambda: deterministic_representation(points(7), QUARTER), marks=pytest.mark.nightly),
+    ],
+)
+def test_the_solver_prints_nothing(solves, capfd, monkeypatch):
+    """HiGHS 1.12 prints a line for some tables, whatever its options say; here it prints one each time."""
+    milp, calls = representations.milp, []
+
+    def talkative(*given, **options):
+        ctypes.CDLL(None).printf(b"HighsMipSolverData\n")  # into the buffer of the C library
+        os.write(1, b"HighsMipSolverData\n")
+        calls.append(given)
+        return milp(*given, **options)
+
+    monkeypatch.setattr(representations, "milp", talkative)
+    ctypes.CDLL(None).printf(b"printed before\n")
+    solves()
+    ctypes.CDLL(None).printf(b"printed after\n")
+    ctypes.CDLL(None).fflush(None)
+    assert capfd.readouterr() == ("printed before\nprinted after\n", "")
+    assert calls or "representation" not in "".join(solves.__code__.co_names)

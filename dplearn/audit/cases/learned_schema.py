@@ -1,7 +1,8 @@
 """Audit cases of learned schemas: the lists of frequent keys, the whole release, and a fit that learns first.
 
 The ranges are found among four codes: missing, -1, 0 and 1. With so few records a range or a list needs a
-large epsilon, and no case attains its claim.
+large epsilon, and no case attains its claim. The target of a regression is one more column, and `SmallTarget`
+then publishes the end of its range that is nearer to one target.
 """
 
 from collections.abc import Hashable, Sequence
@@ -11,10 +12,13 @@ from typing import Any
 import numpy as np
 
 from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.cases.search import OneNumber
 from dplearn.audit.fits import Rows, StagedFit, WholeFit
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Learn
 from dplearn.domains.cells import object_array
+from dplearn.estimator.schema_learning import learns_schema
+from dplearn.estimator.stages import Params
 from dplearn.learners.generic import ExponentialMechanismClassifier
 from dplearn.mechanisms.frequent_keys import frequent_keys
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
@@ -164,6 +168,57 @@ def _fit_case(
     )
 
 
+@learns_schema()
+class SmallTarget(OneNumber):
+    """A regressor whose range is found among few numbers; it reads no column.
+
+    Parameters
+    ----------
+    epsilon, target_range, ledger, random_state
+        As for `OneNumber`; or "learn" as the range.
+    clip_target, domain
+        As for all regressors.
+    """
+
+    _schema_numbers = SMALL
+    place = 0
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any = 1.0,
+        target_range: Any = "learn",
+        clip_target: bool = True,
+        domain: Any = None,
+        ledger: Any = None,
+        random_state: Any = None,
+    ):
+        self.epsilon, self.target_range, self.clip_target = epsilon, target_range, clip_target
+        self.domain, self.ledger, self.random_state = domain, ledger, random_state
+
+    def _params(self, reproducible: bool) -> Params:
+        return super()._params(reproducible).given(declared=self.domain)
+
+    def _publish(self, outcome: int, plan: Any) -> None:
+        super()._publish(outcome, plan)
+        self.target_range_ = (plan.target.low, plan.target.high)
+
+
+def _target_case(name: str, n: int, epsilon: int, domain: Any, required: Required) -> AuditCase:
+    """Return a case of a fit that learns the range of its target, and with `domain` of an equal column."""
+
+    def table(rows: Rows) -> tuple[Any, Any]:
+        return np.array(rows)[:, None], np.array(rows, dtype=float)
+
+    def shown(fitted: Any) -> tuple[str, Any]:
+        found = fitted.target_range_, getattr(fitted, "schema_", None)
+        return f"{found} {fitted.concept_}", (*found, fitted.concept_)
+
+    whole = WholeFit(lambda: SmallTarget(epsilon=epsilon, domain=domain), table, shown)
+    kept: dict[str, Any] = {"ordered": False, "rules": None, "part_of": ("LearnedSchema", "LinearRegressor")}
+    return AuditCase(name, StagedFit(whole), (-1, 1), n, ApproxDP(epsilon), required=required, **kept)
+
+
 CASES = (
     keys_case("frequent_keys", [("a",), ("b",)], 3, rho=2, delta=Fraction(1, 50), required=Required(4, 0.48)),
     keys_case(
@@ -191,5 +246,7 @@ CASES = (
         required=Required(9, 0.28),
     ),
     _fit_case("fit_with_learned_schema", [*_PAIR, (None, "no")], 4, staged=True, required=Required(15, 0.52)),
+    _target_case("learned_target", 12, 88, None, Required(13, 0.94)),
+    _target_case("learned_target_and_column", 8, 66, Learn(["integers"], share="2/3"), Required(9, 0.66)),
     _fit_case("small_fit_with_learned_schema", _PAIR, 4, staged=False, required=Required(5, 0.52)),
 )
