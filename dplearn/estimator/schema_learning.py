@@ -194,7 +194,7 @@ def _warnings_stage(own: Callable[..., Any]) -> Callable[..., Any]:
     """Return the warnings after a fit, with that about columns of the learned schema."""
 
     def released_warnings(learner: Any, plan: Any) -> tuple[str, ...]:
-        learned = isinstance(plan, SchemaFitPlan)
+        learned = isinstance(plan, SchemaFitPlan) and plan.params.learns_domain
         return (*own(learner, plan), *(without_values(learner.schema_, plan.schema) if learned else ()))
 
     return released_warnings
