@@ -187,6 +187,7 @@ class Incremental:
 
     calls_: Calls
     domain: Any
+    random_state: Any
     _params: Any
     _fit: Any
     _dice: Any
