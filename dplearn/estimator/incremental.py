@@ -187,6 +187,7 @@ class Incremental:
 
     calls_: Calls
     domain: Any
+    random_state: Any
     _params: Any
     _fit: Any
     _dice: Any
@@ -211,10 +212,11 @@ class Incremental:
         """
         earlier: Calls | None = getattr(self, "calls_", None)
         # With one stream for all calls, differences of answers would show differences of tables.
-        drawn, reproducible = self._dice(*(("call", earlier.n_calls) if earlier else ()))
+        dice = dice or self._dice(*(("call", earlier.n_calls) if earlier else ()))[0]
+        reproducible = self.random_state is not None
         with float_errors_ignored():
             params = self._continued(earlier, classes, groups, reproducible)
-            self._fit(X, y, dice or drawn, groups=groups, reproducible=reproducible, params=params)
+            self._fit(X, y, dice, groups=groups, reproducible=reproducible, params=params)
         return self
 
     def _continued(self, earlier: Calls | None, classes: Any, groups: Any, reproducible: bool) -> Params:

@@ -126,7 +126,8 @@ def _stages(
 
     def params(learner: Any, reproducible: bool) -> Any:
         domain = _value(learner, parameter)
-        learn, ranged = as_learn(domain), str(getattr(learner, "target_range", None)) == "learn"
+        learn, target = as_learn(domain), getattr(learner, "target_range", None)
+        ranged = isinstance(target, str) and target == "learn"
         _refuse_other_texts(learner, parameter, domain)
         if learn is None and not ranged:
             return own["_params"](learner, reproducible)
