@@ -3,8 +3,7 @@
 The cell of a value is a function of the value and its declared domain; so are the values of a cell.
 
 >>> import numpy as np
->>> from dplearn._writing import brief
-from dplearn.chance import PublicStream
+>>> from dplearn.chance import PublicStream
 >>> from dplearn.domains import Categories, IntegerRange
 >>> age = table_column("age", IntegerRange(18, 81), n_bins=16)
 >>> age.size, age.of(np.array([0, 1, 63])).tolist(), age.described()[:2]

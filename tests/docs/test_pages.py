@@ -94,10 +94,12 @@ def test_the_page_on_groups_prints_what_it_says_and_states_the_exact_epsilon_of_
     exact = [float(CASES[name].frozen()["epsilon"]) for name in names]
     found = f"{exact[0]:.4f} of 1, {exact[1]:.2f} of 1 and {exact[2]:.2f} of 12"
     assert found in " ".join(text.split())
-    names = ("sums_of_groups_in_parts", "counts_of_groups", "median_of_groups")
-    in_parts, counts, middle = (float(CASES[name].frozen()["epsilon"]) for name in names)
+    names = ("sums_of_groups_in_parts", "counts_of_groups", "median_of_groups", "sums_of_groups_by_category")
+    names += ("learned_categories_of_groups",)
+    in_parts, counts, middle, sums, learned = (float(CASES[name].frozen()["epsilon"]) for name in names)
     assert f"lie in two parts: {in_parts:.4f} of 1" in " ".join(text.split())
-    assert f"are releases: {counts:.4f} of 1 and {middle:.2f} of 1" in " ".join(text.split())
+    found = f"{counts:.4f} of 1, {middle:.2f} of 1, {sums:.4f} of 2 and {learned:.2f} of 6"
+    assert found in " ".join(text.split())
 
 
 def test_groups_are_matched_by_position_and_a_search_without_routing_protects_rows():
@@ -107,9 +109,11 @@ def test_groups_are_matched_by_position_and_a_search_without_routing_protects_ro
     rng = np.random.default_rng(0)
     X, y = pd.DataFrame(rng.random((600, 2))), pd.Series(rng.integers(0, 2, 600))
     persons = pd.Series(rng.integers(0, 200, 600))
-    moved = persons.set_axis(persons.index[::-1])
-    first, second = (model().fit(X, y, groups=each).predict_proba(X) for each in (persons, moved))
+    other = persons.set_axis(persons.index + 600)  # of a table whose rows have been numbered anew
+    first, second = (model().fit(X, y, groups=each).predict_proba(X) for each in (persons, other))
     np.testing.assert_array_equal(first, second)
+    with pytest.raises(ValueError, match=r"take groups\.loc\[X\.index\]"):
+        model().fit(X, y, groups=persons[::-1])
     for routing, protects in ((False, "examples"), (True, "groups")):
         with config_context(enable_metadata_routing=routing):
             search = GridSearchCV(model(), {"epsilon": [1]}, cv=GroupKFold(2)).fit(X, y, groups=persons)
