@@ -13,6 +13,7 @@ import sklearn
 from joblib import Parallel, delayed, parallel_config
 
 from dplearn.ensembles.isolation import alone, attempt, isolated, reraised, turn
+from dplearn.privacy import LedgerError
 
 
 def shared():
@@ -221,3 +222,7 @@ def test_an_exception_of_a_private_learner_is_its_own_and_an_exit_says_nothing()
     with pytest.raises(SystemExit) as raised:
         reraised(SystemExit("private"))
     assert (raised.value.code, raised.value.__context__) == (1, None)
+    with pytest.raises(LedgerError, match="constant"):
+        reraised(LedgerError("constant"))
+    with pytest.raises(RuntimeError, match="hidden"):
+        reraised(GeneratorExit("private"))
