@@ -37,6 +37,7 @@ from numpy.random import MT19937, mtrand  # noqa: TID251 - as above
 
 from dplearn.core.float_errors import scipy_errors_ignored
 from dplearn.ensembles.muted_output import muted_output
+from dplearn.privacy.errors import LedgerError
 
 __all__ = ["alone", "attempt", "isolated", "isolated_turn", "learner_alone", "reraised", "turn"]
 
@@ -45,6 +46,7 @@ Outcome = TypeVar("Outcome")
 #: The default handling of floating-point errors in numpy; the stubs do not allow call=None.
 _DEFAULTS: Any = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn", "call": None}
 
+_HIDDEN = "a model failed with an error that is hidden because it might quote records"
 _SEEDS = 1 << 32  # numpy takes seeds below this
 
 # The global generator of numpy may have been replaced by one that cannot be seeded.
@@ -120,9 +122,9 @@ def learner_alone(learner: Any, work: Callable[[], Any]) -> Any:
 
 def reraised(error: BaseException) -> NoReturn:
     """Raise the exception of a private learner, whose text is public; an exit is raised without its text."""
-    if isinstance(error, Exception):
+    if isinstance(error, (Exception, LedgerError)):
         raise error
-    raise SystemExit(1)
+    raise SystemExit(1) if isinstance(error, SystemExit) else RuntimeError(_HIDDEN)
 
 
 @contextmanager

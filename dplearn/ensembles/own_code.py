@@ -33,13 +33,9 @@ from dplearn.privacy.held import held_by
 __all__ = ["check_own_code"]
 
 _METHOD = re.compile("_*(fit|partial_fit|predict|decision_function|score|transform|inverse_transform)")
-_INNER = (
-    "__wrapped__",
-    "__func__",
-    "fget",
-    "func",
-    "fn",
-)  # of functions, methods, properties and descriptors
+#: What functions, methods, properties, partial objects and scikit-learn's descriptors hold.
+_INNER = ("__wrapped__", "__func__", "fget", "func", "fn")
+_DEEPEST = 50  # some objects, such as mocks, hold others without end
 _EVERYWHERE = {"builtins", "contextlib", "dplearn", "functools", "sklearn"}
 
 
@@ -70,9 +66,10 @@ def check_own_code(name: str, estimator: Any) -> None:
         kind = left.pop()
         if not _is_model(kind) or kind in seen:
             continue
-        for base in set(kind.__mro__) - seen:
+        for base in [each for each in kind.__mro__ if each not in seen]:
             seen.add(base)
-            _check(name, base, vars(base))
+            if base.__module__ != "abc":  # a class made by a call of `type`, which names no module
+                _check(name, base, vars(base))
             left += _named_by(base)
 
 
@@ -98,7 +95,7 @@ def _check(name: str, kind: type, attributes: Any) -> None:
 def _layers(value: Any) -> Iterator[Any]:
     """Yield an attribute of a class, what it wraps, and what a context manager as a decorator holds."""
     left, seen = [value], list[Any]()
-    while left:
+    while left and len(seen) < _DEEPEST:
         layer = left.pop()
         if any(layer is each for each in seen):
             continue

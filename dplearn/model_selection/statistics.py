@@ -416,11 +416,11 @@ def count_errors(predicted: Any, labels: NDArray[Any]) -> int:
     given, truth = cells.ravel(), labels.astype(object)
     errors: int = attempt(
         lambda: int(np.count_nonzero(given != truth)),
-        lambda _: sum(not _equal(*each) for each in zip(given, truth, strict=True)),
+        lambda _: sum(_differ(*each) for each in zip(given, truth, strict=True)),
     )
     return errors
 
 
-def _equal(predicted: Any, label: Any) -> bool:
-    """Return whether two labels are equal; those that cannot be compared are not."""
-    return attempt(lambda: bool(predicted == label), lambda _: False)
+def _differ(predicted: Any, label: Any) -> bool:
+    """Return whether two labels differ, as numpy compares them; those that cannot be compared do."""
+    return attempt(lambda: bool(predicted != label), lambda _: True)

@@ -12,7 +12,8 @@ import scipy.special
 import sklearn
 from joblib import Parallel, delayed, parallel_config
 
-from dplearn.ensembles.isolation import isolated, turn
+from dplearn.ensembles.isolation import alone, attempt, isolated, reraised, turn
+from dplearn.privacy import LedgerError
 
 
 def shared():
@@ -156,3 +157,72 @@ def test_a_handler_of_one_teacher_is_not_there_for_the_next():
             logging.root.addHandler(logging.NullHandler())
         with turn(2):
             assert logging.root.handlers == before
+
+
+class Kept(logging.Handler):
+    def __init__(self):
+        super().__init__()
+        self.messages = []
+
+    def emit(self, record):
+        self.messages.append(record.getMessage())
+
+
+@pytest.mark.parametrize("name", [None, "a", "a.b", "made.in.a.turn"])
+def test_no_record_of_any_logger_is_seen_whatever_a_model_does_to_it(name, monkeypatch):
+    own, theirs = Kept(), Kept()
+    for each in (logging.root, logging.getLogger("a")):
+        monkeypatch.setattr(each, "handlers", [own])
+
+    def state():
+        named = logging.getLogger("a")
+        return logging.root.manager.disable, named.level, named.propagate, named.handlers[:]
+
+    before = state()
+    with isolated():
+        for _ in range(2):
+            with turn(1):
+                logger = logging.getLogger(name)
+                logging.disable(logging.NOTSET)
+                logger.setLevel(1)
+                logger.addHandler(theirs)
+                logger.propagate = not logger.propagate
+                logger.critical("private")
+                logger.handle(logger.makeRecord("a", 1, "file", 1, "private", (), None))
+    assert own.messages == theirs.messages == []
+    assert state() == before
+    logging.getLogger("a").error("public")
+    assert "public" in own.messages
+
+
+@pytest.mark.parametrize("run", [attempt, alone])
+def test_an_interrupt_is_a_new_one_and_its_context_is_no_exception_of_the_model(run):
+    def stop():
+        try:
+            raise ValueError("private")
+        except ValueError as error:
+            raise KeyboardInterrupt("private") from error
+
+    def fail():
+        raise ValueError("private")
+
+    for work, otherwise in ((stop, None), (fail, lambda _: stop()), (fail, lambda _: run(stop, None))):
+        with pytest.raises(KeyboardInterrupt) as raised:
+            run(work, otherwise)
+        if otherwise is None:
+            assert (raised.value.args, raised.value.__context__, raised.value.__cause__) == ((), None, None)
+    with pytest.raises(KeyError) as raised:
+        run(fail, lambda _: {}["constant"])
+    assert raised.value.__context__ is None
+
+
+def test_an_exception_of_a_private_learner_is_its_own_and_an_exit_says_nothing():
+    with pytest.raises(ValueError, match="constant"):
+        reraised(ValueError("constant"))
+    with pytest.raises(SystemExit) as raised:
+        reraised(SystemExit("private"))
+    assert (raised.value.code, raised.value.__context__) == (1, None)
+    with pytest.raises(LedgerError, match="constant"):
+        reraised(LedgerError("constant"))
+    with pytest.raises(RuntimeError, match="hidden"):
+        reraised(GeneratorExit("private"))

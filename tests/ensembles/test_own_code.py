@@ -202,6 +202,7 @@ class Own(ClassifierMixin, BaseEstimator):
 
     score_by = staticmethod(np.mean)
     score_samples = functools.partialmethod(predict)
+    helper = mock.MagicMock()
 
 
 @pytest.mark.parametrize(
@@ -249,3 +250,8 @@ class Boost(Base, ClassifierMixin):
 def test_other_objects_are_no_models():
     for thing in (None, 3, "text", [mock.MagicMock], np.zeros(3), plain):
         check_own_code("estimator", thing)
+
+
+def test_a_class_that_is_made_by_a_call_is_not_refused():
+    made = type("Made", (DecisionTreeClassifier,), {"fit": plain(DecisionTreeClassifier.fit)})
+    check_own_code("estimator", made())

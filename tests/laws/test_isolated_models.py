@@ -2,6 +2,7 @@
 
 import functools
 import logging
+import random
 import signal
 import sys
 import traceback
@@ -9,6 +10,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn
 from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -48,7 +50,7 @@ X = np.arange(80.0)[:, None] % 8
 Y = (X[:, 0] > 3).astype(int)
 PUBLIC = X[X[:, 0] < MARK]
 TREE, BAYES = (
-    DecisionTreeClassifier(max_depth=1),
+    DecisionTreeClassifier(max_depth=1, random_state=0),
     StatisticalQueryNaiveBayes(domain=IntegerRange(0, 7), classes=[0, 1]),
 )
 
@@ -78,6 +80,18 @@ def logs():
 def warns():
     warnings.simplefilter("always")
     warnings.warn(SECRET, stacklevel=1)
+
+
+def draws():
+    np.random.normal()
+    random.random()
+    np.seterr(all="raise")
+    sklearn.set_config(assume_finite=True)
+
+
+def shared():
+    name, keys, *rest = np.random.get_state()
+    return name, keys.tolist(), rest, random.getstate(), np.geterr(), sklearn.get_config(), sys.stdout
 
 
 def stops(kind):
@@ -142,7 +156,9 @@ def scored(model, method, scoring, score=private_score, X=X, y=Y):
 
 
 def curve(estimator, X, y, scoring):
-    return PrivateRocCurveDisplay.from_estimator(estimator, X, y)
+    from matplotlib.figure import Figure
+
+    return PrivateRocCurveDisplay.from_estimator(estimator, X, y, ax=Figure().subplots())
 
 
 def searched(estimator, grid, **how):
@@ -205,7 +221,7 @@ PLACES = {
     ).fit(X, Y),
     "soft student on the rows": lambda act: SoftLabelTransferClassifier(
         TREE,
-        student=talking(DecisionTreeRegressor(), "fit", act, enough),
+        student=talking(DecisionTreeRegressor(random_state=0), "fit", act, enough),
         n_teachers=4,
         epsilon=50,
         protects="labels",
@@ -217,7 +233,9 @@ PLACES = {
         LogisticRegression(), "decision_function", PrivateScorer("roc_auc", score_range=(-5, 5))
     ),
     "score, losses": scored(TREE, "predict_proba", "neg_log_loss"),
-    "score, targets": scored(DecisionTreeRegressor(), "predict", PrivateScorer("r2", target_range=(0, 1))),
+    "score, targets": scored(
+        DecisionTreeRegressor(random_state=0), "predict", PrivateScorer("r2", target_range=(0, 1))
+    ),
     "score, parts": scored(TREE, "predict", "accuracy", X=[X[:40], X[40:]], y=[Y[:40], Y[40:]]),
     "curve": scored(TREE, "predict_proba", None, score=curve),
     "candidate, reads": candidate("_read"),
@@ -253,15 +271,17 @@ def test_nothing_that_a_model_says_about_private_rows_gets_out(place, capsys, mo
     monkeypatch.setattr(logging.root, "handlers", [Heard()])
     monkeypatch.setattr(LOGGER, "handlers", [])
     HEARD.clear()
-    for act in map(counted, (prints, logs, warns)):
+    before = shared()
+    for act in map(counted, (prints, logs, warns, draws)):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             PLACES[place](act)
         assert act.times
         assert SECRET not in "".join([*capsys.readouterr(), *HEARD, *(str(each.message) for each in caught)])
+    assert shared() == before
     assert (LOGGER.handlers, LOGGER.level) == ([], logging.NOTSET)
     LOGGER.warning("heard again")
-    assert HEARD == ["heard again"]
+    assert HEARD[-1] == "heard again"
 
 
 @pytest.mark.parametrize("place", PLACES)

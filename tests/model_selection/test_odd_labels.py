@@ -166,3 +166,22 @@ def test_an_odd_label_is_refused_by_searches_before_anything_is_spent(odd):
             search.fit(X, with_odd(Y, ODD[odd]))
         assert SECRET not in str(raised.value) + str(raised.value.__context__)
     assert ledger.history() == []
+
+
+class Strange:
+    """Equal to everything and different from everything."""
+
+    def __eq__(self, other):
+        return True
+
+    def __ne__(self, other):
+        return True
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_an_odd_label_does_not_change_how_other_labels_are_compared(odd):
+    strange = [Strange(), *Y.tolist()[1:]]
+    before, after = (_counts(MODEL, X, y, ErrorCount())[0][0] for y in (strange, [*strange[:-1], ODD[odd]]))
+    assert (before, after) == (N // 2, N // 2 + 1)
