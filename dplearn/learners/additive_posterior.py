@@ -34,12 +34,14 @@ def posterior_weights(
     joint: slice,
     usual: Floats64,
     sampling: float,
+    most_joint: float = math.inf,
 ) -> tuple[Floats64, Floats64]:
     """Return the posterior mean of the weights of one margin, and their prior variances.
 
     `measured` is curvature times weights, plus noise of the given variance, plus the sampling error, whose
     covariance is near `sampling` times the curvature. The prior variances are the usual ones times one factor
-    for joint features, and another for all others; both are those of greatest marginal likelihood.
+    for joint features, at most `most_joint`, and another for all others; both are those of greatest marginal
+    likelihood.
     """
     beyond, squared = measured - curvature @ start, (curvature * usual) @ curvature
     of_joint = (curvature[:, joint] * usual[joint]) @ curvature[joint]
@@ -56,7 +58,9 @@ def posterior_weights(
             likely -= _PENALTY * abs(math.log(each))
         return likely, root, scaled
 
-    joint_priors = _JOINT_PRIORS if joint.stop > joint.start else (1.0,)
+    joint_priors = (
+        [each for each in _JOINT_PRIORS if each <= most_joint] if joint.stop > joint.start else [1.0]
+    )
     joint_prior = max(joint_priors, key=lambda each: fitted(1.0, each)[0])
     prior = max(_PRIORS, key=lambda each: fitted(each, joint_prior)[0])
     variances = prior * usual

@@ -46,6 +46,9 @@ _SYNTHETIC, _CELLS = 6000, 400_000  # the most synthetic records, and the most o
 _FLOOR, _LOWER = 0.003, 0.001
 _TINY = 1e-9
 _UNCLEAR = 0.05  # noise in a share of records from which on the histogram is ignored
+# Of a regression, the greatest factor of the prior variances of joint features: with it these explain about
+# what is left of the variance of the target. Steps with much noise can look like larger effects.
+_MOST_JOINT = 1.0
 _WIDTH = 1.5  # the clip of the steps, in root mean squares
 
 
@@ -211,6 +214,7 @@ class _Refinement:
                 rows.joint_slice,
                 features.priors,
                 float(base.variance[out] / base.curvature[out]),
+                _MOST_JOINT if base.loss.narrows else math.inf,
             )
             # The floor is no measurement; the first sums have shown no more than their posterior covariance.
             priors = np.where(features.others, features.priors / features.missed, priors)

@@ -51,6 +51,13 @@ def test_the_posterior_does_not_depend_on_the_scales_of_features():
     assert scales**2 * their == pytest.approx(priors)
 
 
+def test_prior_variances_of_joint_features_have_a_greatest_factor():
+    curvature, weights, joint = 100 * np.eye(6), np.array([0.1, -0.1, 3.0, -2.0, 2.5, -3.5]), slice(2, 6)
+    given = curvature @ weights, curvature, np.zeros(6), 1.0, joint, np.ones(6), 1.0
+    assert posterior_weights(*given)[1][2:] == pytest.approx([10.0] * 4)
+    assert posterior_weights(*given, 1.0)[1][2:] == pytest.approx([1.0] * 4)
+
+
 def test_the_sampling_error_shrinks_effects_that_nothing_but_noise_would_explain():
     """Of weights 0, the sampling errors alone, without noise of privacy."""
     rng = np.random.default_rng(2)
