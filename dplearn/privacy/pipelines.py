@@ -181,7 +181,7 @@ class _Mark:
         settings: with new ones it could learn from the data.
         """
         if self._settings is None:
-            return getattr(step, "guarantee_", None) is self.together.guarantee
+            return vars(step).get("guarantee_") is self.together.guarantee
         return not hasattr(step, "guarantee_") and _alike(_settings_of(step), self._settings)
 
 

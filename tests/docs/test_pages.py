@@ -197,10 +197,15 @@ def test_the_first_page_ends_in_a_score_and_a_guarantee():
 
 def test_the_pages_of_tasks_show_what_they_say():
     for name, least, most in (("classify", 0.72, 0.84), ("regress", 0.7, 0.9)):
-        (score,), *_, (epsilon, delta) = run(name)[0]
+        (score,), *middle = run(name)[0]
+        epsilon, delta = middle[1 if name == "regress" else -1]
         assert least < score < most
         assert (epsilon, float(delta)) == (1, 1e-6)
-    assert run("regress")[0][1][0] == pytest.approx(0.9, abs=0.06)
+    (within,), _, ((low, high),), (learned,), (needed,) = run("regress")[0][1:]
+    assert within == pytest.approx(0.9, abs=0.06)
+    assert 500 < low < 2000 < 3000 < high < 6000
+    assert 0.65 < learned < 0.9
+    assert needed < 6000
     *ranked, (title,) = run("explain")[0]
     assert sorted(name for name, _ in ranked) == ["worst concave points", "worst radius", "worst texture"]
     assert title == "Tumours"
