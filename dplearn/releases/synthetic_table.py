@@ -231,15 +231,15 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         UserWarning
             If the noise of a count is greater than the mean count of its table, or there are too few records
             for learned ranges or lists; the number of records is public. If the domain is learned and a
-            column has one value in the released tables: rarer ones are lost.
+            column has one value or none in the released tables: rarer ones are lost.
         """
         stages: Any = self._stages()
         self._publish(stages.run(frame, self.ledger, groups))
         one = columns_of_one_value(self.columns_, list(self.marginals_.values()))
         if one and isinstance(stages, LearnedTableStages):
             text = (
-                f"synthetic records have one value in each of the columns {brief(one)}, since rarer ones are"
-                " lost, if there are any: declare domain=Schema({'ill': IntegerRange(0, 1), ...})"
+                f"synthetic records have one value or none in each of the columns {brief(one)}, since rarer"
+                " ones are lost, if there are any: declare domain=Schema({'ill': IntegerRange(0, 1), ...})"
             )
             warnings.warn(text, UserWarning, stacklevel=3)  # `fit` is wrapped
         return self

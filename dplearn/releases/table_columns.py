@@ -188,7 +188,7 @@ def table_columns(domain: Product, n_bins: int) -> tuple[TableColumn, ...]:
 
 
 def columns_of_one_value(columns: Sequence[TableColumn], shares: Sequence[NDArray[Any]]) -> list[str]:
-    """Return the names of the columns that have one value in synthetic records, gaps apart.
+    """Return the names of the columns that have one value or none in synthetic records, gaps apart.
 
     Parameters
     ----------
@@ -202,10 +202,10 @@ def columns_of_one_value(columns: Sequence[TableColumn], shares: Sequence[NDArra
 
 
 def _is_one_value(column: TableColumn, drawn: NDArray[np.bool_]) -> bool:
-    """Return True if the values of the cells that are drawn are equal, or numbers that are nearly equal."""
+    """Return True if the cells that are drawn have no value, or equal ones, or numbers nearly equal."""
     values = column.values(np.repeat(np.flatnonzero(drawn), 9), PublicStream(0, "values"))
     if values.dtype == object or not drawn.any():
-        return int(drawn.sum()) == 1
+        return int(drawn.sum()) <= 1
     # Learned ends have 20 significant bits; those of a column of which most numbers are 0 may be near 0.
     near_zero = 1e-6 if getattr(column.domain, "low", 1) <= 0 else 0.0
     return bool(np.ptp(values) <= max(1e-5 * np.abs(values).max(), near_zero))

@@ -19,7 +19,7 @@ from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import BoundedRange, ZeroConcentrated
 from dplearn.privacy.shares import concentrated_budget
-from dplearn.releases import learned_schema, learned_schema_plan
+from dplearn.releases import SyntheticTable, learned_schema, learned_schema_plan
 from dplearn.releases.learned_schema import NUMBERS, ConcentratedPart, SchemaStages
 
 N = 20_000
@@ -305,6 +305,8 @@ def test_a_column_whose_values_are_not_told_apart_has_a_warning_after_every_rele
         learned_schema(table, kinds.columns, epsilon=5)
     with pytest.warns(UserWarning, match=told):
         StatisticalQueryNaiveBayes(epsilon=5, domain=kinds).fit(table, FRAME["member"])
+    with pytest.warns(UserWarning, match=r"have one value or none in each of the columns \['odd'\]"):
+        SyntheticTable(epsilon=5, domain=kinds).fit(table)
 
 
 def test_fractions_and_booleans_of_a_category_are_listed_and_numbers_without_a_range_are_told():

@@ -18,7 +18,9 @@ from dplearn.releases.learned_schema import SchemaStages
 from dplearn.releases.schema_fits import SchemaFitPlan
 from dplearn.releases.table_stages import TableStages
 
-pytestmark = pytest.mark.filterwarnings("ignore:synthetic records have one value in each of the columns")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:synthetic records have one value or none in each of the columns"
+)
 
 N = 8000
 RNG = np.random.default_rng(0)
