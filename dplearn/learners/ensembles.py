@@ -51,7 +51,6 @@ __all__ = [
     "EnsembleClassifier",
     "EnsembleTable",
     "check_classifier",
-    "check_two_classes",
     "notes_on_gaps",
     "notes_on_noise",
 ]
@@ -253,7 +252,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         stream, listed = self._public_stream(params), not hasattr(X, "shape")
         X = self._rows(X, reset=True)
         classes, codes = read_labels(y, X.shape[0], params.classes)
-        check_two_classes(classes)
+        _check_two_classes(classes)
         estimator = self._standard(X) if params.estimator is None else params.estimator
         check_teachable(estimator)
         names = getattr(self, "feature_names_in_", None)
@@ -439,7 +438,7 @@ def check_classifier(name: str, estimator: Any) -> None:
         raise TypeError(f"{name} must be None or a classifier, got {brief(estimator)}")
 
 
-def check_two_classes(classes: NDArray[Any]) -> None:
+def _check_two_classes(classes: NDArray[Any]) -> None:
     """Raise if there is a single label."""
     if len(classes) < 2:
         raise ValueError(
