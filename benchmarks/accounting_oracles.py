@@ -94,7 +94,6 @@ from dplearn.privacy.shares import (
     CONCENTRATED,
     GAUSSIAN,
     concentrated_budget,
-    divided,
     equal_epsilon,
     equal_shares,
     gaussian_budget,
@@ -660,7 +659,6 @@ def _shares(_: Ask) -> Rows:
     "privacy.shares.CONCENTRATED",
     "privacy.shares.GAUSSIAN",
     "privacy.shares.Accounting",
-    "privacy.shares.divided",
 )
 def _budgets(ask: Ask) -> Rows:
     for e, delta in grid(EPSILONS, DELTAS):
@@ -683,12 +681,6 @@ def _budgets(ask: Ask) -> Rows:
                     cost,
                     f"{DPA}, Gaussian noise",
                 )
-        parts = divided(target, Fraction(1, 4), concentrated=True)
-        spent = sum(float(concentrated_budget(part)) for part in parts)
-        cost = normal_epsilon(math.sqrt(2 * spent), delta)
-        yield Comparison(
-            "privacy.shares.divided", f"a quarter of {question}", e, cost, f"{DPA}, Gaussian noise"
-        )
 
 
 # Random stopping

@@ -164,7 +164,7 @@ def leading() -> str:
 
 
 def transfers() -> str:
-    """Return accuracies of knowledge transfer without public rows, and of what it is compared with."""
+    """Return accuracies of knowledge transfer, and of what needs no public rows."""
     return uses("transfer")
 
 

@@ -51,7 +51,6 @@ __all__ = [
     "EnsembleClassifier",
     "EnsembleTable",
     "check_classifier",
-    "check_two_classes",
     "notes_on_gaps",
     "notes_on_noise",
 ]
@@ -208,14 +207,14 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             )
         return ballot
 
-    def _planned(self, n_samples: int, n_labels: int | None, n_rows: int, n_features: Any = None) -> Any:
+    def _planned(self, n_samples: int, n_labels: int | None, n_rows: int) -> Any:
         """Return the plan of a fit from public numbers."""
         n_samples = check_count("n_samples", n_samples, low=1)
         params = self._params(self.random_state is not None)
         labels = n_labels if params.classes is None else len(check_classes(params.classes))
         labels = check_given("n_labels", labels, source="classes", low=2)
         n_rows = check_count("n_rows", n_rows, low=1)
-        public = EnsembleTable(n_samples, n_features or 0, labels, n_rows=n_rows)
+        public = EnsembleTable(n_samples, 0, labels, n_rows=n_rows)
         return replace(self._plan(params, public), replan=partial(self._plan_for, params, public))
 
     def _params(self, reproducible: bool) -> Params:
@@ -234,7 +233,8 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             n_jobs=self.n_jobs,
             verbose=bool(self.verbose),
             random_state=self.random_state,
-            **{"group_rows": 1} | self._more_params(),  # a shard has all rows of its groups
+            group_rows=1,  # a shard has all rows of its groups
+            **self._more_params(),
         )
 
     def _more_params(self) -> dict[str, Any]:
@@ -252,7 +252,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         stream, listed = self._public_stream(params), not hasattr(X, "shape")
         X = self._rows(X, reset=True)
         classes, codes = read_labels(y, X.shape[0], params.classes)
-        check_two_classes(classes)
+        _check_two_classes(classes)
         estimator = self._standard(X) if params.estimator is None else params.estimator
         check_teachable(estimator)
         names = getattr(self, "feature_names_in_", None)
@@ -438,7 +438,7 @@ def check_classifier(name: str, estimator: Any) -> None:
         raise TypeError(f"{name} must be None or a classifier, got {brief(estimator)}")
 
 
-def check_two_classes(classes: NDArray[Any]) -> None:
+def _check_two_classes(classes: NDArray[Any]) -> None:
     """Raise if there is a single label."""
     if len(classes) < 2:
         raise ValueError(

@@ -11,11 +11,10 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from dplearn._validation import check_choice, check_number
+from dplearn._validation import check_choice
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.core.votes import tally
-from dplearn.domains import Floats, Product
 from dplearn.domains.cells import is_frame
 from dplearn.ensembles.aggregators import Aggregator, Ballot
 from dplearn.ensembles.asking import Labels
@@ -33,53 +32,26 @@ from dplearn.ensembles.public_data import (
 from dplearn.ensembles.sizes import transfer_ballot
 from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.student import fit_weighted, teach
-from dplearn.ensembles.teachers import check_teachable, train_and_ask
+from dplearn.ensembles.teachers import train_and_ask
 from dplearn.estimator.fit_parameters import refuse_parameters
-from dplearn.estimator.stages import Params, Public, Table
-from dplearn.learners.bins import declared_columns
+from dplearn.estimator.stages import Params, Table
 from dplearn.learners.ensembles import (
     AggregationPlan,
     EnsembleClassifier,
     EnsembleTable,
     check_classifier,
-    check_two_classes,
     notes_on_gaps,
     notes_on_noise,
 )
-from dplearn.learners.synthetic_data import labelled_cells
-from dplearn.learners.synthetic_queries import (
-    SyntheticAnswers,
-    SyntheticTransferPlan,
-    decoded,
-    drawn_queries,
-    made_up_queries,
-    query_layout,
-    released_table,
-)
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.shares import divided
-from dplearn.privacy.unknown_count import ADDED, added
-from dplearn.records.encoded import encoded
-from dplearn.records.parts import PartedRecords, mapped
-from dplearn.records.reading import (
-    TABLE,
-    as_product,
-    check_given,
-    labels_assumed,
-    read_features,
-    read_labels,
-)
+from dplearn.privacy.unknown_count import added
+from dplearn.records.parts import PartedRecords
 from dplearn.records.rows import Examples, count_of
 from dplearn.records.tables import check_values, plain, rows_of, sliceable
-from dplearn.releases.learned_schema import LearnedSchema
-from dplearn.releases.table_network import released_tables
-from dplearn.releases.table_plan import TableLayout, synthetic_table_plan
-from dplearn.releases.table_values import TableTypes, as_table
 
 __all__ = ["KnowledgeTransferClassifier"]
 
 _MADE_UP = f"{MANY_ROWS} public rows with random labels"
-_MOST_QUERIES = 10_000  # of synthetic rows, unless more are asked for
 #: The assumption about public features, by the unit of protection.
 _PUBLIC_PART = {"examples": PUBLIC_ROWS, "labels": PUBLIC_FEATURES}
 
@@ -105,8 +77,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         stronger regularisation. If its `fit` accepts `sample_weight`, the answers are weighted by their
         leads.
     protects : {"examples", "labels"}, default="examples"
-        The unit of protection. "examples": one whole record, and `fit` requires public rows, or `domain`.
-        "labels": one label; all features are public, and the queries are rows of `X`.
+        The unit of protection. "examples": one whole record, and `fit` requires public rows. "labels": one
+        label; all features are public, and the queries are rows of `X`.
     n_teachers : int or "auto", default="auto"
         Number of shards, at least 1, each with one teacher. "auto": a function of the number of records and
         of the budget.
@@ -124,14 +96,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         answer.
     max_abstentions : int or "auto", default="auto"
         With "sparse_vector", the number of abstentions, at least 1, after which it stops.
-    domain : Domain, sequence of Domain, Product, Schema or LearnedSchema, optional
-        The possible values of each column, known without looking at the data. With it, `fit` takes no public
-        rows: the queries are drawn from a synthetic table of the same records, which a share of the budget
-        pays for. Teachers and student are given rows with the values of the domain, as by
-        `SyntheticDataClassifier`, which is more accurate on most tables: see Notes.
-    synthetic_share : float, default=0.5
-        The share of the budget that the synthetic table costs, if `domain` is given; in (0, 1). Of rho if all
-        noise is Gaussian ("gnmax" and "confident_gnmax"), else of epsilon and of delta.
     classes : sequence, optional
         All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.
@@ -139,8 +103,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the
         budget estimates the number of records, and all else is planned by the estimate; with a given number
-        of teachers, nothing is estimated. For tables in memory and no groups, with
-        protects="examples" and public rows.
+        of teachers, nothing is estimated. For tables in memory and no groups,
+        with protects="examples".
     n_jobs : int, optional
         Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
         trained one after the other, or in batches.
@@ -174,11 +138,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     public_seed_ : int
         Public. Determines the records of each shard, unless these are drawn in secret, the seeds of the
         teachers and of the student, and the rows that are queried.
-    synthetic_ : SyntheticTable
-        Released. With `domain`: the synthetic table, with the label in its last column. Its own guarantee
-        holds if the student is not published.
-    domain_ : Product
-        Public. With `domain`: the domain of each column.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -192,19 +151,13 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record, or for one replaced label
-    where `protects` is "labels". One record is in one shard and changes one vote on each query. With
-    `domain`, the synthetic table and the votes are two releases about the same records, the second of which
-    depends on the first: their prices, which the plan states, are fixed before any draw, and compose to
-    (epsilon, delta). If both are zero-concentrated, their rho add up; else their epsilons and deltas do. For
-    one added or removed record: as for `SubsampleAggregateClassifier`.
+    where `protects` is "labels". One record is in one shard and changes one vote on each query. For one
+    added or removed record: as for `SubsampleAggregateClassifier`.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** No bound for a general student. `dplearn.theory` has sample sizes for classes of finite
     Vapnik-Chervonenkis dimension.
-    With `domain`, `SyntheticDataClassifier` is as accurate to within a point, or more accurate by up to 59
-    points, on the tables of `benchmarks/bench_synthetic_uses.py`, and takes seconds; an additive model is as
-    accurate or more. A transfer can gain where a network of columns does not hold what the label depends on.
 
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 5; Papernot and others (2017, 2018). There, if
     only labels are protected, half of the records serve as the public rows. Here all records train teachers
@@ -224,8 +177,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     True
     """
 
-    _reach: int | None = None  # of noisy counts of a synthetic table beyond 0..n; audits use a smaller one
-
     def __init__(
         self,
         estimator: Any = None,
@@ -238,8 +189,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         aggregation: str = "gnmax",
         max_queries: int | str = "auto",
         max_abstentions: int | str = "auto",
-        domain: Any = None,
-        synthetic_share: float = 0.5,
         classes: Sequence[Any] | None = None,
         neighbors: str = "replace_one",
         n_jobs: int | None = None,
@@ -256,8 +205,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         self.aggregation = aggregation
         self.max_queries = max_queries
         self.max_abstentions = max_abstentions
-        self.domain = domain
-        self.synthetic_share = synthetic_share
         self.classes = classes
         self.neighbors = neighbors
         self.n_jobs = n_jobs
@@ -275,8 +222,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         y : array-like of shape (n_samples,)
             Private labels.
         X_public : PublicData, optional
-            Public rows without labels; required if examples are protected and `domain` is None, else an
-            error.
+            Public rows without labels; required if examples are protected, else an error.
         groups : array-like of shape (n_samples,), optional
             Private. The group of each row, such as the person that it belongs to: texts or integers. The
             guarantee then protects all rows of a group together, and the set of groups is public.
@@ -299,62 +245,23 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return self._fit_privately(X, y, X_public=X_public, groups=groups)
 
     def _more_params(self) -> dict[str, Any]:
-        return {
-            "student": self._check_student(),
-            "declared": self._declared(),
-            "group_rows": 1 if self.domain is None else None,  # the synthetic table is of one row of each
-            "synthetic_share": check_number("synthetic_share", self.synthetic_share, above=0, below=1),
-        }
-
-    def _declared(self) -> Any:
-        """Return the domain of all columns or of each one; None if the queries are not synthetic."""
-        if self.domain is None:
-            return None
-        if self.protects == "labels":
-            raise ValueError("domain must be None where protects='labels': the queries are rows of X then")
-        domain = self.domain
-        return declared_columns(domain.schema if isinstance(domain, LearnedSchema) else domain, Floats())
+        return {"student": self._check_student()}
 
     @property
     def needs_public_rows(self) -> bool:
         """Whether a fit takes public rows and cannot do without."""
-        return self.protects == "examples" and self.domain is None
+        return self.protects == "examples"
 
     def _most(self, reproducible: bool) -> ApproxDP:
         protects = check_choice("protects", self.protects, tuple(_PUBLIC_PART))
         added(self.neighbors, protects=(protects, "examples"))
-        if self.neighbors == ADDED and self.domain is not None:
-            raise ValueError(
-                "domain must be None for neighbors='add_remove', since a synthetic table needs the number of"
-                " records: give public rows to fit, as X_public=PublicData(rows)"
-            )
         return replace(super()._most(reproducible), protects=protects)
-
-    def _prices(self, params: Params) -> tuple[ApproxDP, ApproxDP]:
-        """Return the prices of the synthetic table and of the votes."""
-        concentrated = self._aggregations[params.aggregation].concentrated
-        return divided(params.cost, params.synthetic_share, concentrated=concentrated)
-
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
-        if params.declared is None:
-            return super()._read(X, y, params)
-        stream = self._public_stream(params)
-        X = read_features(self, X, domain=params.declared, reset=True)
-        classes, codes = read_labels(y, len(X), params.classes)
-        check_two_classes(classes)
-        names = getattr(self, "feature_names_in_", None)
-        columns = encoded(X, as_product(params.declared, X.shape[1], names))
-        public = EnsembleTable(len(X), X.shape[1], names=names, classes=classes, stream=stream)
-        return Table(public, Examples(columns, codes))
 
     def _prepared(self, table: Table, params: Params, X_public: Any = None) -> Table:  # type: ignore[override]
         public = table.public
         assert isinstance(public, EnsembleTable)
-        if params.declared is not None:
-            return Table(self._prepared_for_synthetic(public, params, X_public), table.rows)
         wrapped = _public_part(params.cost.protects, X_public)
-        # Not as an earlier fit with a domain gave rows to its student.
-        rows: Any = table.rows if wrapped is None else super()._rows(wrapped)
+        rows: Any = table.rows if wrapped is None else self._rows(wrapped)
         public = replace(public, n_rows=count_of(rows))
         most = self._ballot(params, public).max_queries
         if self._estimates(params):  # the release keeps the first of them
@@ -370,46 +277,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         notes = self._dry_run_notes(public, protects=params.cost.protects)
         return Table(replace(public, notes=notes), table.rows)
 
-    def _prepared_for_synthetic(self, public: EnsembleTable, params: Params, X_public: Any) -> EnsembleTable:
-        """Return the public values of a table whose queries are drawn later, after a dry run."""
-        if X_public is not None:
-            raise ValueError(
-                "X_public must be None where domain is given: the queries are drawn from it then"
-            )
-        queries = made_up_queries(self._layout(params, public), self._types, public.apart("made up"))
-        estimator = self._standard(queries) if params.estimator is None else params.estimator
-        check_teachable(estimator)
-        student = self._standard_student(queries) if params.student is None else params.student
-        public = replace(public, queries=queries, estimator=estimator, student=student)
-        self._dry_run_notes(
-            public, protects="labels"
-        )  # gaps, where the domain has them, are in the made-up rows
-        return public
-
-    @property
-    def _types(self) -> TableTypes:
-        """The kind of table that teachers and student are given with `domain`."""
-        return TableTypes("pandas" if hasattr(self, "feature_names_in_") else "array")
-
-    def _layout(self, params: Params, public: Public) -> TableLayout:
-        labels = range(public.n_labels) if public.classes is None else public.classes.tolist()
-        return query_layout(_domain_of(params, public), labels)
-
-    def _sized(self, params: Params, public: Public) -> AggregationPlan:
-        plan = super()._sized(params, public)
-        if params.declared is None:
-            return plan
-        price, votes = self._prices(params)
-        layout, domain = self._layout(params, public), _domain_of(params, public)
-        assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
-        table = synthetic_table_plan(
-            replace(price, assumes=assumes), public.n_samples, layout, reach=self._reach
-        )
-        guarantee = replace(
-            plan.guarantee, assumes=tuple(dict.fromkeys((*plan.guarantee.assumes, *domain.assumes)))
-        )
-        return SyntheticTransferPlan(**vars(plan) | {"guarantee": guarantee}, votes=votes, table=table)
-
     def _asked_rows(self, rows: Any, asked: NDArray[np.int64]) -> Any:
         """Return the queried rows of a public table, or of private examples whose rows are public."""
         if isinstance(rows, PartedRecords):
@@ -420,9 +287,10 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return rows_of(sliceable(rows), asked)
 
     def _release(self, summary: Any, plan: AggregationPlan, dice: Dice) -> Any:
-        if isinstance(plan, SyntheticTransferPlan):
-            return self._released_from_synthetic(summary, plan, dice)
-        found, answers = self._answers(summary, plan, dice)
+        # One changed record, or label, changes one vote on each query.
+        found, lessons = self._drawn_lessons(summary, plan, dice)
+        votes = self._watched(found, lambda more: self._votes(lessons | more, found))
+        answers = self._aggregator(found.params, found.ballot).attach(dice).answer(votes)
         return answers if found is plan else _Counted(found, answers)
 
     def _counted(self, plan: AggregationPlan, n: int, dice: Dice) -> AggregationPlan:
@@ -432,49 +300,23 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         queries = rows_of(sliceable(plan.public.queries), np.arange(found.max_queries))
         return replace(found, public=replace(found.public, queries=queries))
 
-    def _released_from_synthetic(
-        self, summary: Any, plan: SyntheticTransferPlan, dice: Dice
-    ) -> SyntheticAnswers:
-        # The prices of both releases were fixed before the first; the queries are drawn by public chance.
-        layout, types = plan.table.layout, self._types
-        to_cells = partial(labelled_cells, layout.columns)
-        to_rows = partial(decoded, layout.columns[:-1], plan.public.classes, types)
-        tables = released_tables(mapped(summary, to_cells), plan.table, dice)
-        stream = plan.public.apart("synthetic rows")
-        queries = drawn_queries(tables, layout, plan.max_queries, types, stream)
-        asked: Any = replace(plan, public=replace(plan.public, queries=queries))
-        _, answers = self._answers(mapped(summary, to_rows), asked, dice)
-        return SyntheticAnswers(tables, queries, answers)
-
-    def _answers(self, rows: Any, plan: AggregationPlan, dice: Dice) -> tuple[AggregationPlan, Any]:
-        """Return the plan, or that for an estimated number of records, and the released answers."""
-        # One changed record, or label, changes one vote on each query.
-        plan, lessons = self._drawn_lessons(rows, plan, dice)
-        votes = self._watched(plan, lambda more: self._votes(lessons | more, plan))
-        return plan, self._aggregator(plan.params, plan.ballot).attach(dice).answer(votes)
-
     def _publish(self, outcome: Any, plan: AggregationPlan) -> None:
         # In one update, so that a student is never combined with the guarantee of another fit.
         if isinstance(outcome, _Counted):
             plan, outcome = outcome
-        public, queries, answers, more = plan.public, plan.public.queries, outcome, {}
-        if isinstance(plan, SyntheticTransferPlan):
-            queries, answers = outcome.queries, outcome.answers
-            table = released_table(outcome.tables, plan.table, self._types)
-            more = {"synthetic_": table, "domain_": _domain_of(plan.params, public)}
+        public = plan.public
         seeded = Seeded(public.student).clone(public.apart("student's seed").seeds(1)[0])
-        teach_it = partial(self._taught, seeded, queries, answers, public.classes)
+        teach_it = partial(self._taught, seeded, public.queries, outcome, public.classes)
         student = alone(teach_it, reraised) if plan.guarantee.protects == "labels" else teach_it()
         self.__dict__.update(
             student_=student,
             classes_=public.classes,
             guarantee_=plan.guarantee,
             n_teachers_=plan.n_teachers,
-            n_asked_=queries.shape[0],
-            n_answered_=self._n_answered(answers),
+            n_asked_=public.queries.shape[0],
+            n_answered_=self._n_answered(outcome),
             public_seed_=public.stream.seed,
             **self._counted_attributes(plan),
-            **more,
         )
 
     def _votes(self, lessons: dict[str, Any], plan: AggregationPlan) -> Any:
@@ -493,14 +335,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     def _standard_student(self, queries: Any) -> Any:
         return standard_estimator(queries, C=0.1)
 
-    def plan(
-        self,
-        n_samples: int,
-        *,
-        n_labels: int | None = None,
-        n_rows: int = 10_000,
-        n_features: int | None = None,
-    ) -> AggregationPlan:
+    def plan(self, n_samples: int, *, n_labels: int | None = None, n_rows: int = 10_000) -> AggregationPlan:
         """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read.
 
         Parameters
@@ -510,16 +345,9 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         n_labels : int, optional
             Number of labels; required unless `classes` determines it.
         n_rows : int, default=10000
-            Number of public rows; not used with `domain`.
-        n_features : int, optional
-            Number of columns; required if `domain` is one domain for all columns.
+            Number of public rows.
         """
-        declared = self._declared()
-        if isinstance(declared, Product):
-            n_features = len(declared)
-        elif declared is not None:
-            n_features = check_given("n_features", n_features, source="domain")
-        plan: AggregationPlan = self._planned(n_samples, n_labels, n_rows, n_features)
+        plan: AggregationPlan = self._planned(n_samples, n_labels, n_rows)
         return plan
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -528,7 +356,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Any rows. With `domain`, dense ones, whose values are replaced by the nearest ones of the domain.
+            Any rows.
 
         Returns
         -------
@@ -565,8 +393,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return probabilities
 
     def _assumed(self, params: Params) -> tuple[str, ...]:
-        # Synthetic queries are released: nothing is assumed about them.
-        return () if params.declared is not None else (_PUBLIC_PART[params.cost.protects],)
+        return (_PUBLIC_PART[params.cost.protects],)
 
     def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
         """Return a warning if even all answers of a unanimous ensemble together are noise-dominated.
@@ -581,16 +408,12 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return notes_on_noise(ballot, dominates, "so that the student learns next to nothing")
 
     def _sizes(self, params: Params, public: EnsembleTable) -> Ballot:
-        cost, n_rows = params.cost, public.n_rows
-        if params.declared is not None:
-            _, cost = self._prices(params)
-            n_rows = max(_MOST_QUERIES, params.max_queries or 0)
         return transfer_ballot(
             self._aggregations[params.aggregation],
-            cost,
+            params.cost,
             n_samples=public.n_samples,
             n_labels=public.n_labels,
-            n_rows=n_rows,
+            n_rows=public.n_rows,
             n_teachers=params.n_teachers,
             max_queries=params.max_queries,
             max_abstentions=params.max_abstentions,
@@ -621,24 +444,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         check_classifier("student", self.student)
         return self.student
 
-    def _rows(self, X: Any, *, reset: bool = False) -> Any:
-        """Return rows as they are; after a fit with `domain`, with the nearest values of the domain."""
-        domain = getattr(self, "domain_", None)
-        if reset or domain is None:
-            return super()._rows(X, reset=reset)
-        features = self.synthetic_.columns_[:-1]
-        codes = domain.nearest(read_features(self, X, domain=domain, reset=False))
-        values = [column.decoded(each) for column, each in zip(features, codes, strict=True)]
-        return as_table(features, values, self._types)
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        if self.domain is not None:
-            domain = self._declared()
-            tags.input_tags.allow_nan = domain.accepts_missing
-            tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
-            tags.input_tags.sparse = False
-            return tags
         if self.student is not None:
             tags.input_tags.allow_nan &= get_tags(self.student).input_tags.allow_nan
             tags.input_tags.sparse &= get_tags(self.student).input_tags.sparse
@@ -646,8 +453,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
 
     def _context(self) -> tuple[object, ...]:
         known = str(self.epsilon), str(self.delta), self.aggregation, self.protects, self.max_queries
-        with_domain = () if self.domain is None else (repr(self.domain), str(self.synthetic_share))
-        return *known, *with_domain, *self._relation()
+        return *known, *self._relation()
 
 
 class _Counted(NamedTuple):
@@ -655,11 +461,6 @@ class _Counted(NamedTuple):
 
     plan: AggregationPlan  # for the estimate
     answers: Any
-
-
-def _domain_of(params: Params, public: Public) -> Product:
-    """Return the declared domain of each column, in the order of the synthetic table."""
-    return as_product(params.declared, public.n_features, public.names)
 
 
 def _public_part(protects: str, X_public: Any) -> Any:
@@ -670,8 +471,8 @@ def _public_part(protects: str, X_public: Any) -> Any:
         return None
     if X_public is None:
         raise ValueError(
-            "X_public must be PublicData(rows) where protects='examples'; without public rows,"
-            " KnowledgeTransferClassifier(domain=Schema(...)) asks about synthetic rows, or use the weaker"
-            " guarantee protects='labels', where all features are public"
+            "X_public must be PublicData(rows) where protects='examples'; without public rows, use"
+            " SyntheticDataClassifier(estimator), or the weaker guarantee protects='labels', where all"
+            " features are public"
         )
     return public_rows(X_public)

@@ -481,8 +481,8 @@ def _checked(estimator: Any) -> Any:
         )
     if estimator.needs_public_rows:
         raise ValueError(
-            f"estimator must be fitted from X and y only, got {kind}, which needs X_public unless it has a"
-            " domain or protects='labels'"
+            f"estimator must be fitted from X and y only, got {kind}, which needs X_public unless"
+            " protects='labels'; SyntheticDataClassifier needs no public rows"
         )
     return clone(estimator)
 

@@ -141,9 +141,6 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
 
     _aggregations, _ballots = SOFT_AGGREGATIONS, SoftBallot
 
-    domain = None  # the queries of soft labels are public rows
-    synthetic_share = 0.5
-
     def __init__(
         self,
         estimator: Any = None,

@@ -62,8 +62,6 @@ __all__ = [
     "SyntheticDataClassifier",
     "SyntheticDataPlan",
     "SyntheticDataRegressor",
-    "free_name",
-    "labelled_cells",
 ]
 
 Arrays = Sequence[NDArray[Any]]
@@ -179,7 +177,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     ) -> SyntheticDataPlan:
         """Return the plan, given the function from a name to the column of the target."""
         domain = as_product(params.declared, public.n_features, public.names)
-        columns = (*table_columns(domain, params.n_bins), target(free_name(domain.names)))
+        columns = (*table_columns(domain, params.n_bins), target(_free_name(domain.names)))
         layout = checked_layout(columns, len(domain), params.degree, params.max_cells)
         guarantee = replace(params.cost, assumes=(*TABLE, *domain.assumes, assumed))
         table = synthetic_table_plan(guarantee, public.n_samples, layout, reach=params.reach)
@@ -188,7 +186,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
 
     def _summarize(self, table: Table, plan: SyntheticDataPlan) -> NDArray[np.int16]:
         # One replaced record replaces one row of cells.
-        return labelled_cells(plan.layout.columns, table.rows)
+        return _labelled_cells(plan.layout.columns, table.rows)
 
     def _release(self, summary: Any, plan: SyntheticDataPlan, dice: Dice) -> ReleasedTables:
         return released_tables(summary, plan, dice)
@@ -763,7 +761,7 @@ def _check_inner(estimator: Any, is_kind: Callable[[Any], bool], kind: str) -> N
         )
 
 
-def labelled_cells(columns: Sequence[TableColumn], rows: Examples) -> NDArray[np.int16]:
+def _labelled_cells(columns: Sequence[TableColumn], rows: Examples) -> NDArray[np.int16]:
     """Return the cells of encoded records, of shape (n, d + 1), the target's last.
 
     Parameters
@@ -780,7 +778,7 @@ def labelled_cells(columns: Sequence[TableColumn], rows: Examples) -> NDArray[np
     return cells
 
 
-def free_name(names: Sequence[str]) -> str:
+def _free_name(names: Sequence[str]) -> str:
     """Return a name for the target that no column has."""
     name = _TARGET
     while name in names:

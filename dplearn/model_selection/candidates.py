@@ -105,7 +105,7 @@ def _check_private(step: Any, *, alone: bool) -> None:
     if step.needs_public_rows:
         raise ValueError(
             f"estimator must be fitted from X and y only, got {type(step).__name__}, which needs X_public"
-            " unless it has a domain or protects='labels': search over its parameters on public rows"
+            " unless protects='labels': search over its parameters on public rows"
         )
     if any(isinstance(each, PrivacyLedger) for each in held_by(step)):
         raise ValueError(

@@ -34,7 +34,6 @@ __all__ = [
     "GAUSSIAN",
     "Accounting",
     "concentrated_budget",
-    "divided",
     "equal_epsilon",
     "equal_shares",
     "gaussian_budget",
@@ -120,48 +119,6 @@ def _equal_shares(target: ApproxDP, count: int) -> tuple[tuple[Fraction, Fractio
     least = shares[0] if shares[0][0] > basic[0] * _WORTH_DELTA else basic
     greater = {share for share in shares if share[0] > least[0] * _WORTH_DELTA}
     return (*sorted(greater, reverse=True), least)
-
-
-def divided(privacy: ApproxDP, share: Fraction, *, concentrated: bool) -> tuple[ApproxDP, ApproxDP]:
-    """Return the budgets of two releases, one after the other, that compose to a budget.
-
-    Parameters
-    ----------
-    privacy : ApproxDP
-        The budget of both releases. Epsilon positive.
-    share : Fraction
-        The share of the first release, in (0, 1).
-    concentrated : bool
-        Whether both releases are zero-concentrated with the `concentrated_budget` of their budgets, if these
-        have a delta. Then rho is divided, and both have the delta of `privacy`. Otherwise epsilon and delta
-        are divided.
-
-    Returns
-    -------
-    tuple of two ApproxDP
-
-    Examples
-    --------
-    >>> first, second = divided(ApproxDP(1, 1e-6), Fraction(1, 4), concentrated=True)
-    >>> round(float(first.epsilon), 4), round(float(second.epsilon), 4), float(second.delta)
-    (0.4774, 0.8574, 1e-06)
-    """
-    if not (concentrated and privacy.delta):
-        return tuple(  # type: ignore[return-value]
-            replace(privacy, epsilon=each * privacy.epsilon, delta=each * privacy.delta)
-            for each in (share, 1 - share)
-        )
-    whole, delta = concentrated_budget(privacy), privacy.delta
-    first = rest = CONCENTRATED.epsilon_within(share * whole, delta)
-    if first:
-        left = whole - _concentrated_budget(ApproxDP(first, delta))
-        rest = CONCENTRATED.epsilon_within(left, delta)
-    if not rest:
-        raise ValueError(
-            f"delta must be smaller, for a positive epsilon of both releases, got epsilon"
-            f" {float(privacy.epsilon):g}, delta {float(delta):g} and a share of {float(share):g}"
-        )
-    return replace(privacy, epsilon=first), replace(privacy, epsilon=rest)
 
 
 def concentrated_budget(privacy: ApproxDP) -> Fraction:

@@ -52,8 +52,6 @@ def test_the_cases_of_a_class_are_listed_without_the_small_ones_that_stand_for_t
         "added_transfer",
         "transfer",
         "transfer_of_labels",
-        "transfer_from_synthetic",
-        "transfer_from_two_cells",
         "transfer_of_groups",
     )
     assert evidence_of("SecretSampleClassifier").cases == ("secret_sample_classifier", "secret_sample")

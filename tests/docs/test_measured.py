@@ -288,14 +288,15 @@ def test_the_guide_on_searches_says_what_synthetic_rows_gain():
         assert gain["no search"] < 0.5
 
 
-def test_the_guide_says_how_rarely_synthetic_queries_are_the_best_choice():
+def test_the_guide_says_how_synthetic_rows_compare_with_public_ones():
     found = synthetic_uses("transfer")
     assert {data for data, _ in found} == {"Adult", "flchain", "nassCDS", "Chile", "digits"}
-    alone = {
-        where: max(accuracy for by, accuracy in each.items() if by.endswith("on synthetic rows"))
-        - each["transfer, synthetic rows"]
-        for where, each in found.items()
-    }
-    assert round(max(alone.values())) == 59
-    assert min(alone.values()) > -1  # a transfer is nowhere clearly better
-    assert all(each["AdditiveClassifier"] > each["transfer, synthetic rows"] - 0.2 for each in found.values())
+    gains = {}
+    for where, each in found.items():
+        synthetic = max(accuracy for by, accuracy in each.items() if by.endswith("on synthetic rows"))
+        transfer = each["transfer, true public rows"]
+        assert each["AdditiveClassifier"] >= max(synthetic, transfer)
+        gains[where] = synthetic - transfer
+    assert round(gains.pop(("digits", 1.0))) == -6
+    assert round(gains.pop(("digits", 3.0))) == 22
+    assert max(map(abs, gains.values())) < 1.1

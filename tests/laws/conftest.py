@@ -289,9 +289,6 @@ CLASSIFIERS = (
     SyntheticDataClassifier(),
     KnowledgeTransferClassifier(GaussianNB(), GaussianNB(), n_teachers=9, epsilon=1e5, protects="labels"),
     KnowledgeTransferClassifier(protects="labels"),
-    KnowledgeTransferClassifier(
-        GaussianNB(), GaussianNB(), n_teachers=9, epsilon=1e5, max_queries=300, domain=FEW_VALUES
-    ),
     SoftLabelTransferClassifier(GaussianNB(), GaussianNB(), n_teachers=9, epsilon=1e5, protects="labels"),
     SoftLabelTransferClassifier(None, make_pipeline(StandardScaler(), Ridge()), protects="labels"),
     SoftLabelTransferClassifier(GaussianNB(), GaussianNB(), protects="labels"),

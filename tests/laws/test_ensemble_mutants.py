@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from dplearn import KnowledgeTransferClassifier, SubsampleAggregateClassifier
-from dplearn.audit.cases import CASES
 from dplearn.audit.cases.ensembles import Extreme, ensemble_case, transfer_case
 from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
 from dplearn.audit.fits import run_on
@@ -28,7 +27,6 @@ from dplearn.ensembles.asking import Labels
 from dplearn.learners import ensembles, knowledge_transfer
 from dplearn.learners.ensembles import EnsembleClassifier
 from dplearn.privacy import ApproxDP, OneTimeState
-from tests.laws.conftest import OnePair
 
 TAIL_BITS = 40  # no infinity is one because a tape ends: what it leaves out gives epsilons above 20
 EPSILON = 8
@@ -342,35 +340,3 @@ def test_shards_that_see_a_label_twice_have_infinite_epsilon(monkeypatch):
     assert exact_epsilon(fit(), pair) == 2.91
     monkeypatch.setattr(ensembles, "shards", overlapping)
     assert exact_epsilon(fit(), pair) == math.inf
-
-
-# Synthetic queries
-
-
-def synthetic_excess():
-    """By how much a transfer without public rows exceeds its claim on two neighbours."""
-    case = CASES["transfer_from_synthetic"]
-    pair = (("a", "no"), ("a", "yes")), (("a", "no"), ("a", "no"))
-    found = OnePair.of(case, pair).run().exp_epsilon
-    return float(log_bounds(found)[1]) / float(case.claim.epsilon)
-
-
-@pytest.mark.nightly
-def test_the_parts_of_a_transfer_show_nearly_all_of_its_claim():
-    assert 0.8 < synthetic_excess() <= 1
-
-
-@pytest.mark.parametrize(
-    "place", [pytest.param(0, id="the table", marks=pytest.mark.nightly), pytest.param(1, id="the votes")]
-)
-def test_a_part_at_the_price_of_the_whole_breaks_the_claim(place, monkeypatch):
-    """The other part is then free of charge."""
-    right = knowledge_transfer.divided
-
-    def divided(privacy, share, *, concentrated):
-        parts = list(right(privacy, share, concentrated=concentrated))
-        parts[place] = privacy
-        return tuple(parts)
-
-    monkeypatch.setattr(knowledge_transfer, "divided", divided)
-    assert synthetic_excess() > 1.15

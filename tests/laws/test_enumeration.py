@@ -40,8 +40,6 @@ LIKE_OTHERS = (
     "score_r2",
     "small_fit_with_learned_schema",
     "learned_target_and_column",
-    "transfer_from_two_cells",
-    "transfer_from_synthetic",
     "synthetic_table_with_learned_schema",
     "added_vector",
     "added_gaussian",

@@ -224,7 +224,7 @@ REFUSED = {
     "public rows": (
         KnowledgeTransferClassifier(),
         ValueError,
-        "X_public unless it has a domain or protects='labels'",
+        "X_public unless protects='labels'; SyntheticDataClassifier",
     ),
     "sample": (SecretSampleClassifier(thresholds(), sample_size=5), TypeError, "epsilon and classes"),
     "several": (several(), TypeError, "estimator must be a private classifier|classifier of one label"),

@@ -4,11 +4,9 @@ Six of the eight records take every value of the universe; fewer if a student is
 there are many outcomes, and in the small cases of the quick test suite. The other records are fixed. The
 teacher of a shard with one label votes for that label; otherwise it votes for the label of its greatest
 record (queries above 0) or of its least record. Four teachers are too few for the greatest distances, so not
-all cases attain their claims. A transfer without public rows shows its table and the winner of its votes: the
-noisy votes, which cost more, are seen by the student alone.
+all cases attain their claims.
 """
 
-import json
 import pickle
 import warnings
 from collections.abc import Callable
@@ -26,8 +24,6 @@ from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.faults import FaultyDice
 from dplearn.audit.fits import Rows, StagedFit, TableFit, WholeFit, refitted, two_parts
 from dplearn.chance.dice import Dice
-from dplearn.domains import Categories
-from dplearn.domains.cells import object_array
 from dplearn.ensembles.answers import QueriesExhaustedError
 from dplearn.ensembles.public_data import PublicData
 from dplearn.learners import (
@@ -35,17 +31,14 @@ from dplearn.learners import (
     SoftLabelAggregateClassifier,
     SubsampleAggregateClassifier,
 )
-from dplearn.learners.ensembles import AggregationPlan
 from dplearn.privacy import ApproxDP, OneTimeState
 
 __all__ = [
     "CASES",
     "LONG_CASES",
     "Extreme",
-    "Matching",
     "Spread",
     "ensemble_case",
-    "synthetic_transfer_case",
     "transfer_case",
 ]
 
@@ -77,34 +70,6 @@ class Extreme(ClassifierMixin, BaseEstimator):
             Numbers.
         """
         answers: NDArray[Any] = np.where(X[:, 0] > 0, self.greatest_, self.least_)
-        return answers
-
-
-class Matching(ClassifierMixin, BaseEstimator):
-    """Answer a query with the first record's label if both have the same value, any other with "no"."""
-
-    def fit(self, X: NDArray[Any], y: NDArray[Any]) -> Self:
-        """Remember the first record.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, 1)
-            Values.
-        y : ndarray of shape (n_samples,)
-            Labels.
-        """
-        self.value_, self.label_ = X[0, 0], y[0]
-        return self
-
-    def predict(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Return a label for each query.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_queries, 1)
-            Values.
-        """
-        answers: NDArray[Any] = np.where(X[:, 0] == self.value_, self.label_, "no")
         return answers
 
 
@@ -283,82 +248,6 @@ def transfer_case(
 def _answered(fitted: Any) -> tuple[str, Any]:
     answers = fitted.predict(_QUERIES)
     return str(answers.tolist()), (answers, fitted)
-
-
-class _FromSynthetic(KnowledgeTransferClassifier):
-    """A transfer whose synthetic table's noisy counts are clipped to 0..n.
-
-    Teachers are trained once for each query rather than once for each path: their votes are a function of the
-    records and of the queries.
-    """
-
-    _reach = 0
-    _seen: dict[str, Any]
-
-    def _votes(self, lessons: dict[str, Any], plan: AggregationPlan) -> Any:
-        asked = repr(plan.public.queries.tolist())
-        if asked not in self._seen:
-            self._seen[asked] = super()._votes(lessons, plan)
-        return self._seen[asked]
-
-
-def synthetic_transfer_case(
-    name: str, cells: str, n: int, *, epsilon: int, required: Required, kind: Any = _FromSynthetic
-) -> AuditCase:
-    """Return a case of a transfer whose query is drawn from a synthetic table: tables and student.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    cells : str
-        The categories of the column, a letter each. Records are all pairs of a category and a label.
-    n : int
-        Number of records, and of teachers.
-    epsilon : int
-        The budget, of Laplace noise.
-    required : Required
-        Required evidence of the case.
-    kind : type, default=_FromSynthetic
-        The class of the learner.
-    """
-
-    def make() -> KnowledgeTransferClassifier:
-        model: KnowledgeTransferClassifier = kind(
-            Matching(),
-            Matching(),
-            n_teachers=n,
-            epsilon=epsilon,
-            delta=0,
-            aggregation="lnmax",
-            max_queries=1,
-            domain=[Categories(list(cells))],
-            classes=["no", "yes"],
-            random_state=0,
-        )
-        model._seen = {}  # of one table: each has a learner of its own
-        return model
-
-    def table(rows: Rows) -> tuple[Any, Any]:
-        X, y = zip(*rows, strict=True)
-        return object_array(list(X)).reshape(-1, 1), np.array(y)
-
-    def shown(fitted: Any) -> tuple[str, Any]:
-        released = fitted.synthetic_.to_json()
-        answer = fitted.predict(object_array([cells[0]]).reshape(1, 1)).tolist()
-        return f"{json.loads(released)['base']} {answer}", released
-
-    return AuditCase(
-        name,
-        StagedFit(WholeFit(make, table, shown)),
-        [(cell, label) for cell in cells for label in ("no", "yes")],
-        n,
-        ApproxDP(epsilon, _LEFT_OUT),
-        ordered=False,
-        part_of=("KnowledgeTransferClassifier",),
-        required=required,
-        **_OPTIONS,
-    )
 
 
 _NO_DICE = FaultyDice(None, at=0, error=AssertionError("fitting an ensemble draws nothing"))
@@ -540,8 +429,6 @@ CASES = (
         epsilon=12,
         required=(Required(11, 0.99), Required(7, 0.35)),
     ),
-    synthetic_transfer_case("transfer_from_synthetic", "a", 2, epsilon=8, required=Required(3, 0.91)),
-    synthetic_transfer_case("transfer_from_two_cells", "ab", 1, epsilon=8, required=Required(4, 0.87)),
     _transfers(
         partial(transfer_case, staged=False),
         "transfer_of_labels",
