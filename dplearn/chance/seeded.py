@@ -13,7 +13,7 @@ __all__ = ["SeededDice", "dice_for"]
 
 _BLOCK = 1 << 13
 _SEEDED = (
-    "random_state is set: what is released is reproducible, and not private, since whoever knows or guesses"
+    "random_state is set: the result is reproducible and not private, since a person who knows or guesses"
     " the seed can subtract the noise; leave random_state=None for private data"
 )
 
@@ -99,6 +99,6 @@ def dice_for(random_state: Any, *context: object, warns: bool = True) -> Dice:
     )
 
 
-@cache  # the registry by which Python would show a warning once is emptied by every `catch_warnings`
+@cache  # every `catch_warnings` resets Python's own registry of warnings that are shown once
 def _warn_once() -> None:
     warnings.warn(_SEEDED, UserWarning, stacklevel=3)

@@ -61,7 +61,7 @@ class Domain(IgnoresFloatErrors, ABC):
 
     @property
     def misreads_text(self) -> bool:
-        """Whether all values are numbers, and text is no error, but missing or not listed."""
+        """Whether values are numbers, and text would be read as missing or not listed, without an error."""
         return self.ordered and not self.numeric
 
     @property

@@ -69,7 +69,7 @@ class Categories(Domain):
 
     @property
     def misreads_text(self) -> bool:
-        """Whether all listed values are numbers, and text is no error, but missing or not listed."""
+        """Whether listed values are numbers, and text would be read as not listed, without an error."""
         return self.other and self.numbers and set(self.values) != {None}
 
     @cached_property

@@ -33,7 +33,7 @@ _TYPES = {
     r"u?int\d*(\[pyarrow\])?$": "integers",
     r"float|halffloat|double|decimal": "numbers",
 }
-#: Types whose values a learned domain would not tell apart, and what to give in their place.
+#: Types that cannot be read as categories, and what to give instead.
 _UNREAD = {
     r"interval": "text, d.astype(str), if its ends are public (those of pd.qcut come from the data)",
     r"period": "integers, such as d.dt.year and d.dt.month",
@@ -259,7 +259,9 @@ def _of_type(dtype: Any, column: str) -> str:
     if holds_times(cells):
         raise TypeError(f"column {column!r} is {in_units(cells)}")
     if advice := [advice for pattern, advice in _UNREAD.items() if re.match(pattern, str(cells).lower())]:
-        raise TypeError(f"column {column!r} is {cells}, whose values cannot be categories: give {advice[0]}")
+        raise TypeError(
+            f"column {column!r} has the type {cells}, which cannot be read as categories: give {advice[0]}"
+        )
     name = str(dtype).lower()
     return next((kind for pattern, kind in _TYPES.items() if re.match(pattern, name)), "categories")
 

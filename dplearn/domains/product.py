@@ -167,7 +167,7 @@ class Product:
 
 
 def refuse_text(X: Any, domain: Any) -> None:
-    """Refuse a column whose type is one of text where its domain would read all text as missing or unlisted.
+    """Refuse a text column for a domain of numbers that would read text as missing or not listed.
 
     Types are public, so the error depends on no cell.
 

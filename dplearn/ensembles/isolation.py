@@ -210,7 +210,7 @@ def _no_records() -> Iterator[None]:
     """Discard the records of all loggers, and restore the root logger: a first message adds a handler."""
     root, shown = logging.root, logging.Logger.callHandlers
     handlers, level, disabled = root.handlers[:], root.level, root.manager.disable
-    # Not by levels, which a model may set.
+    # Levels are not used: a model may change them.
     logging.Logger.callHandlers = lambda *_: None  # type: ignore[method-assign]
     try:
         yield

@@ -65,8 +65,15 @@ from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFitPlan, schema_fit_
 __all__ = ["SchemaFitPlan", "gaussian_noise", "learns_schema"]
 
 _ANY = Categories([None], other=True)  # accepts cells of any kind
-#: Any number is read with this range; a learned one has its place in the fit.
+#: Any number is read with this range, which a learned one then replaces.
 _UNIT_RANGE: dict[str, Any] = {"target_range": (0.0, 1.0), "clip_target": True}
+
+# A learned range of targets that is so narrow, in its greatest magnitude or next to 0, is that of one value.
+_NARROW, _NEAR_ZERO = 1e-5, 1e-6
+_NARROW_RANGE = (
+    "the learned target_range is ({:.3g}, {:.3g}): most targets are equal or nearly 0, and all others are"
+    " clipped to it; declare target_range=(low, high)"
+)
 
 Kind = TypeVar("Kind", bound=type)
 
@@ -192,11 +199,16 @@ def _event_stage(
 
 
 def _warnings_stage(own: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the warnings after a fit, with that about columns of the learned schema."""
+    """Return the warnings after a fit, with those about the learned schema and the range of the target."""
 
     def released_warnings(learner: Any, plan: Any) -> tuple[str, ...]:
-        learned = isinstance(plan, SchemaFitPlan) and plan.params.learns_domain
-        return (*own(learner, plan), *(without_values(learner.schema_, plan.schema) if learned else ()))
+        if not isinstance(plan, SchemaFitPlan):
+            return tuple(own(learner, plan))
+        told = without_values(learner.schema_, plan.schema) if plan.params.learns_domain else ()
+        low, high = learner.target_range_ if plan.params.ranged else (0.0, 1.0)
+        if high - low <= max(_NARROW * max(abs(low), abs(high)), _NEAR_ZERO):
+            told += (_NARROW_RANGE.format(low, high),)
+        return (*own(learner, plan), *told)
 
     return released_warnings
 
@@ -254,8 +266,8 @@ class _SchemaParams(Params):
     learn : Learn
         The parameter `domain`.
     learns_domain, ranged : bool
-        Whether the domain, and the range of the target, are learned. The target is a last column of numbers
-        then: one release has one share of the budget.
+        Whether the domain, and the range of the target, are learned. A target whose range is learned is the
+        last column of the schema, which is released with one share of the budget.
     parameter, concentrated, accounting
         As for `learns_schema`.
     numbers : Floats
@@ -297,7 +309,7 @@ class _SchemaParams(Params):
         given: dict[str, Any] = {}
         if self.ranged:
             domain, target = _without_target(domain)
-            given = _UNIT_RANGE | {"target_range": target}
+            given = {"target_range": target, "clip_target": True}
         if self.learns_domain:
             given[self.parameter] = domain
         if classes is not None:
@@ -321,7 +333,7 @@ class _SchemaParams(Params):
         if not self.ranged:
             return kinds
         kept = kinds if self.learns_domain else ColumnKinds(())
-        names = kept.names and (*kept.names, "target" + "_" * max(map(len, kept.names)))
+        names = kept.names and (*kept.names, "target" + "_" * max(map(len, kept.names)))  # a new name
         return replace(kept, kinds=(*kept.kinds, "numbers"), names=names)
 
     def stages(
@@ -412,10 +424,10 @@ def _plan(learner: Any, params: Any, public: Any, **more: Any) -> SchemaFitPlan:
     )
     if params.ranged and plan.schema.tail is None:
         raise ValueError(
-            "target_range must be a pair (low, high) of public bounds on y, got 'learn' for"
-            f" {public.n_samples} records: with epsilon {float(plan.schema.guarantee.epsilon):.3g} for them,"
-            f" the ranges of {len(plan.schema.columns.of_numbers)} columns, y included, need"
-            f" {plan.schema.n_needed}; declare that of y, or those of X by domain=, or spend more epsilon"
+            f"target_range='learn' needs {plan.schema.n_needed} records, got {public.n_samples}: epsilon"
+            f" {float(plan.schema.guarantee.epsilon):.3g} is spent on the ranges of"
+            f" {len(plan.schema.columns.of_numbers)} columns, y included; declare target_range=(low, high),"
+            " or domain=, or increase epsilon"
         )
     return plan
 
@@ -495,8 +507,7 @@ def _release(learner: Any, summary: Examples, plan: SchemaFitPlan, dice: Dice) -
     schema = _released_schema(summary, plan, dice)
     params, classes = plan.params, plan.public.classes
     inner = params.inner(schema, classes=classes, budget=plan.rest)
-    own = inner._params(params.cost.reproducible)
-    vars(own)["learned"] = True
+    own = inner._params(params.cost.reproducible).given(learned=True)
     table, inner_plan = inner._begin(*_given(summary, classes), own)
     if plan.stages.concentrated is not None and not params.concentrated(inner_plan):
         raise RuntimeError(OTHER_NOISE)

@@ -5,7 +5,6 @@
 '<div class="dplearn-guarantee">Not fitted. A fit will spend epsilon 0.5, delta 0.</div>'
 """
 
-from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -16,9 +15,8 @@ from dplearn.privacy.base import in_words
 __all__ = ["guarantee_html"]
 
 _SCOPE = (
-    "This covers the fit of this estimator alone, on rows that no earlier step learned from. For a whole"
-    " pipeline ask dplearn.privacy.pipeline_guarantee(pipeline): a step that is fitted on private rows"
-    " without a guarantee, such as StandardScaler, is not private."
+    "For a whole pipeline ask dplearn.privacy.pipeline_guarantee(pipeline): a step that is fitted on private"
+    " rows without a guarantee, such as StandardScaler, is not private."
 )
 
 
@@ -33,7 +31,7 @@ def guarantee_html(estimator: Any) -> str:
     Returns
     -------
     str
-        First the scope of the guarantee, then the guarantee. For an unfitted estimator, "Not fitted." and the
+        Advice on pipelines, then the guarantee. For an unfitted estimator, "Not fitted." and the
         cost of a fit, if the parameters determine it.
     """
     return (
@@ -45,6 +43,6 @@ def guarantee_html(estimator: Any) -> str:
 def _guarantee(estimator: Any) -> str:
     guarantee = getattr(estimator, "guarantee_", None)
     if isinstance(guarantee, Guarantee):
-        return replace(guarantee)._repr_html_()  # the scope is said once
+        return guarantee._repr_html_()
     cost = cost_of_fit(estimator)
     return "Not fitted." if cost is None else f"Not fitted. A fit will spend {escape(in_words(cost))}."

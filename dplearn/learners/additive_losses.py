@@ -81,8 +81,8 @@ class Base:
     unit : float
         Released. The unit of variances of margins.
     started : float
-        Released. Of a regression, the mean square of the sum of effects with which the steps start, as far as
-        the spread of residuals shows it; else 0.
+        Released. Of a regression, the mean square of the sum of effects with which the steps start, estimated
+        from the spread of residuals; else 0.
     parts : tuple of Base
         Released. Of several outputs, the base of each; else empty.
     """

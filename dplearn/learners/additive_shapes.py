@@ -54,8 +54,8 @@ class Shape:
     covariance : ndarray of shape (cells, cells)
         Released. The posterior covariance of the effects on one margin, the mean of those of all margins.
     share : float
-        Released. The prior weight of the shape in the whole model, and its prior variance, are so many times
-        the greatest ones.
+        Released. The factor, at most 1, by which the prior weight of the shape in the whole model and the
+        prior variance of that weight are reduced.
     """
 
     effects: Floats64

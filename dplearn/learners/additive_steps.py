@@ -102,10 +102,10 @@ def _narrowed(
 ) -> tuple[Base, list[Shape]]:
     """Return base and shapes in the unit that suits the residuals of the shapes, with their shares.
 
-    A shape alone explains its mean square. Of uncorrelated columns these sum to at most the variance of the
-    target. Of d equal columns each explains all, and the sum of shapes is d times too large. So their weights
-    have a share with which the sum is the variance at most. Margins of labels have no such bound: there,
-    smaller shapes were less accurate on most tables.
+    The variance that one shape explains is its mean square. Of uncorrelated columns these sum to at most the
+    variance of the target. Of d equal columns each explains all, and the sum of shapes is d times too large.
+    So their weights have a share with which the sum is the variance at most. Margins of labels have no such
+    bound: there, smaller shapes were less accurate on most tables.
 
     The mean square of the start follows from the spread V' of its residuals. With the variance V of the
     target, the weight w and the sum E of mean squares it is V' - V + 2 w E: the mean product of target and

@@ -34,8 +34,8 @@ MOST_BINS = 1 << 12
 
 #: The warning of learners that read undeclared numbers as they are; it depends on parameters only.
 UNDECLARED = (
-    "domain is None: numbers are read as they are, and columns of magnitudes far from 1 can make the fit no"
-    " better than a constant; declare bounds, such as domain=Grid(0, 100, outside='clip') or a Schema, or"
+    "domain is None: numbers are read as they are, and columns of magnitudes far from 1 can make the fit"
+    " useless; declare bounds, such as domain=Grid(0, 100, outside='clip') or a Schema, or"
     " take domain='learn'"
 )
 _LEAST_EXPONENT = 8  # float magnitudes below 2**-8 become 0, and those above 2**16 become 2**16

@@ -158,8 +158,8 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
             if not (error := dry_run(estimator, rows, labels, stream, most=_FEWEST)):
                 return fills
         raise ValueError(
-            "estimator must be one that can be fitted to the values of the columns, but made-up ones give"
-            f" {error}; encode texts before it, as in make_pipeline(make_column_transformer((OneHotEncoder("
+            f"estimator failed on made-up rows with the types of the columns: {error}; encode texts before"
+            " it, as in make_pipeline(make_column_transformer((OneHotEncoder("
             "handle_unknown='ignore'), [...]), remainder='passthrough'), estimator)"
         )
 
@@ -222,8 +222,8 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         shares = self.synthetic_.marginals_
         gaps = [each.name for each in self._features if shares[each.name][each.gaps].any()]
         text = (
-            f"estimator takes no gaps, and synthetic records have some in {brief(gaps)}: they are filled with"
-            " a frequent value of their column; put an imputer before it to fill them otherwise"
+            f"estimator accepts no missing values: those of {brief(gaps)} in synthetic and new records are"
+            " replaced by a value of the most frequent cell; put an imputer before it to choose another"
         )
         return (text,) if gaps and self.fills_gaps_ else ()
 

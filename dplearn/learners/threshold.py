@@ -357,7 +357,7 @@ class ThresholdPlan(Plan):
         several = f" in each of {len(self.columns)} columns" if len(self.columns) > 1 else ""
         pairs = zip(self.domain.names, self.domain.domains, strict=True)
         skipped = [] if self.named else [name for name, domain in pairs if not domain.ordered]
-        unused = f"no cut is on the columns without an order, {brief(skipped)}; feature= names the one to cut"
+        unused = f"columns {brief(skipped)} have no order and are not used; feature= names one column"
         return (unused,) * bool(skipped) + few_records_warnings(
             self.n_samples,
             self.excess_errors,

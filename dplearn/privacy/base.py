@@ -18,8 +18,8 @@ NEIGHBORS = ("replace_one", "add_remove")
 #: What a guarantee can protect; each implies protection of those after it.
 PROTECTS = ("groups", "examples", "labels")
 _JSON_VERSION = 1
-#: What a learner or a release cannot see, and what voids its guarantee.
-_SCOPE = "The cost of this {} alone, on rows that no earlier step learned from."
+#: The scope of a guarantee, and the note of one whose noise has a seed.
+_SCOPE = "The cost of this {} alone, if no earlier step learned from its rows."
 _SEEDED = "not private, the noise can be drawn again from its seed"
 
 
@@ -38,7 +38,7 @@ class Guarantee(ABC):
 
     # Rounding of displayed numbers without a short decimal: a cost is rounded up.
     _rounding: ClassVar[str] = ROUND_CEILING
-    # "fit" or "release": the guarantee is displayed as the cost of one, which knows nothing of others.
+    # "fit" or "release" in the guarantee of one, whose first line states this scope.
     _cost_of: ClassVar[str] = ""
     _numbers: ClassVar[tuple[str, ...]]
     # Set once, by the module that defines the kinds: a subclass must not change how stored records are read.

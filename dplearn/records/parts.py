@@ -106,7 +106,7 @@ def unreadable(error: Exception) -> Exception:
     Parameters
     ----------
     error : Exception
-        Private. Nothing of it is kept, except that it is about names, modules or files.
+        Private. Only whether it is about names, modules or files is used.
     """
     return next((each for each in _PUBLIC if isinstance(error, each)), PartsUnreadableError)(_UNREADABLE)
 
@@ -406,7 +406,7 @@ class _Encoded(Mapped):
         self._source, self._records, self._given = records._source, records, given
 
     def total(self, task_of: Callable[[int], Task]) -> Result:
-        """Return the sum of the results; who sums X and y has compared them with those of an earlier pass."""
+        """Return the sum of the results; the X and y that are summed were compared in an earlier pass."""
         twin = copy(self)
         twin._records = copy(self._records)
         twin._records._digests = {}
@@ -430,7 +430,7 @@ class _After:
 
 @dataclass(frozen=True, repr=False)
 class _Checked:
-    """The value of functions, one of the other, of the records of a part, which must be those that it had."""
+    """Encode a part, check that its records are those of the first pass, and apply functions in turn."""
 
     encode: Function
     length: int

@@ -55,8 +55,8 @@ def check_index(name: str, column: Any, X: Any, of: str = "X") -> None:
     counts = [str(each.dtype) == "int64" and (each == np.arange(len(each))).all() for each in indexes]
     if not any(counts) or set(one.tolist()) == set(two.tolist()):
         raise ValueError(
-            f"{name} must have the index of {of}, whose rows it is paired with by position: take"
-            f" {name}.loc[{of}.index], or {name}.to_numpy() if its order is that of {of}"
+            f"{name} and {of} have different indexes, and their rows are paired by position: give"
+            f" {name}.loc[{of}.index] if labels occur once, or {name}.to_numpy() if its order is that of {of}"
         )
 
 

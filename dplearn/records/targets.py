@@ -73,7 +73,8 @@ class TargetRange:
         if not pair or len(bounds) != 2:
             raise ValueError(
                 "target_range must be a pair (low, high) of public bounds on y, known without looking at the"
-                f" data, or 'learn' for a fit by itself, got {shown(bounds)}"
+                " data, or 'learn'; in a search, which compares fits on one range, it must be a pair; got"
+                f" {shown(bounds)}"
             )
         check_bool("clip_target", clip)
         given = f"got ({shown(bounds[0])}, {shown(bounds[1])})"
@@ -116,9 +117,9 @@ class TargetRange:
         return (
             f"{count}: the released spread of the residuals is within the noise of the fit,"
             f" which is proportional to the width of target_range=({self.low:g}, {self.high:g}), and"
-            " predictions may be useless; declare a narrower range, if it is known without looking at the"
-            " data, with clip_target=True for the few targets beyond it, or use more records or a larger"
-            " epsilon"
+            " predictions may be useless; declare a range that fits the targets, if it is known without"
+            " looking at the data, with clip_target=True for the few targets beyond it, or use more records"
+            " or a larger epsilon"
         )
 
     def decode(self, scaled: Any) -> NDArray[np.float64]:

@@ -85,7 +85,7 @@ class GroupedPlan(ReleasePlan):
     n_needed: int = field(metadata=noted("records of a category"))
     beta: float
     n_keys: int
-    moved: Any = hidden()  # the most counts that differ between neighbours
+    moved: Any = hidden()  # the greatest change of the sum of all counts' magnitudes between neighbours
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -147,8 +147,8 @@ class Grouped(Released, ResultTable):
         -------
         dict
             Maps each category to the lower and the upper end. Only the privacy noise is covered, not the
-            sampling error, nor with groups the records that take no part. Of a category without records the
-            interval says nothing.
+            sampling error and, with groups, not the records that take no part. Of a category without records
+            the interval says nothing.
         """
         if self.means is None or self.sums is None or self.bounds is None:
             raise ValueError("there are no means: the release had no values")

@@ -231,9 +231,9 @@ def without_values(schema: Product, plan: LearnedSchemaPlan) -> tuple[str, ...]:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return (
         f"the learned schema does not tell apart the values of {len(names)} of {len(schema)} columns,"
-        f" {', '.join(names[:_SHOWN])}{more}: no category was frequent, or most cells are missing or no"
-        " numbers; leave such columns out, or give their values as numbers or text with few categories (ids"
-        " have none; dates, decimals and other objects are not read)",
+        f" {', '.join(names[:_SHOWN])}{more}: no category is frequent, as of ids, or most cells are missing,"
+        " dates, decimals or other objects that are not read; leave such columns out, or give their values as"
+        " numbers or as text with few categories",
     )
 
 

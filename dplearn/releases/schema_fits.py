@@ -38,6 +38,12 @@ OTHER_NOISE = (
     " the budget is divided; nothing is published, and the budget is spent: please report this"
 )
 
+_WIDE_TAIL = 0.05  # the greatest fraction of targets beyond an end of a learned range, without a warning
+_CLIPPED = (
+    "n_samples is {}: up to {:.0%} of the targets at either end may lie beyond the learned target_range, and"
+    " are clipped to it; declare target_range=(low, high), or domain=, which leaves y the whole share"
+)
+
 
 class SchemaFit(Protocol):
     """A release that learns its schema first, as far as its plan depends on it."""
@@ -136,7 +142,9 @@ class SchemaFitPlan(Plan):
     def warnings(self) -> tuple[str, ...]:
         """The warnings of the schema and of the inner fit; functions of public numbers."""
         inner: tuple[str, ...] = self.inner.warnings
-        return (*self.schema.warnings, *inner)
+        tail = self.schema.tail if getattr(self.params, "ranged", False) else None
+        clipped = (_CLIPPED.format(self.schema.n_samples, tail),) * (tail is not None and tail > _WIDE_TAIL)
+        return (*self.schema.warnings, *clipped, *inner)
 
 
 def _inner_plan(replan: Callable[[int], SchemaFitPlan], n_samples: int) -> Any:

@@ -116,9 +116,9 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** `plan` states the expected total variation distance of each base table's noise, and that of
-    a table of the network of any size. For all other queries no error is promised. A column has no gaps where
-    their noisy number is below four standard deviations of its noise, 4 `base_deviation`, or that times the
-    root of the number of labels of a target: so many records, or fewer, lose their gaps.
+    a table of the network of any size. For all other queries no error is promised. Missing values of a column
+    are dropped if their noisy count is below 4 `base_deviation`, times the square root of the number of
+    labels if there is a target.
 
     **Source.** Zhang, Cormode, Procopiuc, Srivastava and Xiao (2017) for Bayesian networks; McKenna, Mullins,
     Sheldon and Miklau (2022) for candidates that are charged for their noise; Bun, Nissim and Stemmer (2016),
@@ -238,8 +238,8 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         one = columns_of_one_value(self.columns_, list(self.marginals_.values()))
         if one and isinstance(stages, LearnedTableStages):
             text = (
-                f"synthetic records have one value or none in each of the columns {brief(one)}, since rarer"
-                " ones are lost, if there are any: declare domain=Schema({'ill': IntegerRange(0, 1), ...})"
+                f"synthetic records have one value or none in each of the columns {brief(one)}: rare values"
+                " are not learned; if there are some, declare domain=Schema({'ill': IntegerRange(0, 1), ...})"
             )
             warnings.warn(text, UserWarning, stacklevel=3)  # `fit` is wrapped
         return self

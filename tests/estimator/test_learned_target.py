@@ -98,7 +98,7 @@ def test_the_domain_and_the_range_have_one_share():
         ({"epsilon": 0.01, "domain": None}, "target_range must be a pair .* for 6000 records: .* need "),
         (
             {"target_range": "auto"},
-            "target_range must be a pair .*, or 'learn' for a fit by itself, got 'auto'",
+            "target_range must be a pair .*, or 'learn'; in a search, .* got 'auto'",
         ),
     ],
 )

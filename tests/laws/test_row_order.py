@@ -19,7 +19,7 @@ from dplearn.releases import SyntheticTable
 N = 150
 PLACES = np.random.default_rng(0).permutation(N)
 TABLE = pd.DataFrame(np.random.default_rng(1).random((N, 3)), index=PLACES, columns=["x", "y", "z"])
-OTHER = "must have the index of"
+OTHER = "have different indexes, and their rows"
 
 
 def series(values, index=PLACES):

@@ -16,7 +16,7 @@ from dplearn.preprocessing import PrivateStandardScaler
 from dplearn.privacy import ApproxDP, pipeline_guarantee
 from tests.laws.conftest import TRANSFORMERS
 
-ALONE = "The cost of this {} alone, on rows that no earlier step learned from."
+ALONE = "The cost of this {} alone, if no earlier step learned from its rows."
 NOT_PRIVATE = "reproducible: not private"
 
 

@@ -388,7 +388,7 @@ def test_filled_gaps_are_warned_of_by_column():
     )
     model = SyntheticDataClassifier(Watching(), domain=schema, classes=[0, 1], epsilon=9)
     with pytest.warns(
-        UserWarning, match=r"takes no gaps, and synthetic records have some in \['age', 'town'\]"
+        UserWarning, match=r"accepts no missing values: those of \['age', 'town'\] in synthetic and new"
     ):
         model.fit(frame.assign(whole=frame["whole"].clip(-9, 9)), np.arange(N) % 2)
     rows = seen[-1]

@@ -115,7 +115,7 @@ def test_a_schema_declares_columns_and_labels_and_unordered_columns_are_skipped_
     schema = Schema({"job": Categories(["a", "b"]), "age": IntegerRange(0, 120)}, labels=["no", "yes"])
     table = frame({"age": list(range(100)), "job": ["a", "b"] * 50, "ignored": [0] * 100})
     y = ["yes" if age >= 65 else "no" for age in range(100)]
-    with pytest.warns(UserWarning, match=r"no cut is on the columns without an order, \['job'\]; feature="):
+    with pytest.warns(UserWarning, match=r"columns \['job'\] have no order and are not used; feature="):
         fitted = ThresholdClassifier(epsilon=100, domain=schema).fit(table, y)
     ThresholdClassifier(epsilon=100, domain=schema, feature="age").fit(table, y)  # without a warning
     assert fitted.score(table, y) == 1
