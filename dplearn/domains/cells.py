@@ -152,13 +152,12 @@ def column_type(X: Any, position: int) -> Any:
 def cell_type(dtype: Any) -> Any:
     """Return the type of the categories of a categorical type, of pandas or Arrow; else the type given.
 
-    Categories of objects, the type of text before version 3 of pandas, have no type of their own.
+    Categories of objects, which may be of several kinds, have the type object.
     """
     arrow: Any = getattr(dtype, "pyarrow_dtype", None)
     if str(arrow).startswith("dictionary"):
         return type(dtype)(arrow.value_type)
-    found = getattr(getattr(dtype, "categories", None), "dtype", dtype)
-    return dtype if str(found) == "object" else found
+    return getattr(getattr(dtype, "categories", None), "dtype", dtype)
 
 
 def is_text(dtype: Any) -> bool:
@@ -222,8 +221,8 @@ def as_cells(values: Any) -> NDArray[Any]:
         If `values` is a masked array, since numpy would read its masked values, or a table or array of Arrow,
         since its missing values would determine the dtype.
     """
-    if type(values) is np.ndarray:  # of long doubles, the numbers themselves, which float64 would round
-        return values.astype(object) if values.dtype.kind == "f" and values.itemsize > _WIDEST else values
+    if type(values) is np.ndarray:
+        return _exact(values)
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError("a masked array is not supported: fill it, such as by .filled(np.nan), first")
     if _is_listed(values):
@@ -293,6 +292,11 @@ def _is_listed(values: Any) -> bool:
     return hasattr(values, "__len__") and not typed and not is_frame(values)
 
 
+def _exact(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array; of long doubles, which float64 would round, as objects."""
+    return array.astype(object) if array.dtype.kind == "f" and array.itemsize > _WIDEST else array
+
+
 def _is_sparse(dtype: Any) -> bool:
     """Return True for a type of pandas' sparse columns, whose cells have a type of numpy."""
     return type(dtype).__name__ == "SparseDtype"
@@ -301,7 +305,7 @@ def _is_sparse(dtype: Any) -> bool:
 def _column(column: Any) -> NDArray[Any]:
     """Return a series of pandas or polars, or an array or index of pandas, as `frame_column` does."""
     if isinstance(column.dtype, np.dtype) or _is_sparse(column.dtype):
-        return np.asarray(column)
+        return _exact(np.asarray(column))
     named = getattr(column, "cat", column)
     if hasattr(named, "categories") and hasattr(named, "codes"):
         categories = named.categories.tolist()

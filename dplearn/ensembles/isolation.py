@@ -114,17 +114,19 @@ def alone(work: Callable[[], Any], otherwise: Callable[[BaseException], Any] = l
         return attempt(taken, otherwise)
 
 
-def learner_alone(learner: Any, work: Callable[[], Any]) -> Any:
-    """Return what a private learner makes of private rows; the classes of dplearn need no isolation."""
-    ours = type(learner).__module__.partition(".")[0] == "dplearn"
-    return work() if ours else alone(work, reraised)
-
-
 def reraised(error: BaseException) -> NoReturn:
     """Raise the exception of a private learner, whose text is public; an exit is raised without its text."""
     if isinstance(error, (Exception, LedgerError)):
         raise error
     raise SystemExit(1) if isinstance(error, SystemExit) else RuntimeError(_HIDDEN)
+
+
+def learner_alone(
+    learner: Any, work: Callable[[], Any], otherwise: Callable[[BaseException], Any] = reraised
+) -> Any:
+    """Return what a private learner makes of private rows; the classes of dplearn need no isolation."""
+    ours = type(learner).__module__.partition(".")[0] == "dplearn"
+    return work() if ours else alone(work, otherwise)
 
 
 @contextmanager
@@ -208,14 +210,16 @@ def isolated_turn() -> Iterator[None]:
 @contextmanager
 def _no_records() -> Iterator[None]:
     """Discard the records of all loggers, and restore the root logger: a first message adds a handler."""
-    root, shown = logging.root, logging.Logger.callHandlers
+    root, logger = logging.root, logging.Logger
+    asked, handled = logger.isEnabledFor, logger.handle
     handlers, level, disabled = root.handlers[:], root.level, root.manager.disable
-    # Levels are not used: a model may change them.
-    logging.Logger.callHandlers = lambda *_: None  # type: ignore[method-assign]
+    # Levels are not used: a model may change them. No record is made, which filters and factories would see.
+    logger.isEnabledFor = lambda *_: False  # type: ignore[method-assign]
+    logger.handle = lambda *_: None  # type: ignore[method-assign]
     try:
         yield
     finally:
-        logging.Logger.callHandlers = shown  # type: ignore[method-assign]
+        logger.isEnabledFor, logger.handle = asked, handled  # type: ignore[method-assign]
         root.handlers = handlers
         root.setLevel(level)
         logging.disable(disabled)

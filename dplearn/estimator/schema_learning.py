@@ -507,7 +507,7 @@ def _release(learner: Any, summary: Examples, plan: SchemaFitPlan, dice: Dice) -
     schema = _released_schema(summary, plan, dice)
     params, classes = plan.params, plan.public.classes
     inner = params.inner(schema, classes=classes, budget=plan.rest)
-    own = inner._params(params.cost.reproducible).given(learned=True)
+    own = Params.given(inner._params(params.cost.reproducible), learned=True)  # some have another `given`
     table, inner_plan = inner._begin(*_given(summary, classes), own)
     if plan.stages.concentrated is not None and not params.concentrated(inner_plan):
         raise RuntimeError(OTHER_NOISE)

@@ -28,7 +28,7 @@ from dplearn.concepts.base import ChosenConcept, Concept
 from dplearn.core.exact import selection_ratio
 from dplearn.core.search import least
 from dplearn.domains import Domain, DomainError, Product
-from dplearn.ensembles.isolation import learner_alone
+from dplearn.ensembles.isolation import learner_alone, reraised
 from dplearn.ensembles.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows, refuse_public_rows
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.fit_parameters import refuse_parameters
@@ -557,7 +557,13 @@ def _error_sums(part: _ErrorCounts) -> Sequence[Any]:
 
 def _alone(concepts: ConceptClass, work: Callable[[], Any]) -> Any:
     """Return what a concept class makes of records; isolated if its code is not ours."""
-    return learner_alone(getattr(concepts, "_functions", None) or concepts, work)
+    if functions := getattr(concepts, "_functions", None):  # whose errors are hidden where they are called
+        return learner_alone(functions, work)
+    hidden = DomainError(
+        f"concept_class {type(concepts).__name__} raised an error on the records, which is not shown, since"
+        " it might show a record; try it on made-up records"
+    )
+    return learner_alone(concepts, work, lambda _: reraised(hidden))
 
 
 def _concepts(params: Params, public: Public) -> ConceptClass:

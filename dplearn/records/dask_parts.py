@@ -155,7 +155,8 @@ def _value_or_error(task: Callable[[Mapping[Any, Any]], Any], names: Sequence[An
     failed = [each for each in values if isinstance(each, Result)]
     try:
         return failed[0] if failed else task(dict(zip(names, values, strict=True)))
-    except Exception as error:
-        if type(error).__name__ == "Reschedule":  # by which a cluster runs a task again
+    except BaseException as error:
+        # A cluster runs a task again that raises `Reschedule`.
+        if isinstance(error, (KeyboardInterrupt, SystemExit)) or type(error).__name__ == "Reschedule":
             raise
         return Result(error=unreadable(error))

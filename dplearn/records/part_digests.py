@@ -29,7 +29,7 @@ _NARROW = {"g": "d", "G": "D"}  # long types have padding, whose bits are arbitr
 
 
 def digest_of(records: Any) -> bytes:
-    """Return a digest of records, which is equal for equal records in every process.
+    """Return a digest of records, equal for equal records in every process, unless a cell is a set.
 
     Parameters
     ----------

@@ -100,12 +100,12 @@ _UNREADABLE = (
 _PUBLIC: tuple[type[Exception], ...] = (NameError, ImportError, FileNotFoundError, PermissionError)
 
 
-def unreadable(error: Exception) -> Exception:
+def unreadable(error: BaseException) -> Exception:
     """Return the error that is raised instead of one of code of others that reads parts.
 
     Parameters
     ----------
-    error : Exception
+    error : BaseException
         Private. Only whether it is about names, modules or files is used.
     """
     return next((each for each in _PUBLIC if isinstance(error, each)), PartsUnreadableError)(_UNREADABLE)
@@ -126,7 +126,9 @@ def reading(read: Callable[[], Any]) -> Any:
     """
     try:
         return read()
-    except Exception as error:
+    except (KeyboardInterrupt, SystemExit) as stop:
+        found: BaseException = type(stop)()  # a new one: that of the reader may quote a value
+    except BaseException as error:  # compiled readers raise errors that are no `Exception`
         found = unreadable(error)
     raise found
 

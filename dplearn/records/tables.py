@@ -52,8 +52,9 @@ def check_index(name: str, column: Any, X: Any, of: str = "X") -> None:
     one, two = indexes
     if not all(hasattr(each, "equals") for each in indexes) or len(one) != len(two) or one.equals(two):
         return
-    counts = [str(each.dtype) == "int64" and (each == np.arange(len(each))).all() for each in indexes]
-    if not any(counts) or set(one.tolist()) == set(two.tolist()):
+    labels = [each.map(repr).tolist() for each in indexes]  # alike in types such as int64 and Int64
+    counts = [each == [repr(row) for row in range(len(each))] for each in labels]
+    if labels[0] != labels[1] and (not any(counts) or sorted(labels[0]) == sorted(labels[1])):
         raise ValueError(
             f"{name} and {of} have different indexes, and their rows are paired by position: give"
             f" {name}.loc[{of}.index] if labels occur once, or {name}.to_numpy() if its order is that of {of}"

@@ -143,7 +143,7 @@ class SchemaFitPlan(Plan):
         """The warnings of the schema and of the inner fit; functions of public numbers."""
         inner: tuple[str, ...] = self.inner.warnings
         tail = self.schema.tail if getattr(self.params, "ranged", False) else None
-        clipped = (_CLIPPED.format(self.schema.n_samples, tail),) * (tail is not None and tail > _WIDE_TAIL)
+        clipped = (_CLIPPED.format(self.schema.n_samples, tail),) if tail and tail > _WIDE_TAIL else ()
         return (*self.schema.warnings, *clipped, *inner)
 
 

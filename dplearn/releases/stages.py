@@ -16,6 +16,7 @@ calls `run`, which runs the stages in this order; a plan calls stage 3 alone:
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sized
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar
@@ -147,7 +148,8 @@ class Release(ABC, Generic[AnyPlan, Result]):
             charge(plan.guarantee)
             result = self.release(self.summary_of(rows, plan), plan, dice)
         for text in result.warnings:
-            warnings.warn(text, UserWarning, stacklevel=self.stacklevel)
+            with suppress(UserWarning):  # as an error it would lose a release that is paid for
+                warnings.warn(text, UserWarning, stacklevel=self.stacklevel)
         return result
 
     def read_groups(self, values: Any, groups: Any, source: Source | None = None) -> tuple[Sized, int]:

@@ -173,6 +173,8 @@ def test_no_record_of_any_logger_is_seen_whatever_a_model_does_to_it(name, monke
     own, theirs = Kept(), Kept()
     for each in (logging.root, logging.getLogger("a")):
         monkeypatch.setattr(each, "handlers", [own])
+        monkeypatch.setattr(each, "filters", [lambda record: filtered.append(record) or True])
+    filtered = []
 
     def state():
         named = logging.getLogger("a")
@@ -189,10 +191,11 @@ def test_no_record_of_any_logger_is_seen_whatever_a_model_does_to_it(name, monke
                 logger.propagate = not logger.propagate
                 logger.critical("private")
                 logger.handle(logger.makeRecord("a", 1, "file", 1, "private", (), None))
-    assert own.messages == theirs.messages == []
+    assert own.messages == theirs.messages == filtered == []
     assert state() == before
     logging.getLogger("a").error("public")
     assert "public" in own.messages
+    assert filtered
 
 
 @pytest.mark.parametrize("run", [attempt, alone])

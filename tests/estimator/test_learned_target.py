@@ -1,5 +1,6 @@
 """Regressors learn the range of their target: from one share of the budget with the domain, or alone."""
 
+import re
 import warnings
 
 import numpy as np
@@ -95,7 +96,7 @@ def test_the_domain_and_the_range_have_one_share():
             {"neighbors": "add_remove", "domain": None},
             "neighbors must be 'replace_one' for target_range='learn'",
         ),
-        ({"epsilon": 0.01, "domain": None}, "target_range must be a pair .* for 6000 records: .* need "),
+        ({"epsilon": 0.01, "domain": None}, r"target_range='learn' needs \d+ records, got 6000: "),
         (
             {"target_range": "auto"},
             "target_range must be a pair .*, or 'learn'; in a search, .* got 'auto'",
@@ -116,12 +117,24 @@ def test_what_cannot_learn_a_range_is_refused_before_the_charge(kind, given, mes
 def test_no_target_changes_an_error_or_a_warning():
     for y in (np.zeros(N), np.full(N, 1e300), np.where(np.arange(N) % 2, -1e-300, 7)):
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "n_samples is .*: the released spread")
+            # These are functions of what is released.
+            warnings.filterwarnings(
+                "ignore", "n_samples is .*: the released spread|the learned target_range is"
+            )
             fitted = LinearRegressor(domain=DECLARED).fit(X[["age"]], y)
         TargetRange.of(fitted.target_range_)
     for y in (np.full(N, np.nan), np.full(N, "a")):
         with pytest.raises(ValueError, match=r"Input y contains NaN|y must hold numbers"):
             LinearRegressor(domain=DECLARED).fit(X[["age"]], y)
+
+
+def test_a_range_that_clips_many_targets_or_is_that_of_one_value_has_a_warning():
+    wide = "up to .* of the targets at either end may lie beyond the learned target_range"
+    assert re.search(wide, " ".join(AdditiveRegressor().plan(6_000, n_features=6).warnings))
+    assert not re.search(wide, " ".join(AdditiveRegressor().plan(200_000, n_features=6).warnings))
+    mostly_zero = np.where(np.arange(N) % 20 == 0, 100.0, 0.0)
+    with pytest.warns(UserWarning, match=r"the learned target_range is \(.*most targets are equal"):
+        LinearRegressor(epsilon=3, domain=DECLARED).fit(X[["age"]], mostly_zero)
 
 
 def test_scores_take_the_learned_range_and_searches_a_declared_one():

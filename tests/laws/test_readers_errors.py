@@ -327,3 +327,15 @@ def test_a_task_of_dask_that_asks_to_be_run_again_is():
 
     with pytest.raises(Reschedule):
         _value_or_error(again, ())
+
+
+@pytest.mark.parametrize("error", [BaseException, KeyboardInterrupt, SystemExit])
+def test_an_error_that_is_no_exception_shows_nothing_either(error):
+    def read():
+        yield CUT[0]
+        raise error("cell 123456")
+
+    with pytest.raises(BaseException) as caught:  # noqa: PT011 - any
+        bayes().fit(read, "y")
+    assert "123456" not in "".join(traceback.format_exception(caught.value))
+    assert "123456" not in repr(caught.value)

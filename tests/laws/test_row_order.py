@@ -19,7 +19,7 @@ from dplearn.releases import SyntheticTable
 N = 150
 PLACES = np.random.default_rng(0).permutation(N)
 TABLE = pd.DataFrame(np.random.default_rng(1).random((N, 3)), index=PLACES, columns=["x", "y", "z"])
-OTHER = "have different indexes, and their rows"
+OTHER = r"and \w+ have different indexes, and their rows"
 
 
 def series(values, index=PLACES):
@@ -131,6 +131,7 @@ SAME = {
     "shuffled after a filter, and reset": (PLACES + N, count()),
     "counted, of another type": (np.arange(N), count()),
     "texts and default": ([f"row {place}" for place in range(N)], count()),
+    "equal, of another type": (PLACES, pd.array(PLACES, dtype="Int64")),
     "pairs and default": (pd.MultiIndex.from_arrays([PLACES, PLACES]), count()),
     "equal, with repetitions": (PLACES // 2, PLACES // 2),
 }
@@ -154,7 +155,7 @@ def test_an_index_that_only_counts_says_nothing_of_the_order(case, turned):
     if case in SAME:
         check_index("y", y, X)
     else:
-        with pytest.raises(ValueError, match=r"take y\.loc\[X\.index\], or y\.to_numpy\(\)"):
+        with pytest.raises(ValueError, match=r"give y\.loc\[X\.index\] if .*, or y\.to_numpy\(\)"):
             check_index("y", y, X)
     for table, labels in ((X.to_numpy(), y), (X, y.tolist()), (X, y[:3]), (X, None), (X, "y"), (None, y)):
         check_index("y", labels, table)

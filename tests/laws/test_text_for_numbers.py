@@ -96,3 +96,14 @@ def test_releases_refuse_types_of_text(form):
             SyntheticTable(domain=Schema({"a": ACCEPTING[0], "b": IntegerRange(0, 1)})).fit(table)
     with pytest.raises(TypeError, match="values are text"):
         quantiles(column, 0.5, domain=ACCEPTING[0])
+
+
+@pytest.mark.parametrize("n_rare", [0, 700])
+def test_categories_of_numbers_and_texts_are_fitted_however_rare_the_texts_are(n_rare):
+    # A learned list of such a column may have numbers alone; a refusal then would depend on cells.
+    cells = np.array([1, 2] * 1000, dtype=object)
+    cells[:n_rare] = "rare"
+    X = pd.DataFrame({"a": pd.Categorical(cells, categories=[1, 2, "rare"]), "b": np.arange(2000) % 7})
+    model = dplearn.StatisticalQueryNaiveBayes(epsilon=5, domain="learn").fit(X, np.arange(2000) % 2)
+    assert ("rare" in model.schema_.columns["a"].values) == (n_rare > 0)
+    assert len(model.predict(X)) == 2000

@@ -285,6 +285,20 @@ def test_the_plans_training_error_holds():
     assert missed <= 20
 
 
+def test_an_error_of_a_concept_class_of_ones_own_shows_no_record():
+    class Own(Thresholds):
+        def error_profile(self, columns, y):
+            error = ValueError(f"label {y[0]}, 9f3b")
+            error.add_note("9f3b")
+            raise error
+
+    learner = ExponentialMechanismClassifier(Own(Product([IntegerRange(0, 7)])), epsilon=1)
+    with pytest.raises(DomainError, match="^concept_class Own raised an error on the records") as caught:
+        learner.fit(np.arange(8)[:, None], np.arange(8) > 3)
+    assert caught.value.__context__ is None
+    assert "9f3b" not in "".join(map(repr, (caught.value, getattr(caught.value, "__notes__", []))))
+
+
 def test_it_works_in_a_pipeline_a_grid_search_and_a_pickle():
     X, y = load_iris(return_X_y=True)
     pipeline = make_pipeline(StandardScaler(), ExponentialMechanismClassifier(epsilon=10))
