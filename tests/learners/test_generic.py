@@ -293,7 +293,7 @@ def test_an_error_of_a_concept_class_of_ones_own_shows_no_record():
             raise error
 
     learner = ExponentialMechanismClassifier(Own(Product([IntegerRange(0, 7)])), epsilon=1)
-    with pytest.raises(DomainError, match="^concept_class Own raised an error on the records") as caught:
+    with pytest.raises(DomainError, match=r"^concept_class Own raised an error on the records") as caught:
         learner.fit(np.arange(8)[:, None], np.arange(8) > 3)
     assert caught.value.__context__ is None
     assert "9f3b" not in "".join(map(repr, (caught.value, getattr(caught.value, "__notes__", []))))
