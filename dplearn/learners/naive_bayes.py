@@ -379,8 +379,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         *deviations, class_deviation = joined_deviations(earlier, own, n)
         delta = params.cost.delta if kind == "gaussian" else Fraction(0)
         assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
-        if unknown:
-            assumes = without_count(assumes)
+        assumes = without_count(assumes) if unknown else assumes
         records = (n or 1) if unknown else 1
         return NaiveBayesPlan(
             guarantee=replace(params.cost, delta=delta, assumes=assumes),
