@@ -29,6 +29,7 @@ __all__ = [
     "cells_of",
     "column_type",
     "counts_by_key",
+    "exact_cells",
     "floor_of",
     "frame_column",
     "holds_times",
@@ -222,7 +223,7 @@ def as_cells(values: Any) -> NDArray[Any]:
         since its missing values would determine the dtype.
     """
     if type(values) is np.ndarray:
-        return _exact(values)
+        return values
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError("a masked array is not supported: fill it, such as by .filled(np.nan), first")
     if _is_listed(values):
@@ -234,6 +235,12 @@ def as_cells(values: Any) -> NDArray[Any]:
     if not is_frame(values) and any(hasattr(values, name) for name in _ARROW):
         raise TypeError(f"{type(values).__name__} is not supported: turn it into pandas or polars first")
     return np.asarray(values)
+
+
+def exact_cells(values: Any) -> NDArray[Any]:
+    """Return values as `as_cells` does, but long doubles, which float64 would round, as objects."""
+    array = as_cells(values)
+    return array.astype(object) if array.dtype.kind == "f" and array.itemsize > _WIDEST else array
 
 
 def cells_of(X: Any) -> NDArray[Any]:
@@ -292,11 +299,6 @@ def _is_listed(values: Any) -> bool:
     return hasattr(values, "__len__") and not typed and not is_frame(values)
 
 
-def _exact(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array; of long doubles, which float64 would round, as objects."""
-    return array.astype(object) if array.dtype.kind == "f" and array.itemsize > _WIDEST else array
-
-
 def _is_sparse(dtype: Any) -> bool:
     """Return True for a type of pandas' sparse columns, whose cells have a type of numpy."""
     return type(dtype).__name__ == "SparseDtype"
@@ -305,7 +307,7 @@ def _is_sparse(dtype: Any) -> bool:
 def _column(column: Any) -> NDArray[Any]:
     """Return a series of pandas or polars, or an array or index of pandas, as `frame_column` does."""
     if isinstance(column.dtype, np.dtype) or _is_sparse(column.dtype):
-        return _exact(np.asarray(column))
+        return np.asarray(column)
     named = getattr(column, "cat", column)
     if hasattr(named, "categories") and hasattr(named, "codes"):
         categories = named.categories.tolist()

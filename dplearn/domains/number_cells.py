@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.domains.base import Domain
-from dplearn.domains.cells import as_cells, is_missing, is_number
+from dplearn.domains.cells import exact_cells, is_missing, is_number
 
 __all__ = ["any_as_number", "any_as_numbers", "as_numbers"]
 
@@ -39,7 +39,7 @@ def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[An
         If a cell is not such a number. It is raised outside `except` blocks, because the context of an error
         could quote a cell.
     """
-    array = as_cells(values)
+    array = exact_cells(values)
     readable = True
     if array.dtype.kind == "O":
         try:
@@ -70,7 +70,7 @@ def any_as_numbers(values: Any) -> NDArray[Any]:
         Integers unchanged; else float64 without infinities: an infinity becomes the largest float of its
         sign, and NaN stands for a missing value and for a cell that is no number, such as text.
     """
-    array = as_cells(values)
+    array = exact_cells(values)
     if array.dtype.kind in "iub" and array.dtype.itemsize <= _WIDTH:
         return array.astype(np.uint8) if array.dtype.kind == "b" else array
     if array.dtype.kind == "O":

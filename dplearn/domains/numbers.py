@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn.domains.base import GAPS, NO_GAPS, Codes, NumberDomain, smallest_uint
-from dplearn.domains.cells import as_cells, floor_of, is_missing, is_number
+from dplearn.domains.cells import exact_cells, floor_of, is_missing, is_number
 from dplearn.domains.number_cells import any_as_number, any_as_numbers, as_numbers
 
 __all__ = ["Floats", "Grid", "IntegerRange", "as_numbers"]
@@ -91,7 +91,7 @@ class IntegerRange(NumberDomain):
 
     def _codes(self, values: Any) -> tuple[Codes, NDArray[np.bool_]]:
         """Return the codes of the clipped values, and a mask of the values that were not changed."""
-        array = as_cells(values)
+        array = exact_cells(values)
         if array.dtype.kind != "O":
             accepted = self.outside == "accept"
             numbers = any_as_numbers(array) if accepted else as_numbers(array, self, missing=self.missing)

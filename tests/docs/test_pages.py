@@ -112,7 +112,7 @@ def test_groups_are_matched_by_position_and_a_search_without_routing_protects_ro
     other = persons.set_axis(persons.index + 600)  # of a table whose rows have been numbered anew
     first, second = (model().fit(X, y, groups=each).predict_proba(X) for each in (persons, other))
     np.testing.assert_array_equal(first, second)
-    with pytest.raises(ValueError, match=r"take groups\.loc\[X\.index\]"):
+    with pytest.raises(ValueError, match=r"give groups\.loc\[X\.index\]"):
         model().fit(X, y, groups=persons[::-1])
     for routing, protects in ((False, "examples"), (True, "groups")):
         with config_context(enable_metadata_routing=routing):

@@ -60,7 +60,8 @@ def given(action):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = action()
-    return repr(result), [(each.category, str(each.message)) for each in caught]
+    told = [(each.category, str(each.message)) for each in caught]
+    return repr(result), [each for each in told if "random_state is set" not in each[1]]  # once a process
 
 
 def assert_the_setting_changes_nothing(action):

@@ -286,7 +286,7 @@ ESTIMATORS = {
 }
 SIZES = [4000, pytest.param(20_000, marks=pytest.mark.nightly)]
 ALL_TABLES = [
-    pytest.mark.filterwarnings("ignore:estimator takes no gaps"),
+    pytest.mark.filterwarnings("ignore:estimator accepts no missing values"),
     pytest.mark.parametrize("n", SIZES),
     pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"]),
     pytest.mark.parametrize("learned", [True, False], ids=["learned", "declared"]),
@@ -346,7 +346,9 @@ def test_an_estimator_that_takes_no_text_is_refused_before_the_charge(learned, f
         domain = Learn({"age": "numbers", "weight": "numbers", "sex": "integers", "town": "categories"})
     given = {"domain": domain, "classes": ["ill", "well"], "ledger": ledger, "epsilon": 3}
     X = frame if framed else frame.to_numpy(dtype=object)
-    with pytest.raises(ValueError, match=r"estimator must be .*could not convert string.*OneHotEncoder"):
+    with pytest.raises(
+        ValueError, match=r"estimator failed on .*could not convert string.*OneHotEncoder"
+    ):
         SyntheticDataClassifier(LogisticRegression(), **given).fit(X, label)
     assert ledger.history() == []
     encoded = make_column_transformer((OneHotEncoder(), ["town"] if framed else [3]), remainder="passthrough")
