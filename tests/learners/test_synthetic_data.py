@@ -346,9 +346,7 @@ def test_an_estimator_that_takes_no_text_is_refused_before_the_charge(learned, f
         domain = Learn({"age": "numbers", "weight": "numbers", "sex": "integers", "town": "categories"})
     given = {"domain": domain, "classes": ["ill", "well"], "ledger": ledger, "epsilon": 3}
     X = frame if framed else frame.to_numpy(dtype=object)
-    with pytest.raises(
-        ValueError, match=r"estimator failed on .*could not convert string.*OneHotEncoder"
-    ):
+    with pytest.raises(ValueError, match=r"estimator failed on .*could not convert string.*OneHotEncoder"):
         SyntheticDataClassifier(LogisticRegression(), **given).fit(X, label)
     assert ledger.history() == []
     encoded = make_column_transformer((OneHotEncoder(), ["town"] if framed else [3]), remainder="passthrough")
