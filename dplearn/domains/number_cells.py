@@ -13,7 +13,6 @@ from dplearn.domains.cells import exact_cells, is_missing, is_number
 __all__ = ["any_as_number", "any_as_numbers", "as_numbers"]
 
 _LARGEST = sys.float_info.max
-_WIDTH = 8  # bytes of the widest supported integers
 
 
 def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[Any]:
@@ -49,7 +48,7 @@ def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[An
             readable = False
     if array.dtype.kind == "b":
         array = array.astype(np.uint8)
-    if not readable or array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+    if not readable or array.dtype.kind not in "iuf":
         raise domain.refuse()
     if array.dtype.kind == "f" and array.size and not _is_finite(array, missing):
         raise domain.refuse()
@@ -71,7 +70,7 @@ def any_as_numbers(values: Any) -> NDArray[Any]:
         sign, and NaN stands for a missing value and for a cell that is no number, such as text.
     """
     array = exact_cells(values)
-    if array.dtype.kind in "iub" and array.dtype.itemsize <= _WIDTH:
+    if array.dtype.kind in "iub":
         return array.astype(np.uint8) if array.dtype.kind == "b" else array
     if array.dtype.kind == "O":
         cells = [any_as_number(cell) for cell in array.ravel().tolist()]

@@ -10,7 +10,6 @@ from dplearn._writing import brief, fitting
 from dplearn.domains.base import CellTypeError, Codes, Domain, DomainError
 from dplearn.domains.cells import (
     cell_type,
-    column_type,
     frame_column,
     is_frame,
     is_text,
@@ -182,7 +181,7 @@ def refuse_text(X: Any, domain: Any) -> None:
         return
     d = X.shape[1]
     names = list(X.columns) if is_frame(X) else range(d)
-    types = [column_type(X, place) for place in range(d)] if is_frame(X) else [X.dtype] * d
+    types = list(X.dtypes) if is_frame(X) else [X.dtype] * d
     domains = getattr(domain, "domains", domain if isinstance(domain, (list, tuple)) else [domain] * d)
     for name, dtype, part in zip(names, types, domains, strict=False):
         if getattr(part, "misreads_text", False) and is_text(cell_type(dtype)):

@@ -333,11 +333,13 @@ def _checked(step: Any, reproducible: bool) -> Any:
 
 def _transformed(step: Any, rows: Any) -> Any:
     """Return the output of a stateless step; hide its errors and warnings, which may quote rows."""
-    refusal = DomainError(
-        f"X holds values that {type(step).__name__} does not transform (its own message is hidden because it"
-        " might quote records); try it on made-up records"
-    )
-    return alone(lambda: step.fit(rows).transform(rows), lambda _: reraised(refusal))
+    transformed = alone(lambda: step.fit(rows).transform(rows))
+    if transformed is None:
+        raise DomainError(
+            f"X holds values that {type(step).__name__} does not transform (its own message is hidden because"
+            " it might quote records); try it on made-up records"
+        )
+    return transformed
 
 
 class _Budget:
