@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.part_reading import summary_of
+from dplearn.estimator.staged_fit import summary_of
 from dplearn.learners.bins import UNDECLARED
 from dplearn.privacy.plan import Plan
 

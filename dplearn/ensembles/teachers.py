@@ -42,7 +42,7 @@ from dplearn.ensembles.muted_output import muted_output
 from dplearn.ensembles.native_threads import native_threads
 from dplearn.ensembles.padded_shards import blocks_of
 from dplearn.ensembles.worker_pool import run_tasks
-from dplearn.records.parts import PartedRecords
+from dplearn.records.table import Table
 from dplearn.records.tables import own_cells, plain, rows_of, sliceable
 
 __all__ = ["LabelShares", "answers_of", "check_teachable", "train_and_ask", "train_teachers"]
@@ -75,7 +75,7 @@ def train_teachers(
         predictions must depend only on its parameters, its rows and the seeded global generators of numpy
         and of the standard library: state that an estimator keeps between fits would make one teacher depend
         on another shard. Output of native code is not muted.
-    X : ndarray, sparse matrix, pandas or polars data frame of shape (n, d); or PartedRecords of Examples
+    X : ndarray, sparse matrix, pandas or polars data frame of shape (n, d); or Table of Examples
         Private. Its type and the types of its columns are public. The cells of an array of objects are read
         shard by shard. Of a table in parts the rows of some shards at a time are gathered, in one pass for
         each million rows.
@@ -416,7 +416,7 @@ def _in_memory(
     X: Any, y: NDArray[Any] | None, shards: Sequence[NDArray[np.int64]], base: int | None
 ) -> Iterator[tuple[Any, NDArray[Any], Sequence[NDArray[np.int64]]]]:
     """Yield a table in memory, its labels, and the shards among its rows; in the order of the shards."""
-    if not isinstance(X, PartedRecords):
+    if not isinstance(X, Table):
         yield sliceable(X), np.asarray(y), shards
         return
     group_of = np.cumsum([len(shard) for shard in shards]) // _GATHERED
@@ -425,7 +425,7 @@ def _in_memory(
     for group in np.unique(group_of):
         own = [shards[each] for each in np.flatnonzero(group_of == group).tolist()]
         ends = np.cumsum([len(shard) for shard in own])
-        rows = X[np.concatenate(own)]
+        rows = X.take(np.concatenate(own))
         yield sliceable(rows.X), np.asarray(rows.y), np.split(np.arange(ends[-1]), ends[:-1])
 
 

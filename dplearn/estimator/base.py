@@ -18,7 +18,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
@@ -30,26 +29,15 @@ from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import IgnoresFloatErrors, float_errors_ignored
 from dplearn.estimator.epsilon_choice import chosen_epsilon
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
-from dplearn.estimator.part_reading import read_parts, summary_of
 from dplearn.estimator.part_transforming import TransformsParts
 from dplearn.estimator.shown import guarantee_html
-from dplearn.estimator.stages import Params, Public, Table
-from dplearn.privacy import ApproxDP, Event, Guarantee, PrivacyLedger, event_of, open_account
-from dplearn.privacy.unknown_count import ADDED, NEIGHBORS, refuse_public_counts
+from dplearn.estimator.staged_fit import StagedFit, summary_of
+from dplearn.estimator.stages import Params, Public, Read
+from dplearn.fit.execute import begin, execute
+from dplearn.privacy import ApproxDP, Event, Guarantee, PrivacyLedger, event_of
+from dplearn.privacy.unknown_count import NEIGHBORS
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
-from dplearn.records.groups import (
-    SHIFTS,
-    GroupedRecords,
-    Grouping,
-    assuming_groups,
-    grouping_of,
-    one_row_each,
-)
-from dplearn.records.part_groups import assuming_parts_of_groups, grouped_parts
-from dplearn.records.part_sources import source_of, table_in_memory
-from dplearn.records.parts import PartsChangedError, Source, assuming_parts
-from dplearn.records.rows import count_of
-from dplearn.records.tables import check_index
+from dplearn.records.table import Table
 
 __all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateRegressor", "PrivateTransformer"]
 
@@ -83,7 +71,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     ledger: PrivacyLedger | None
     #: Whether `domain="learn"` is a value of the parameter `domain`; see `learns_schema`.
     can_learn_schema = False
-    #: Whether `fit` takes tables in parts; see `dplearn.records.part_sources.source_of`.
+    #: Whether `fit` takes tables in parts; see `dplearn.records.part_sources.table_in_parts`.
     reads_parts = False
     #: Whether `fit` takes several labels a record, `y` of shape (n_samples, n_outputs).
     reads_outputs = False
@@ -186,13 +174,6 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             context = self._context()
         return dice_for(random_state, type(self).__name__, *context, *purpose), random_state is not None
 
-    def _open_account(self, cost: Guarantee | None) -> Callable[[Guarantee], None]:
-        """Refuse a fit that the ledger cannot afford, and return a function that charges it.
-
-        See `open_account`.
-        """
-        return open_account(self.ledger, cost, name=type(self).__name__)
-
     def _public_stream(self, params: Params) -> PublicStream:
         """Return the source of public choices of one fit."""
         return PublicStream.of(params.random_state, type(self).__name__)
@@ -233,16 +214,11 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             Public. Further arguments of `fit`, such as public rows; passed to `_prepared`.
         """
         params = self._params(reproducible) if params is None else params
-        cost = self._cost(params, X, y)
-        charge = self._open_account(cost if groups is None or cost is None else _of_groups(cost))
+        recipe = StagedFit(self, params, self._cost(params, X, y), public)
         with self._fitted_attributes_kept():
             if params.earlier is None:  # what an earlier fit published is not covered by this one's guarantee
                 self._delete_fitted_attributes()
-            table, plan = self._begin(X, y, params, groups=groups, **public)
-            for text in plan.warnings:
-                warnings.warn(text, UserWarning, stacklevel=_USER)
-            charge(plan.guarantee)
-            self._finish(table, plan, dice)
+            plan = execute(recipe, X, y, groups=groups, ledger=self.ledger, dice=dice, stacklevel=_USER + 1)
         for text in self._released_warnings(plan):
             warnings.warn(text, UserWarning, stacklevel=_USER)
 
@@ -270,70 +246,8 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         self, X: Any, y: Any, params: Params, *, groups: Any = None, **public: Any
     ) -> tuple[Table, Any]:
         """Read the table and plan the fit, without a secret draw or a charge."""
-        params = self._with_public_choices(params)
-        source = source_of(X, y)
-        check_index("groups", groups, X)
-        if params.cost.neighbors == ADDED:
-            refuse_public_counts("X must be a table in memory", groups, source)
-            table = self._prepared(
-                self._read(table_in_memory(X), y, params).without_count(), params, **public
-            )
-            return table, self._plan(params, table.public)
-        if source is not None and not self.reads_parts:
-            raise TypeError(
-                f"X must be a table in memory for {type(self).__name__}, got one in parts; the guide on"
-                " tables of any size lists the learners of tables in parts"
-            )
-        if groups is not None:
-            read = (
-                self._read_groups(table_in_memory(X), y, params, groups)
-                if source is None
-                else self._read_groups_of_parts(source, params, groups)
-            )
-        else:
-            read = (
-                self._read(table_in_memory(X), y, params)
-                if source is None
-                else read_parts(self, source, params)
-            )
-        table = self._prepared(read, params, **public)
-        plan = self._plan(params, table.public)
-        if source is not None:
-            self._check_parts(plan)
-        if groups is None:
-            return table, plan if source is None else assuming_parts(plan)
-        plan = assuming_groups(plan)
-        plan = replace(plan, guarantee=_of_groups(plan.guarantee))
-        return table, plan if source is None else assuming_parts_of_groups(plan)
-
-    def _read_groups(self, X: Any, y: Any, params: Params, groups: Any) -> Table:
-        """Read a table whose records are the groups of rows; see `dplearn.records.groups`."""
-        most = _rows_of_a_group(params)
-        grouping = grouping_of(groups, count_of(X), most=most or 1, shifts=self._group_shifts())
-        if most is None:
-            return self._read(*one_row_each(X, y, grouping), params)
-        return _grouped(self._read(X, y, params), grouping)
-
-    def _read_groups_of_parts(self, source: Source, params: Params, groups: Any) -> Table:
-        """Read a table in parts, of which a column holds the groups; see `dplearn.records.part_groups`."""
-        most, given = _rows_of_a_group(params), grouped_parts(source, groups)
-        grouping = given.grouping(most or 1, self._group_shifts())
-        if most is None:
-            rows, order = given.chosen(grouping)
-            table = read_parts(self, rows, params)
-            return replace(table, rows=table.rows.ordered(order))
-        table = read_parts(self, given.source, params)
-        if list(table.rows.lengths) != list(given.lengths):
-            raise PartsChangedError
-        return _grouped(table, grouping)
-
-    def _group_shifts(self) -> Callable[[int], Any]:
-        """Return the public chance by which rows of groups are chosen."""
-        stream = PublicStream.of(self.random_state, type(self).__name__, "groups")
-        return partial(stream.labels, SHIFTS)
-
-    def _check_parts(self, plan: Any) -> None:
-        """Refuse a plan that has no sums over the records of a table in parts; of use to subclasses."""
+        ready = begin(StagedFit(self, params, params.cost, public), X, y, groups=groups)
+        return ready.table, ready.plan
 
     def _finish(self, table: Table, plan: Any, dice: Dice) -> None:
         """Release and publish according to the plan; the ledger has been charged before."""
@@ -358,14 +272,14 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         """
         return params
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         """Validate and encode the table.
 
         Inside the declared domain no error, warning, type or size depends on the values.
         """
         raise NotImplementedError
 
-    def _prepared(self, table: Table, params: Params, **public: Any) -> Table:  # noqa: ARG002
+    def _prepared(self, table: Read, params: Params, **public: Any) -> Read:  # noqa: ARG002
         """Return the table with public values that its parts do not have; of use to subclasses.
 
         `_read` reads one part of a table in parts; this runs once, after all parts have been read.
@@ -384,11 +298,17 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         guarantee: Guarantee = plan.guarantee
         return event_of(guarantee)
 
+    def _try_out(self, plan: Any, table: Table, params: Params) -> None:
+        """Refuse, before the charge, what cannot be carried out as planned; of use to subclasses.
+
+        No value of the table is used.
+        """
+
     def _plan_for(self, params: Params, public: Public, n_samples: int, **more: Any) -> Any:
         """Return the plan of a fit on another number of records."""
         return self._plan(params, replace(public, n_samples=n_samples), **more)
 
-    def _summarize(self, table: Table, plan: Any) -> Any:  # noqa: ARG002 - of use to subclasses
+    def _summarize(self, table: Read, plan: Any) -> Any:  # noqa: ARG002 - of use to subclasses
         """Return the encoded rows, or an object whose `records` they are; nothing is drawn.
 
         The summary of consecutive parts of the table consists of the same parts of the summary.
@@ -528,21 +448,3 @@ class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
         """
         refuse_parameters(type(self).__name__, fit_parameters)
         return self._fit_privately(X, y if isinstance(y, str) else None, groups=groups)
-
-
-def _rows_of_a_group(params: Params) -> int | None:
-    """Return how many rows of a group take part, or None for one; a learner of sums alone has several."""
-    return getattr(params, "group_rows", None)
-
-
-def _grouped(table: Table, grouping: Grouping) -> Table:
-    """Return a table whose records are groups of its rows."""
-    public = replace(table.public, n_samples=grouping.n_groups)
-    return Table(public, GroupedRecords(table.rows, grouping))
-
-
-def _of_groups(cost: ApproxDP) -> ApproxDP:
-    """Return a guarantee of a fit whose records are groups of rows."""
-    if cost.protects == "labels":
-        raise ValueError("groups must be None where protects='labels', since groups are whole rows")
-    return replace(cost, protects="groups")

@@ -4,10 +4,10 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from dplearn.records.part_groups import WithGroups
-from dplearn.records.part_sources import source_of
-from dplearn.records.parts import Mapped
+from dplearn.records.part_groups import with_ids
+from dplearn.records.part_sources import table_in_parts
 from dplearn.records.rows import count_of
+from dplearn.records.table import Given
 
 __all__ = ["TransformsParts"]
 
@@ -37,16 +37,16 @@ class TransformsParts:
             The transformed table. Of a table in parts: an object that a learner of tables in parts fits, with
             the labels and the groups in it; it reads and transforms the parts in each pass.
         """
-        source = source_of(X, y)
-        if source is None:
+        table = table_in_parts(X, y)
+        if table is None:
             return super().fit_transform(X, y, **fit_parameters)  # type: ignore[misc]
-        self.fit(source, **fit_parameters)  # type: ignore[attr-defined]
+        self.fit(table, **fit_parameters)  # type: ignore[attr-defined]
         fitted: Any = copy(self)
         fitted.ledger = None  # it has a lock and a history
-        transform = partial(_transformed, fitted)
         groups = fit_parameters.get("groups")
-        return Mapped(source, transform) if groups is None else WithGroups(source, transform, groups)
+        rows = table if groups is None else with_ids(table, groups)
+        return rows.map(partial(_transformed, fitted))
 
 
-def _transformed(fitted: Any, X: Any, y: Any) -> tuple[Any, Any]:
-    return (fitted.transform(X) if count_of(X) else X), y
+def _transformed(fitted: Any, given: Given) -> Given:
+    return given._replace(X=fitted.transform(given.X)) if count_of(given.X) else given

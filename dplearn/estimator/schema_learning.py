@@ -41,16 +41,17 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Grid, Learn, Product, Schema
 from dplearn.domains.cells import is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
-from dplearn.estimator.part_reading import summary_of
-from dplearn.estimator.stages import Params, Public, Table
+from dplearn.estimator.staged_fit import summary_of
+from dplearn.estimator.stages import Params, Public, Read
+from dplearn.fit.execute import Facts
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.events import event_of
 from dplearn.privacy.shares import GAUSSIAN, Accounting
 from dplearn.privacy.unknown_count import refuse_added
 from dplearn.records.outputs import joined_outputs, label_columns, read_outputs
-from dplearn.records.parts import PartedRecords, mapped
 from dplearn.records.reading import TABLE, labels_assumed, read_features, read_labels
 from dplearn.records.rows import Columns, Examples
+from dplearn.records.table import Given, Table, as_table
 from dplearn.records.targets import read_numbers
 from dplearn.releases.learned_schema import (
     NUMBERS,
@@ -321,7 +322,7 @@ class _SchemaParams(Params):
 
     def inner_plan(self, stages: SchemaStages, rest: ApproxDP, public: Any, **more: Any) -> Any:
         """Return the plan of the inner fit with the narrowest schema; raise if another one has none."""
-        schema = stages.plan(public.n_samples)
+        schema = stages.plan(Facts(public.n_samples))
         plan = None
         for domain in dict.fromkeys((schema.unranged, schema.widest, schema.narrowest)):
             inner = self.inner(domain, classes=public.classes, budget=rest)
@@ -348,7 +349,7 @@ class _SchemaParams(Params):
         )
 
 
-def _read(learner: Any, X: Any, y: Any, params: Any) -> Table:
+def _read(learner: Any, X: Any, y: Any, params: Any) -> Read:
     dtype = getattr(X, "dtype", None)
     of_list = dtype is None and not is_frame(X)
     X = read_features(learner, X, domain=_ANY, reset=True)
@@ -358,7 +359,7 @@ def _read(learner: Any, X: Any, y: Any, params: Any) -> Table:
     classes, targets = _read_targets(y, X.shape[0], params)
     # The inner learner reads the table with a schema that accepts every cell: its errors come before the
     # charge, and depend on no value of X.
-    schema = params.stages(kinds, params.cost).plan(X.shape[0]).narrowest
+    schema = params.stages(kinds, params.cost).plan(Facts(X.shape[0])).narrowest
     reader = params.inner(schema, classes=classes)
     rows = Examples(X, targets)
     own = reader._params(params.cost.reproducible)
@@ -372,7 +373,7 @@ def _read(learner: Any, X: Any, y: Any, params: Any) -> Table:
         inner=found,
         accepted=_value(reader, params.parameter).assumes if params.learns_domain else (),
     )
-    return Table(public, rows)
+    return Read(public, rows)
 
 
 def _read_targets(y: Any, n: int, params: Any) -> tuple[Any, NDArray[Any]]:
@@ -399,20 +400,20 @@ def _given_targets(rows: Examples, classes: Any) -> Any:
 
 def _given(summary: Any, classes: Any) -> tuple[Any, Any]:
     """Return X and y as the inner learner reads them, in memory or in parts."""
-    if isinstance(summary, PartedRecords):
-        return summary.as_source(lambda rows: _given(rows, classes)), None
+    if isinstance(summary, Table):
+        return summary.map(lambda rows: Given(*_given(rows, classes))), None
     return summary.X, _given_targets(summary, classes)
 
 
 def _cells(stages: SchemaStages, params: Any, kinds: ColumnKinds, rows: Examples) -> Any:
     """Return the cells of the columns that are released, of which the target is the last."""
     if not params.ranged:
-        return stages.read(rows.X)
+        return stages.codes_of(rows.X)
     target = params.numbers.encode(rows.y)
     if not params.learns_domain:
         return Columns([target])
     of_X = SchemaStages(kinds, stages.guarantee, numbers=params.numbers)
-    return Columns([*of_X.read(rows.X).columns, target])
+    return Columns([*of_X.codes_of(rows.X).columns, target])
 
 
 def _plan(learner: Any, params: Any, public: Any, **more: Any) -> SchemaFitPlan:  # noqa: ARG001 - a stage
@@ -497,7 +498,7 @@ def _planned_kinds(learn: Learn, public: Any) -> ColumnKinds:
     return ColumnKinds(("numbers",) * width) if declared is None else declared
 
 
-def _summarize(learner: Any, table: Table, plan: SchemaFitPlan) -> Examples:  # noqa: ARG001 - a stage
+def _summarize(learner: Any, table: Read, plan: SchemaFitPlan) -> Examples:  # noqa: ARG001 - a stage
     rows: Examples = table.rows  # in table order; each is encoded once the schema is known
     return rows
 
@@ -515,11 +516,9 @@ def _release(learner: Any, summary: Examples, plan: SchemaFitPlan, dice: Dice) -
     return _Outcome(_without_target(schema)[0] if params.ranged else schema, inner_plan, released)
 
 
-def _released_schema(summary: Examples | PartedRecords, plan: SchemaFitPlan, dice: Dice) -> Product:
-    columns = mapped(summary, partial(_cells, plan.stages, plan.params, plan.public.kinds))
-    released: LearnedSchema = plan.stages.release(
-        plan.stages.summary_of(columns, plan.schema), plan.schema, dice
-    )
+def _released_schema(summary: Examples | Table, plan: SchemaFitPlan, dice: Dice) -> Product:
+    columns = as_table(summary).map(partial(_cells, plan.stages, plan.params, plan.public.kinds))
+    released: LearnedSchema = plan.stages.run(columns, plan.schema, dice)
     return released.schema
 
 

@@ -26,7 +26,7 @@ __all__ = [
     "Params",
     "Public",
     "PublicOutputs",
-    "Table",
+    "Read",
     "cost_of_fit",
     "planned_columns",
     "planned_outputs",
@@ -119,7 +119,7 @@ class PublicOutputs(Public):
 
 
 @dataclass(frozen=True, repr=False)  # a traceback could show the repr
-class Table:
+class Read:
     """A private table after validation and encoding.
 
     Attributes
@@ -135,11 +135,6 @@ class Table:
 
     def __post_init__(self) -> None:
         assert self.public.n_samples in (None, count_of(self.rows))
-
-    def without_count(self) -> "Table":
-        """Return the table with its number of records withheld from the plan."""
-        unknown: Any = None
-        return replace(self, public=replace(self.public, n_samples=unknown))
 
 
 def planned_columns(params: Params, n_samples: Any, *, n_features: Any) -> Public:

@@ -28,7 +28,7 @@ from dplearn.estimator.stages import (
     Params,
     Public,
     PublicOutputs,
-    Table,
+    Read,
     planned_columns,
     planned_outputs,
 )
@@ -180,7 +180,7 @@ class _Additive(PrivateEstimator):
             return counted_plan(plan_of, params.cost, public)  # type: ignore[no-any-return]
         return plan_of(params.cost, public)
 
-    def _summarize(self, table: Table, plan: AdditivePlan) -> Examples:
+    def _summarize(self, table: Read, plan: AdditivePlan) -> Examples:
         if plan.for_count is not None:  # cells depend on the number of records, which has to be estimated
             rows: Examples = table.rows
             return rows
@@ -505,13 +505,13 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         # Without weights a seeded fit is that of versions without this parameter.
         return tuple(each for each in super()._context() if each != ("class_weight", "None"))
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         columns, known = self._columns(X, params)
         outputs = read_outputs(y, len(columns), params.classes)
         if not outputs.many:
-            return Table(Public(**known, classes=outputs.classes[0]), Examples(columns, outputs.codes[:, 0]))
+            return Read(Public(**known, classes=outputs.classes[0]), Examples(columns, outputs.codes[:, 0]))
         public = PublicOutputs(**known, classes=outputs.classes, n_outputs=len(outputs.classes), many=True)
-        return Table(public, Examples(columns, outputs.codes))
+        return Read(public, Examples(columns, outputs.codes))
 
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
         counts = _label_counts(public)
@@ -837,10 +837,10 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         target = TargetRange.of(self.target_range, clip=self.clip_target)
         return Params(**self._values(reproducible), target=target)
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         columns, known = self._columns(X, params)
         codes = read_target(y, len(columns), params.target)
-        return Table(Public(**known), Examples(columns, codes))
+        return Read(Public(**known), Examples(columns, codes))
 
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
         return self._additive_plan(

@@ -25,7 +25,7 @@ from dplearn.core.search import first
 from dplearn.domains import Bits
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.estimator.stages import Params, Public, Table, planned_table
+from dplearn.estimator.stages import Params, Public, Read, planned_table
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
@@ -240,7 +240,7 @@ class ConjunctionClassifier(RuleClassifier):
             _positive_code(params.positive, check_classes(classes))
         return params
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         stream = self._public_stream(params)
         X = read_features(self, X, domain=params.declared, reset=True)
         classes, codes = read_labels(y, len(X), params.classes)
@@ -249,7 +249,7 @@ class ConjunctionClassifier(RuleClassifier):
         names = getattr(self, "feature_names_in_", None)
         domain = as_product(params.declared, X.shape[1], names)
         public = Public(len(X), X.shape[1], names=names, classes=classes, stream=stream)
-        return Table(public, Examples(encoded(X, domain), codes))
+        return Read(public, Examples(encoded(X, domain), codes))
 
     def _plan(self, params: Params, public: Public) -> "ConjunctionPlan":
         domain = as_product(params.declared, public.n_features, public.names)
@@ -277,7 +277,7 @@ class ConjunctionClassifier(RuleClassifier):
             undeclared=params.undeclared,
         )
 
-    def _summarize(self, table: Table, plan: "ConjunctionPlan") -> Examples:
+    def _summarize(self, table: Read, plan: "ConjunctionPlan") -> Examples:
         # One replaced record replaces one row of bins and one label.
         return Examples(stacked(plan.bins, table.rows.X), table.rows.y)
 

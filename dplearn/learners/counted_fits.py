@@ -16,11 +16,12 @@ from fractions import Fraction
 from typing import Any, cast
 
 from dplearn.chance.dice import Dice
-from dplearn.estimator.stages import Public, Table
+from dplearn.estimator.stages import Public, Read
+from dplearn.fit.relation import without_count
 from dplearn.mechanisms import gaussian_counts, laplace_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.shares import CONCENTRATED, GAUSSIAN, concentrated_budget, gaussian_budget
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, without_count
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.queries.central_oracle import COUNT_SHARE, CentralOracle
 
 __all__ = ["counted", "counted_plan", "counted_shares", "counted_warnings", "noisy_count"]
@@ -100,7 +101,7 @@ def counted(learner: Any, summary: Any, plan: Any, dice: Dice, *, most_records: 
         most_records=most_records,
     )
     found = plan.for_count(oracle.estimated_count())
-    oracle.replace_records(lambda rows: learner._summarize(Table(plan.public, rows), found))
+    oracle.replace_records(lambda rows: learner._summarize(Read(plan.public, rows), found))
     return oracle, found
 
 

@@ -27,13 +27,13 @@ from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.teachers import check_teachable
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.callbacks import TellsProgress
-from dplearn.estimator.stages import Params, Public, Table
+from dplearn.estimator.stages import Params, Public, Read
+from dplearn.fit.relation import without_count
 from dplearn.learners.counted_fits import counted_plan, counted_shares, noisy_count
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden, records_needed
-from dplearn.privacy.unknown_count import ADDED, added, without_count
-from dplearn.records.groups import GroupedRecords
-from dplearn.records.parts import PartedRecords
+from dplearn.privacy.unknown_count import ADDED, added
+from dplearn.records.groups import rows_of_shards
 from dplearn.records.reading import (
     COLUMNS,
     ROWS,
@@ -44,6 +44,7 @@ from dplearn.records.reading import (
     read_rows,
 )
 from dplearn.records.rows import Examples, count_of
+from dplearn.records.table import Table, as_table
 from dplearn.records.tables import rows_of, sliceable
 
 __all__ = [
@@ -247,7 +248,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         added(self.neighbors)
         return ApproxDP(epsilon, self.delta, neighbors=self.neighbors, reproducible=reproducible)
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         """Read the rows without encoding; only their number and types influence the plan."""
         stream, listed = self._public_stream(params), not hasattr(X, "shape")
         X = self._rows(X, reset=True)
@@ -266,7 +267,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             like=rows_of(sliceable(X), np.arange(0)),
             listed=listed,
         )
-        return Table(public, Examples(X, classes[codes]))
+        return Read(public, Examples(X, classes[codes]))
 
     def _plan(self, params: Params, public: Public) -> AggregationPlan:
         if params.cost.neighbors != ADDED:
@@ -353,19 +354,17 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         }
         return found, self._lessons(rows, found) | drawn
 
-    def _lessons(
-        self, rows: Examples | PartedRecords | GroupedRecords, plan: AggregationPlan
-    ) -> dict[str, Any]:
+    def _lessons(self, rows: Examples | Table, plan: AggregationPlan) -> dict[str, Any]:
         """Return the arguments of the teachers' training; the assignment of records to shards is public."""
         more: dict[str, Any] = {"shards": plan.shards}
-        if isinstance(rows, GroupedRecords):  # all rows of a group are in one shard
+        table = as_table(rows)
+        if table.grouping is not None:  # all rows of a group are in one shard
             own: Any = plan.shards  # a shard has at least as many rows as groups, and its length is private
-            more = {"shards": rows.rows_of(own), "base": max(map(len, own))}
-        examples: Any = rows.rows if isinstance(rows, GroupedRecords) else rows
-        parted = isinstance(examples, PartedRecords)
+            more = {"shards": rows_of_shards(table.grouping, own), "base": max(map(len, own))}
+        rows = table.ungrouped()
         return {
             "estimator": plan.public.estimator,
-            **({"X": examples, "y": None} if parted else {"X": examples.X, "y": examples.y}),
+            **(rows.at_once(lambda examples: {"X": examples.X, "y": examples.y}) or {"X": rows, "y": None}),
             "seeds": plan.seeds,
             "n_jobs": plan.params.n_jobs,
             **more,

@@ -33,7 +33,7 @@ from dplearn.ensembles.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_r
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.fit_parameters import refuse_parameters
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.estimator.stages import Params, Public, Table
+from dplearn.estimator.stages import Params, Public, Read
 from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
 from dplearn.learners.representation_sizes import (
@@ -45,7 +45,6 @@ from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden, noted
-from dplearn.records.parts import PartedRecords
 from dplearn.records.reading import (
     TABLE,
     as_product,
@@ -57,6 +56,7 @@ from dplearn.records.reading import (
     read_labels,
 )
 from dplearn.records.rows import Columns, Examples
+from dplearn.records.table import Table
 from dplearn.releases.few_records import few_records_warnings, written
 
 __all__ = ["ExponentialMechanismClassifier", "GenericPlan", "generic_failure_bound", "generic_sample_size"]
@@ -341,7 +341,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
             )
         return params.given(drawn=drawn, seed=seed)
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         X = read_features(self, X, domain=params.declared, reset=True)
         classes, codes = read_labels(y, len(X), params.classes)
         names = getattr(self, "feature_names_in_", None)
@@ -350,9 +350,9 @@ class ExponentialMechanismClassifier(RuleClassifier):
         if isinstance(concepts.domain, Product):  # functions take rows with any number of columns
             as_product(concepts.domain, public.n_features, public.names)  # raises if X has other columns
         _check_labels(concepts, public, declared=params.classes is not None)
-        return Table(public, Examples(Columns(_alone(concepts, lambda: concepts.domain.encode(X))), codes))
+        return Read(public, Examples(Columns(_alone(concepts, lambda: concepts.domain.encode(X))), codes))
 
-    def _prepared(self, table: Table, params: Params, X_public: Any = None) -> Table:  # type: ignore[override]
+    def _prepared(self, table: Read, params: Params, X_public: Any = None) -> Read:  # type: ignore[override]
         public = table.public
         if X_public is not None:
             _check_takes_rows(params, "X_public")
@@ -365,7 +365,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
             known = {"concepts": _dichotomies(_concepts(params, public), table.rows)}
         else:
             return table
-        return Table(GenericTable(**vars(public) | known), table.rows)
+        return Read(GenericTable(**vars(public) | known), table.rows)
 
     def _public_columns(self, X_public: Any, params: Params, concepts: ConceptClass) -> list[NDArray[Any]]:
         """Return the codes of public rows; an error names `X_public`."""
@@ -411,15 +411,16 @@ class ExponentialMechanismClassifier(RuleClassifier):
             counting=params.counting,
         )
 
-    def _summarize(self, table: Table, plan: "GenericPlan") -> "_ErrorCounts":
+    def _summarize(self, table: Read, plan: "GenericPlan") -> "_ErrorCounts":
         return _ErrorCounts(plan.concepts, table.rows)
 
-    def _check_parts(self, plan: "GenericPlan") -> None:
-        plan.concepts.check_sums()
+    def _try_out(self, plan: Any, table: Table, params: Params) -> None:  # noqa: ARG002
+        if table.in_parts:
+            plan.concepts.check_sums()
 
-    def _release(self, summary: "_ErrorCounts | PartedRecords", plan: "GenericPlan", dice: Dice) -> "_Rule":
+    def _release(self, summary: "_ErrorCounts | Table", plan: "GenericPlan", dice: Dice) -> "_Rule":
         # One replaced record changes each member's errors by at most 1.
-        if isinstance(summary, PartedRecords):
+        if isinstance(summary, Table):
             profile = plan.concepts.profile_of_sums(summary.sums(_error_sums), len(summary))
             errors, members = profile.groups()
         else:
@@ -430,7 +431,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         if not plan.counting:
             return _Rule(chosen)
         cells = partial(_cell_counts, chosen, plan.public.n_labels)
-        [counts] = summary.sums(cells) if isinstance(summary, PartedRecords) else cells(summary)
+        [counts] = summary.sums(cells) if isinstance(summary, Table) else cells(summary)
         privacy, n = ApproxDP(plan.counting), plan.n_samples
         noisy = laplace_counts(counts, privacy=privacy, dice=dice, sensitivity=2, low=0, high=n)
         return _Rule(chosen, noisy)
@@ -617,11 +618,10 @@ def _check_takes_rows(params: Params, name: str) -> None:
         )
 
 
-def _dichotomies(concepts: ConceptClass, records: "Examples | PartedRecords") -> ConceptClass:
+def _dichotomies(concepts: ConceptClass, records: "Examples | Table") -> ConceptClass:
     """Return the class of one member for each behaviour on the features of records."""
-    if not isinstance(records, PartedRecords):
+    if not isinstance(records, Table):
         return concepts.dichotomies(records.X.columns)
-    concepts.check_sums()
     return concepts.dichotomies_of_sums(records.sums(partial(_value_sums, concepts)))
 
 

@@ -34,7 +34,7 @@ from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.student import fit_weighted, teach
 from dplearn.ensembles.teachers import train_and_ask
 from dplearn.estimator.fit_parameters import refuse_parameters
-from dplearn.estimator.stages import Params, Table
+from dplearn.estimator.stages import Params, Read
 from dplearn.learners.ensembles import (
     AggregationPlan,
     EnsembleClassifier,
@@ -45,8 +45,8 @@ from dplearn.learners.ensembles import (
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.unknown_count import added
-from dplearn.records.parts import PartedRecords
 from dplearn.records.rows import Examples, count_of
+from dplearn.records.table import Table
 from dplearn.records.tables import check_values, plain, rows_of, sliceable
 
 __all__ = ["KnowledgeTransferClassifier"]
@@ -257,7 +257,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         added(self.neighbors, protects=(protects, "examples"))
         return replace(super()._most(reproducible), protects=protects)
 
-    def _prepared(self, table: Table, params: Params, X_public: Any = None) -> Table:  # type: ignore[override]
+    def _prepared(self, table: Read, params: Params, X_public: Any = None) -> Read:  # type: ignore[override]
         public = table.public
         assert isinstance(public, EnsembleTable)
         wrapped = _public_part(params.cost.protects, X_public)
@@ -275,12 +275,12 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             student = quiet(student)
         public = replace(public, queries=queries, student=student)
         notes = self._dry_run_notes(public, protects=params.cost.protects)
-        return Table(replace(public, notes=notes), table.rows)
+        return Read(replace(public, notes=notes), table.rows)
 
     def _asked_rows(self, rows: Any, asked: NDArray[np.int64]) -> Any:
         """Return the queried rows of a public table, or of private examples whose rows are public."""
-        if isinstance(rows, PartedRecords):
-            rows, asked = rows[asked].X, np.arange(len(asked))
+        if isinstance(rows, Table):
+            rows, asked = rows.take(asked).X, np.arange(len(asked))
         elif isinstance(rows, Examples):
             rows = rows.X
         self._check_gaps(rows)

@@ -19,7 +19,7 @@ from dplearn.concepts.base import ChosenConcept, Concept
 from dplearn.concepts.lines import Line, LinePoint, Lines, check_prime, plane
 from dplearn.core.lines import counted, leading_line, leading_point
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.stages import Params, Public, Table
+from dplearn.estimator.stages import Params, Public, Read
 from dplearn.learners.line_sizes import (
     line_budgets,
     line_failure,
@@ -210,13 +210,13 @@ class LineClassifier(RuleClassifier):
             **sizes,
         )
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         X = self._points(X, params.p, reset=True)
         classes, codes = read_labels(y, len(X), params.classes)
         check_two_labels(classes, "a line")
         names = getattr(self, "feature_names_in_", None)
         columns = plane(params.p, names).encode(X, takes_missing=False)
-        return Table(Public(len(X), 2, 2, names, classes), Examples(Columns(columns), codes))
+        return Read(Public(len(X), 2, 2, names, classes), Examples(Columns(columns), codes))
 
     def _points(self, X: Any, p: int, *, reset: bool) -> Any:
         """Return X as a table of two columns."""
@@ -240,7 +240,7 @@ class LineClassifier(RuleClassifier):
             public=public,
         )
 
-    def _summarize(self, table: Table, plan: "LinePlan") -> "_Leaders | _Errors":
+    def _summarize(self, table: Read, plan: "LinePlan") -> "_Leaders | _Errors":
         return _Leaders(table.rows, plan.p) if plan.method == "stability" else _Errors(table.rows, plan.p)
 
     def _release(self, summary: "_Leaders | _Errors", plan: "LinePlan", dice: Dice) -> "_Outcome":

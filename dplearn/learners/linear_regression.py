@@ -16,7 +16,8 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Domain, Floats, Product
 from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
-from dplearn.estimator.stages import Params, Public, Table, planned_columns
+from dplearn.estimator.stages import Params, Public, Read, planned_columns
+from dplearn.fit.relation import without_count
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.linear_moments import bounded_rows, matrix_of, moments_query
 from dplearn.learners.linear_noise import linear_plan
@@ -25,7 +26,7 @@ from dplearn.learners.linear_posterior import LinearModel
 from dplearn.learners.logistic_effects import identified
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.privacy import PrivacyLedger
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, without_count
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added
 from dplearn.queries import Examples
 from dplearn.queries.factories import cost_of, oracle_for
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
@@ -225,14 +226,14 @@ class LinearRegressor(PrivateRegressor):
             random_state=self.random_state,
         )
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         stream = self._public_stream(params)
         X = read_features(self, X, domain=params.declared, reset=True)
         codes = read_target(y, len(X), params.target)
         names = getattr(self, "feature_names_in_", None)
         public = Public(X.shape[0], X.shape[1], names=names, stream=stream)
         design = _design(params.declared, public)
-        return Table(public, Examples(plain_matrix(X) if design is None else design.encoded(X), codes))
+        return Read(public, Examples(plain_matrix(X) if design is None else design.encoded(X), codes))
 
     def _plan(self, params: Params, public: Public, *, beta: float = 0.05) -> LinearPlan:
         failure = check_number("beta", beta, above=0, below=1)
@@ -244,7 +245,7 @@ class LinearRegressor(PrivateRegressor):
             assumes = without_count(assumes)
         return replace(plan, guarantee=replace(params.cost, assumes=assumes))
 
-    def _summarize(self, table: Table, plan: LinearPlan) -> NDArray[np.float64]:
+    def _summarize(self, table: Read, plan: LinearPlan) -> NDArray[np.float64]:
         # One replaced record replaces one row.
         return bounded_rows(table.rows.X, table.rows.y, plan)
 

@@ -19,7 +19,7 @@ from dplearn.core.row_blocks import dense
 from dplearn.domains import Domain, Floats, Product, Schema
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
-from dplearn.estimator.stages import Params, Public, Table, planned_table
+from dplearn.estimator.stages import Params, Public, Read, planned_table
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.counted_fits import counted, counted_plan, counted_warnings
 from dplearn.learners.logistic_columns import (
@@ -285,7 +285,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
             random_state=self.random_state,
         )
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         stream = self._public_stream(params)
         X = self._rows(X, params.declared, reset=True)
         classes, codes = read_labels(y, X.shape[0], params.classes)
@@ -293,7 +293,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         n, d = X.shape
         public = Public(n, d, names=names, classes=classes, stream=stream, sparse=issparse(X))
         design = _design(params.declared, public)
-        return Table(public, Examples(plain_matrix(X) if design is None else design.encoded(X), codes))
+        return Read(public, Examples(plain_matrix(X) if design is None else design.encoded(X), codes))
 
     def _plan(self, params: Params, public: Public, *, beta: float = 0.05) -> LogisticPlan:
         failure = check_number("beta", beta, above=0, below=1)
@@ -310,7 +310,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
             return counted_plan(plan_of, params.cost, public)  # type: ignore[no-any-return]
         return plan_of(params.cost, public)
 
-    def _summarize(self, table: Table, plan: LogisticPlan) -> Examples:
+    def _summarize(self, table: Read, plan: LogisticPlan) -> Examples:
         # One replaced record replaces one row and one label.
         if plan.for_count is not None:  # rows are made when the number of records has been estimated
             rows: Examples = table.rows

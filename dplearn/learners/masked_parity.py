@@ -20,7 +20,7 @@ from dplearn.concepts.parities import Parity
 from dplearn.core.gf2 import BitMatrix
 from dplearn.domains import Bits, Product
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.stages import Params, Public, Table
+from dplearn.estimator.stages import Params, Public, Read
 from dplearn.learners.masked_parity_sizes import (
     MaskedParitySizes,
     masked_parity_sample_size,
@@ -205,7 +205,7 @@ class MaskedParityClassifier(RuleClassifier):
             random_state=self.random_state,
         )
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         stream = self._public_stream(params)
         X = self._rows(X, reset=True)
         n_bits, _ = masked_layout(X.shape[1])
@@ -214,7 +214,7 @@ class MaskedParityClassifier(RuleClassifier):
         names = getattr(self, "feature_names_in_", None)
         public = Public(X.shape[0], X.shape[1], names=names, classes=classes, stream=stream)
         matrix = packed_rows(X, as_product(params.bits, X.shape[1], names))
-        return Table(public, MaskedRecords.of(matrix, n_bits, codes))
+        return Read(public, MaskedRecords.of(matrix, n_bits, codes))
 
     def _plan(self, params: Params, public: Public) -> "MaskedParityPlan":
         n_bits, _ = masked_layout(public.n_features)

@@ -18,9 +18,9 @@ from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.ensembles.isolation import learner_alone
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.part_reading import summary_of
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
-from dplearn.estimator.stages import Params, Public, Table
+from dplearn.estimator.staged_fit import summary_of
+from dplearn.estimator.stages import Params, Public, Read
 from dplearn.learners.multi_label_limit import least_of_outputs
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.privacy import ApproxDP, Composition, Event, PrivacyLedger
@@ -215,7 +215,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         few = _is_basic(params.cost, max(1, n_outputs_of(y)))
         return replace(params.cost, delta=Fraction(0)) if few else params.cost
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         rows = read_rows(self, X, reset=True, sparse=params.sparse)
         n = count_of(rows)
         outputs = read_outputs(y, n, params.classes)
@@ -242,7 +242,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
             share=share,
             fits=fits,
         )
-        return Table(public, records)
+        return Read(public, records)
 
     def _plan(self, params: Params, public: Public) -> "MultiOutputPlan":
         assert isinstance(public, MultiOutputTable)

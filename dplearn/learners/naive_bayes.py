@@ -30,11 +30,12 @@ from dplearn.estimator.incremental import (
     read_new_features,
 )
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
-from dplearn.estimator.stages import Params, Public, Table, planned_table
+from dplearn.estimator.stages import Params, Public, Read, planned_table
+from dplearn.fit.relation import without_count
 from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, refuse_added, without_count
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, refuse_added
 from dplearn.queries import Examples, HistogramQuery, Oracle
 from dplearn.queries.factories import check_reports, cost_of, oracle_for
 from dplearn.queries.share_noise import ShareNoise, central_noise, share_noise
@@ -341,7 +342,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
             random_state=self.random_state,
         )
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         stream = self._public_stream(params)
         declared = None if params.domain is None else params.declared
         X = read_new_features(self, X, params, declared)
@@ -349,7 +350,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         names = getattr(self, "feature_names_in_", None)
         domain = as_product(params.declared, X.shape[1], names)
         public = Public(len(X), X.shape[1], names=names, classes=classes, stream=stream)
-        return Table(public, Examples(encoded(X, domain), codes))
+        return Read(public, Examples(encoded(X, domain), codes))
 
     def _plan(self, params: Params, public: Public, *, beta: float = 0.05) -> "NaiveBayesPlan":
         failure = check_number("beta", beta, above=0, below=1)
@@ -402,7 +403,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
             undeclared=params.domain is None,
         )
 
-    def _summarize(self, table: Table, plan: "NaiveBayesPlan") -> Examples:
+    def _summarize(self, table: Read, plan: "NaiveBayesPlan") -> Examples:
         # One replaced record replaces one row of bins and one label.
         return Examples(stacked(plan.bins, table.rows.X), table.rows.y)
 

@@ -30,7 +30,7 @@ from dplearn.ensembles.isolation import isolated
 from dplearn.ensembles.own_code import check_own_code
 from dplearn.ensembles.sizes import MANY_QUERIES, planned_ballot
 from dplearn.ensembles.teachers import train_teachers
-from dplearn.estimator.stages import Params, Table
+from dplearn.estimator.stages import Params, Read
 from dplearn.learners.ensembles import (
     AggregationPlan,
     EnsembleClassifier,
@@ -135,11 +135,11 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
                 "this copy has no teachers: they are not pickled; use export_teachers and load_teachers"
             )
 
-    def _prepared(self, table: Table, params: Params, **public: Any) -> Table:  # noqa: ARG002
+    def _prepared(self, table: Read, params: Params, **public: Any) -> Read:  # noqa: ARG002
         assert isinstance(table.public, EnsembleTable)
         known = replace(table.public, n_rows=MANY_QUERIES)
         self._ballot(params, known)  # raises on incompatible parameters, before any dry run
-        return Table(replace(known, notes=_dry_run_notes(known, self._tried)), table.rows)
+        return Read(replace(known, notes=_dry_run_notes(known, self._tried)), table.rows)
 
     def _release(self, summary: Examples, plan: AggregationPlan, dice: Dice) -> OneTimeState[Ensemble]:
         # One changed record changes one teacher. Answers are released later, by `predict`.

@@ -24,7 +24,7 @@ from dplearn.concepts import Parity
 from dplearn.concepts.base import ChosenConcept
 from dplearn.domains import Bits
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
-from dplearn.estimator.stages import Params, Public, PublicOutputs, Table
+from dplearn.estimator.stages import Params, Public, PublicOutputs, Read
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations, chosen_plan
 from dplearn.learners.parity_plan import ParityPlan
 from dplearn.privacy import ApproxDP, Event, PrivacyLedger
@@ -226,7 +226,7 @@ class ParityClassifier(SeveralOutputsClassifier):
             return None
         return chosen_plan(params, PublicOutputs(*shape, n_outputs=n_outputs_of(y))).guarantee
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         stream = self._public_stream(params)
         X = self._rows(X, reset=True)
         n, d = X.shape
@@ -239,7 +239,7 @@ class ParityClassifier(SeveralOutputsClassifier):
         public = PublicOutputs(
             n, d, 2, names, outputs.classes, stream, n_outputs=len(outputs.classes), many=outputs.many
         )
-        return Table(public, Equations(matrix, outputs.codes.astype(np.uint8)))
+        return Read(public, Equations(matrix, outputs.codes.astype(np.uint8)))
 
     def _plan(self, params: Params, public: Public) -> ParityPlan:
         assert isinstance(public, PublicOutputs)

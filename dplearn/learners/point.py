@@ -35,7 +35,7 @@ from dplearn.domains import Hashed
 from dplearn.domains.cells import frame_column, holds_times, is_frame, object_array
 from dplearn.domains.keys import KEYS_ASSUMED, read_keys, spelled
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
-from dplearn.estimator.stages import Params, Public, PublicOutputs, Table
+from dplearn.estimator.stages import Params, Public, PublicOutputs, Read
 from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.point_rules import ChosenKeys, ChosenPoint, ChosenPrefix, prefix_buckets
 from dplearn.learners.point_sizes import (
@@ -294,7 +294,7 @@ class PointClassifier(SeveralOutputsClassifier):
             random_state=self.random_state,
         )
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         stream = PublicStream(public_seed(params.random_state, type(self).__name__, "hash"))
         _check_outputs(params, n_outputs_of(y))
         _refuse_times(X)
@@ -314,7 +314,7 @@ class PointClassifier(SeveralOutputsClassifier):
             n_outputs=len(outputs.classes),
             many=outputs.many,
         )
-        return Table(public, Examples(Columns([object_array(_row_keys(X))]), codes))
+        return Read(public, Examples(Columns([object_array(_row_keys(X))]), codes))
 
     def _plan(self, params: Params, public: Public) -> "PointPlan":
         assert isinstance(public, PublicOutputs)
@@ -343,7 +343,7 @@ class PointClassifier(SeveralOutputsClassifier):
             public=public,
         )
 
-    def _summarize(self, table: Table, plan: "PointPlan") -> "_Summary":
+    def _summarize(self, table: Read, plan: "PointPlan") -> "_Summary":
         # A replaced record changes the distance, or each number of errors, by at most 1; of several outputs,
         # one key with its labels is replaced.
         if plan.public.many:

@@ -29,7 +29,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.search import first
 from dplearn.ensembles.isolation import learner_alone
 from dplearn.estimator.base import PrivateClassifier
-from dplearn.estimator.stages import Params, Public, Table
+from dplearn.estimator.stages import Params, Public, Read
 from dplearn.learners.ensembles import EnsembleClassifier
 from dplearn.learners.multi_output import PrivateMultiOutputClassifier
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -162,10 +162,10 @@ class SecretSampleClassifier(PrivateClassifier):
     def _with_public_choices(self, params: Params) -> Params:
         return params.given(inner_params=params.inner._with_public_choices(params.inner_params))
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         rows = read_rows(self, X, reset=True, sparse=False)
         inner = params.inner
-        table: Table = learner_alone(inner, lambda: inner._read(rows, y, params.inner_params))
+        table: Read = learner_alone(inner, lambda: inner._read(rows, y, params.inner_params))
         return table
 
     def _plan(self, params: Params, public: Public) -> "SecretSamplePlan":
@@ -177,7 +177,7 @@ class SecretSampleClassifier(PrivateClassifier):
     def _release(self, summary: Any, plan: "SecretSamplePlan", dice: Dice) -> Any:
         places = np.asarray(dice.below(plan.n_samples, size=plan.sample_size), dtype=np.int64)
         inner_plan = plan.estimator_plan
-        drawn, inner = Table(inner_plan.public, taken(summary, places)), plan.inner
+        drawn, inner = Read(inner_plan.public, taken(summary, places)), plan.inner
         return learner_alone(
             inner, lambda: inner._release(inner._summarize(drawn, inner_plan), inner_plan, dice)
         )

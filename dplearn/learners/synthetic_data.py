@@ -28,7 +28,7 @@ from dplearn.ensembles.dry_run import dry_run
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
-from dplearn.estimator.stages import Params, Public, Table, planned_columns, planned_table
+from dplearn.estimator.stages import Params, Public, Read, planned_columns, planned_table
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import hidden
@@ -44,6 +44,7 @@ from dplearn.records.reading import (
     read_labels,
 )
 from dplearn.records.rows import Columns, Examples
+from dplearn.records.table import Table
 from dplearn.records.targets import STEPS, TargetRange, read_target
 from dplearn.releases.synthetic_table import SyntheticTable
 from dplearn.releases.table_columns import MOST_BINS, TableColumn, table_column, table_columns
@@ -135,11 +136,9 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
             "random_state": self.random_state,
         }
 
-    def _begin(self, X: Any, y: Any, params: Params, **more: Any) -> tuple[Table, Any]:
-        table, plan = super()._begin(X, y, params, **more)
+    def _try_out(self, plan: Any, table: Table, params: Params) -> None:  # noqa: ARG002
         if not getattr(params, "learned", False):  # else it has been tried before the charge
             self.fills_gaps_ = self._must_fill_gaps(params.estimator, plan)
-        return table, plan
 
     def _must_fill_gaps(self, estimator: Any, plan: Any) -> bool:
         """Return whether an estimator takes made-up records if their gaps are filled, and not otherwise.
@@ -184,7 +183,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         rows = params.n_rows or min(max(public.n_samples, _FEWEST), _MOST)
         return SyntheticDataPlan(**vars(table), domain=domain, public=public, n_rows=rows)
 
-    def _summarize(self, table: Table, plan: SyntheticDataPlan) -> NDArray[np.int16]:
+    def _summarize(self, table: Read, plan: SyntheticDataPlan) -> NDArray[np.int16]:
         # One replaced record replaces one row of cells.
         return _labelled_cells(plan.layout.columns, table.rows)
 
@@ -458,10 +457,10 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
             check_classes(classes)
         return Params(**self._values(reproducible), classes=classes, estimator=self.estimator)
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         columns, known = self._columns(X, params)
         classes, codes = read_labels(y, len(columns), params.classes)
-        return Table(Public(**known, classes=classes), Examples(columns, codes))
+        return Read(Public(**known, classes=classes), Examples(columns, codes))
 
     def _plan(self, params: Params, public: Public) -> SyntheticDataPlan:
         labels = range(public.n_labels) if public.classes is None else public.classes.tolist()
@@ -684,10 +683,10 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         target = TargetRange.of(self.target_range, clip=self.clip_target)
         return Params(**self._values(reproducible), target=target, estimator=self.estimator)
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         columns, known = self._columns(X, params)
         codes = read_target(y, len(columns), params.target) + STEPS
-        return Table(Public(**known), Examples(columns, codes))
+        return Read(Public(**known), Examples(columns, codes))
 
     def _plan(self, params: Params, public: Public) -> SyntheticDataPlan:
         target = params.target

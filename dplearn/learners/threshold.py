@@ -21,7 +21,7 @@ from dplearn.core.cuts import cut_column
 from dplearn.core.nonuniform_floats import NONUNIFORM_SIZE, last_code, nonuniform_codes
 from dplearn.domains import Domain, Floats, IntegerRange, NumberDomain, Product
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.stages import Params, Public, Table
+from dplearn.estimator.stages import Params, Public, Read
 from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
 from dplearn.learners.threshold_sizes import (
@@ -215,7 +215,7 @@ class ThresholdClassifier(RuleClassifier):
             classes=classes,
         )
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         X = read_features(self, X, domain=params.declared, reset=True)
         classes, codes = read_labels(y, len(X), params.classes)
         check_two_labels(classes, "a threshold")
@@ -223,7 +223,7 @@ class ThresholdClassifier(RuleClassifier):
         domain = as_product(params.declared, X.shape[1], names)
         _chosen_method(params, _columns(domain, params.feature))  # raises on incompatible parameters
         public = Public(len(X), X.shape[1], names=names, classes=classes)
-        return Table(public, Examples(Columns(domain.encode(X)), codes))
+        return Read(public, Examples(Columns(domain.encode(X)), codes))
 
     def _plan(self, params: Params, public: Public) -> "ThresholdPlan":
         domain = as_product(params.declared, public.n_features, public.names)
@@ -252,7 +252,7 @@ class ThresholdClassifier(RuleClassifier):
             named=feature is not None,
         )
 
-    def _summarize(self, table: Table, plan: "ThresholdPlan") -> Examples:
+    def _summarize(self, table: Read, plan: "ThresholdPlan") -> Examples:
         codes = table.rows.X.columns
         return Examples(Columns([codes[column.feature] for column in plan.columns]), table.rows.y)
 

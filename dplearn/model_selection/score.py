@@ -17,6 +17,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains.cells import cells_of
 from dplearn.ensembles.own_code import check_own_code
+from dplearn.fit.relation import Relation
 from dplearn.model_selection.candidates import last_step
 from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.model_selection.measures import Measure, NoisyTable, released_ends
@@ -25,12 +26,12 @@ from dplearn.model_selection.statistics import Statistic
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.result_table import ResultTable
-from dplearn.records.groups import SHIFTS, about_groups, grouping_of, one_row_each
-from dplearn.records.part_sources import source_of
+from dplearn.records.groups import SHIFTS, grouping_of, selected
+from dplearn.records.part_sources import table_in_parts
 from dplearn.records.part_types import PartTypes
-from dplearn.records.parts import PARTS, Source
 from dplearn.records.reading import ROWS, check_classes, label_cells
 from dplearn.records.rows import count_of
+from dplearn.records.table import Given, InParts, Table
 from dplearn.records.tables import check_index
 
 __all__ = ["PrivateScore", "private_score", "public_labels"]
@@ -251,21 +252,18 @@ def private_score(
     noise = TableNoise.of(cost, l1=statistic.l1, squared_l2=statistic.squared_l2)
     of_model = _OF_REGRESSORS if scorer.regression else _ASSUMES
     assumes = (*of_model, *statistic.assumes)
-    source = source_of(X, y)
-    if source is not None:
-        if groups is not None:
-            raise TypeError("groups must be None for a table in parts; pass a table in memory")
-        assumes = (*assumes, PARTS)
-    guarantee = replace(noise.privacy, assumes=assumes)
-    if groups is not None:
-        guarantee = replace(guarantee, protects="groups", assumes=about_groups(assumes))
+    parts = table_in_parts(X, y)
+    if parts is not None and groups is not None:
+        raise TypeError("groups must be None for a table in parts; pass a table in memory")
+    relation = Relation(groups=groups is not None, parts=parts is not None)
+    guarantee = relation.assuming(replace(noise.privacy, assumes=assumes))
     charge = open_account(ledger, guarantee, name="private_score")
     dice = dice_for(random_state, "private_score", str(guarantee.epsilon))
-    if source is None:
+    if parts is None:
         check_index("groups", groups, X)
         counts, n = _counts(estimator, *_one_a_group(X, y, groups, random_state), statistic)
     else:
-        counts, n = _counts_of_parts(estimator, source, statistic)
+        counts, n = _counts_of_parts(estimator, parts, statistic)
     charge(guarantee)
     table = _release(counts, n, statistic, noise, dice)
     return _scored(measure, table, beta, guarantee, scorer, labels)
@@ -346,16 +344,18 @@ def _one_a_group(X: Any, y: Any, groups: Any, random_state: Any) -> tuple[Any, A
     labels = label_cells(y, any_cells=True)
     if len(labels) != n:
         raise ValueError(f"X and y must have equal numbers of records, got {n} and {len(labels)}")
-    return one_row_each(rows, labels, grouping)
+    return selected(rows, grouping.slots[:, 0]), selected(labels, grouping.slots[:, 0])
 
 
-def _counts_of_parts(estimator: Any, source: Source, statistic: Statistic) -> tuple[NDArray[np.int64], int]:
+def _counts_of_parts(estimator: Any, parts: Table, statistic: Statistic) -> tuple[NDArray[np.int64], int]:
     """Return the table and the number of records of a table in parts, in one pass."""
 
-    def count(X: Any, y: Any) -> tuple[NDArray[np.int64], int, PartTypes] | None:
+    def count(given: Given) -> tuple[NDArray[np.int64], int, PartTypes] | None:
+        X, y = given.X, given.y
         return (*_counts(estimator, X, y, statistic), PartTypes.of(X)) if count_of(X) else None
 
-    found = [each for each in source.values(lambda _: count) if each is not None]
+    assert isinstance(parts.blocks, InParts)
+    found = [each for each in parts.blocks.values(count) if each is not None]
     if not found:
         raise ValueError("X must hold at least one record, and all parts are empty")
     for _, _, types in found:

@@ -20,7 +20,7 @@ from dplearn.core.float_errors import ignores_float_errors
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.fit_parameters import refuse_parameters
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.estimator.stages import Params, Public, Table
+from dplearn.estimator.stages import Params, Public, Read
 from dplearn.model_selection.candidates import (
     check_candidate,
     last_step,
@@ -275,7 +275,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         splits = splits_by_position(params.cv, n)
         return SearchTable(n, splits=splits, exposure=Exposure.of(splits, n))
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         rows = read_rows(self, X, reset=True, sparse=params.sparse)
         table = self._table(params, rows.shape[0])
         classes, values = params.task.read(y, table.n_samples, params)
@@ -289,7 +289,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
             if found is not None:
                 break
         assert found is not None  # it is only with gaussian=True
-        return Table(replace(public, guarantees=found[0], notes=found[1]), records)
+        return Read(replace(public, guarantees=found[0], notes=found[1]), records)
 
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> SearchPlan:
         assert isinstance(public, SearchTable)
@@ -297,7 +297,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         own = [*TABLE, params.task.assumes(params), _SPLITS, _ALONE, *steps]
         return SearchPlan.of(params, public, assumes=own, beta=beta)
 
-    def _summarize(self, table: Table, plan: SearchPlan) -> Trial:
+    def _summarize(self, table: Read, plan: SearchPlan) -> Trial:
         # An oracle of fits and counts: a replaced record moves a table by at most `exposure.tests` times the
         # sensitivity of its statistic.
         return Trial(table.rows, plan)

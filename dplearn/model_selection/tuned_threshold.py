@@ -24,7 +24,7 @@ from dplearn.domains import DomainError
 from dplearn.ensembles.isolation import alone
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.estimator.stages import Params, Public, Table
+from dplearn.estimator.stages import Params, Public, Read
 from dplearn.mechanisms import laplace_counts
 from dplearn.model_selection.candidates import (
     check_candidate,
@@ -279,7 +279,7 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
             _positive(params, check_classes(classes))
         return params
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         rows = read_rows(self, X, reset=True, sparse=params.sparse)
         table = _table(params, rows.shape[0])
         classes, codes = read_labels(y, table.n_samples, params.classes)
@@ -306,7 +306,7 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
             guarantees=(*found[0][0], *found[1][0]),
             notes=tuple(found[0][1]),
         )
-        return Table(public, records)
+        return Read(public, records)
 
     def _plan(self, params: Params, public: Public) -> TunedThresholdPlan:
         assert isinstance(public, SearchTable)
@@ -331,7 +331,7 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
             public=public,
         )
 
-    def _summarize(self, table: Table, plan: TunedThresholdPlan) -> Examples:  # noqa: ARG002
+    def _summarize(self, table: Read, plan: TunedThresholdPlan) -> Examples:  # noqa: ARG002
         # An oracle of one fit and of the counts of the held-out records.
         records: Examples = table.rows
         return records

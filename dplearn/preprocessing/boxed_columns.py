@@ -41,9 +41,9 @@ from dplearn.queries import CentralOracle, Oracle, VectorQuery
 from dplearn.queries.gaussian_noise import can_be_drawn
 from dplearn.queries.planned_noise import planned_deviation
 from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.parts import PartedRecords, mapped
 from dplearn.records.reading import TABLE, as_product
 from dplearn.records.rows import Columns
+from dplearn.records.table import Table, as_table
 from dplearn.releases.few_records import quantile_warnings
 from dplearn.releases.quantiles import rank_windows, release_quantiles
 
@@ -346,8 +346,7 @@ class BoxedColumns(NumberColumns):
         known = None if plan.earlier is None else plan.earlier.box
         box = Box.of(plan.product, _ranges(summary, plan, dice)) if known is None else known
         middle, unit, order = self._units(box, plan)
-        rows = mapped(
-            summary,
+        rows = as_table(summary).map(
             partial(
                 grid_rows,
                 product=plan.product,
@@ -399,18 +398,20 @@ def _noise(
     return None
 
 
-def _ranges(summary: Columns | PartedRecords, plan: BoxPlan, dice: Dice) -> dict[int, Numbers]:
+def _ranges(summary: Columns | Table, plan: BoxPlan, dice: Dice) -> dict[int, Numbers]:
     """Release two quantiles of each column without bounds."""
     if not plan.unbounded:
         return {}
-    columns = mapped(summary, partial(_coarse, product=plan.product, places=plan.unbounded))
+    columns = as_table(summary).map(partial(_coarse, product=plan.product, places=plan.unbounded))
     ranks: Sequence[Ranks]
-    if isinstance(columns, PartedRecords):
+    window, count = (
+        rank_windows(_ENDS, _COARSE.size, plan.n_samples, privacy=plan.ranges),
+        len(plan.unbounded),
+    )
+    ranks = columns.at_once(lambda rows: [SortedCodes(codes) for codes in rows.columns])
+    if ranks is None:
         window = rank_windows(_ENDS, _COARSE.size, plan.n_samples, privacy=plan.ranges)
-        count = len(plan.unbounded)
         ranks = parted_ranks(columns, [_COARSE.size] * count, [window] * count)
-    else:
-        ranks = [SortedCodes(codes) for codes in columns.columns]
     return {
         place: release_quantiles(each, _COARSE, _ENDS, privacy=plan.ranges, dice=dice)
         for place, each in zip(plan.unbounded, ranks, strict=True)

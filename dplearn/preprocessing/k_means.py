@@ -13,7 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from dplearn._validation import check_count
 from dplearn.chance import PublicStream
 from dplearn.core.row_blocks import float_blocks
-from dplearn.estimator.stages import Params, Public, Table
+from dplearn.estimator.stages import Params, Public, Read
 from dplearn.preprocessing.boxed_columns import Asked, Box, BoxPlan, order_of, shortened
 from dplearn.preprocessing.number_columns import Numbers
 from dplearn.preprocessing.spread import SpreadColumns, reach_of, released_spread, spread_query
@@ -155,7 +155,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
         query.unit = Fraction(1, steps)
         return [(query, (1 - _SPREAD_SHARE) / self._rounds), (spread_query(n_columns, steps), _SPREAD_SHARE)]
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
         table = super()._read(X, y, params)
         return replace(table, public=replace(table.public, stream=self._public_stream(params)))
 

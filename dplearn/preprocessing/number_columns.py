@@ -20,7 +20,7 @@ from dplearn.domains.cells import frame_column, is_frame
 from dplearn.domains.number_cells import as_numbers
 from dplearn.estimator import PrivateTransformer
 from dplearn.estimator.incremental import read_new_features
-from dplearn.estimator.stages import Params, Public, Table
+from dplearn.estimator.stages import Params, Public, Read
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.records.reading import as_product, read_features
 from dplearn.records.rows import Columns
@@ -56,11 +56,11 @@ class NumberColumns(PrivateTransformer):
             n_features = getattr(self, "n_features_in_", 1)
         return Public(n_samples, check_count("n_features", n_features, low=1))
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:  # noqa: ARG002
+    def _read(self, X: Any, y: Any, params: Params) -> Read:  # noqa: ARG002
         X = read_new_features(self, X, params, params.declared)
         names = getattr(self, "feature_names_in_", None)
         product = as_product(params.declared, X.shape[1], names)
-        return Table(Public(len(X), X.shape[1], names=names), Columns(product.encode(X, takes_missing=False)))
+        return Read(Public(len(X), X.shape[1], names=names), Columns(product.encode(X, takes_missing=False)))
 
     def _context(self) -> tuple[object, ...]:
         others = self.get_params(deep=False)

@@ -18,14 +18,14 @@ from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.ranks import Ranks, SortedCodes
 from dplearn.domains import NumberDomain
-from dplearn.estimator.stages import Params, Public, Table
+from dplearn.estimator.stages import Params, Public, Read
 from dplearn.preprocessing.number_columns import NamesOfColumns, NumberColumns, Numbers, declared_numbers
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.parts import PartedRecords, summed
 from dplearn.records.reading import TABLE, as_product
 from dplearn.records.rows import Columns
+from dplearn.records.table import Table, as_table
 from dplearn.releases.extremes import ExtremesPlan, counts_within, release_extremes
 from dplearn.releases.few_records import extremes_warnings, quantile_warnings
 from dplearn.releases.quantiles import QuantilesPlan, quantiles_plan, rank_windows, release_quantiles
@@ -183,17 +183,17 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
             share=share,
         )
 
-    def _summarize(self, table: Table, plan: "ColumnsPlan") -> "_SortedColumns":  # noqa: ARG002
+    def _summarize(self, table: Read, plan: "ColumnsPlan") -> "_SortedColumns":  # noqa: ARG002
         return _SortedColumns(table.rows.columns)
 
-    def _release(self, summary: "_SortedColumns | PartedRecords", plan: "ColumnsPlan", dice: Dice) -> Numbers:
+    def _release(self, summary: "_SortedColumns | Table", plan: "ColumnsPlan", dice: Dice) -> Numbers:
         # A replaced record replaces one code of each column; each column spends its share of epsilon.
         drawn = {place for place, each in enumerate(plan.columns.values()) if isinstance(each, QuantilesPlan)}
         searched = {
             place: each for place, each in enumerate(plan.columns.values()) if isinstance(each, ExtremesPlan)
         }
         ranks = _ranks_of(summary, plan, drawn) if drawn else ()
-        counts = summed(summary, partial(_counts_of, searched)) if searched else ()
+        counts = as_table(summary).sums(partial(_counts_of, searched)) if searched else ()
         counts_of = dict(zip(searched, zip(counts[::2], counts[1::2], strict=True), strict=True))
         released = np.empty((len(plan.fractions), len(plan.product)))
         for place, domain in enumerate(plan.product.domains):
@@ -230,7 +230,7 @@ def _counts_of(searched: Mapping[int, ExtremesPlan], records: Columns) -> list[N
     ]
 
 
-def _ranks_of(summary: _SortedColumns | PartedRecords, plan: ColumnsPlan, drawn: Set[int]) -> Sequence[Ranks]:
+def _ranks_of(summary: _SortedColumns | Table, plan: ColumnsPlan, drawn: Set[int]) -> Sequence[Ranks]:
     """Return the ranks of the codes of each column; those of the columns in `drawn` are found in passes."""
     if isinstance(summary, _SortedColumns):
         return summary.ranks

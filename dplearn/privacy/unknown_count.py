@@ -4,12 +4,8 @@ The tables of this relation have at least one record, as scikit-learn requires. 
 neither is empty, and every two tables are joined by a chain of neighbours that avoids the empty table: first
 add the records that are missing, then remove the others. So a replaced record is two steps, also in a table
 of a single record, and `Guarantee.for_group` and the ledger's conversion hold as they stand.
-
->>> without_count(("the number of records is public", "labels are among the declared classes"))
-('the table has at least one record', 'labels are among the declared classes')
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 from dplearn._validation import check_choice
@@ -25,7 +21,6 @@ __all__ = [
     "moved_counts",
     "refuse_added",
     "refuse_public_counts",
-    "without_count",
 ]
 
 #: The assumption of a guarantee for one added or removed record, in place of that the number is public.
@@ -40,8 +35,6 @@ TAKING_ADDED = (
     " KnowledgeTransferClassifier, SoftLabelTransferClassifier, queries.central, releases.stable_counts and"
     " releases.grouped take neighbors='add_remove'"
 )
-_COUNTED = ("the number of records and the number", "the number")
-_PUBLIC = "the number of records is public"
 
 
 def added(neighbors: Any, **only: tuple[Any, Any]) -> bool:
@@ -122,15 +115,3 @@ def refuse_public_counts(held: str, groups: Any, source: Any) -> None:
         raise TypeError("groups must be None for neighbors='add_remove': the set of groups is public")
     if source is not None:
         raise TypeError(f"{held} for neighbors='add_remove': the lengths of parts are public")
-
-
-def without_count(assumes: Iterable[str]) -> tuple[str, ...]:
-    """Return assumptions without that the number of records is public.
-
-    Parameters
-    ----------
-    assumes : iterable of str
-        Assumptions of a guarantee for one replaced record.
-    """
-    kept = (each.replace(*_COUNTED) for each in assumes if each != _PUBLIC)
-    return (AT_LEAST_ONE, *(each for each in kept if each != AT_LEAST_ONE))

@@ -16,7 +16,7 @@ from dplearn.privacy.one_time_state import OneTimeState
 from dplearn.queries.bounds import TailBound
 from dplearn.queries.oracle import Answer, Oracle, Round, as_queries, tolerance_of
 from dplearn.queries.query import StatisticalQuery
-from dplearn.records.rows import as_records, count_of
+from dplearn.records.table import Table, as_table
 
 __all__ = ["Account", "BudgetedOracle"]
 
@@ -31,8 +31,8 @@ class Account:
 
     Attributes
     ----------
-    records : object
-        Private. From `as_records`.
+    records : Table
+        Private.
     dice : Dice
         Source of chance.
     rounds : tuple of Round
@@ -45,7 +45,7 @@ class Account:
         Released. The estimated number of records, where that is private; None before the first round.
     """
 
-    records: Any
+    records: Table
     dice: Dice
     rounds: tuple[Round, ...] = ()
     asked: int = 0
@@ -75,11 +75,11 @@ class BudgetedOracle(Oracle):
     guarantee: ApproxDP
 
     def __init__(self, records: Any, dice: Dice):
-        records = as_records("records", records)
-        self._n = count_of(records)
+        table = as_table(records)
+        self._n = len(table)
         if not self._n:
             raise ValueError("records must be at least one, got none")
-        self._account = OneTimeState(Account(records, dice))
+        self._account = OneTimeState(Account(table, dice))
 
     def __repr__(self) -> str:
         budget = f"epsilon={float(self.guarantee.epsilon):g}, delta={float(self.guarantee.delta):g}"

@@ -26,9 +26,7 @@ from dplearn.queries.budgeted import Account, Bounds, BudgetedOracle
 from dplearn.queries.gaussian_noise import SumNoise, can_be_drawn
 from dplearn.queries.oracle import Answer
 from dplearn.queries.query import MeanQuery, StatisticalQuery
-from dplearn.records.groups import GroupedRecords
-from dplearn.records.parts import summed
-from dplearn.records.rows import SummedRecords, count_of
+from dplearn.records.table import as_table
 
 __all__ = ["COUNT_SHARE", "CentralOracle"]
 
@@ -75,7 +73,7 @@ class CentralOracle(BudgetedOracle):
 
     Notes
     -----
-    **Privacy.** `privacy`, for one replaced record; where records are groups of rows (`GroupedRecords`), for
+    **Privacy.** `privacy`, for one replaced record; where records are groups of rows, for
     all replaced rows of one group. Proof: between neighbours each query's totals differ by at most `l1` in
     the l1 norm, and `squared_l2` in the squared l2 norm; for groups of m rows each, by m times `l1` and m^2
     times `squared_l2`, because the differences of m rows are added. The noise of an answer is scaled to
@@ -128,20 +126,21 @@ class CentralOracle(BudgetedOracle):
         count_share: Any = COUNT_SHARE,
         most_records: int = MOST_RECORDS,
     ):
-        super().__init__(records, dice)
+        table = as_table(records)
+        super().__init__(table, dice)
         self.guarantee = privacy
         noise = check_choice("noise", noise, _NOISES)
         if noise == "gaussian" and not privacy.delta:
             raise ValueError("delta must be above 0 for noise='gaussian', got 0")
         gaussian = noise == "gaussian" or (noise == AUTO and privacy.delta > 0)
         #: The rows of a record: a record that is a group of rows has the mean of their values.
-        self._each = records.each if isinstance(records, GroupedRecords) else 1
+        self._each = table.each
         self._added = privacy.neighbors == ADDED
         self._most_records = check_count("most_records", most_records, low=1, high=MOST_RECORDS)
         self._count_share = check_number("count_share", count_share, low=0, below=1)
         rest = Fraction(1)
         if self._added:
-            if isinstance(records, SummedRecords):
+            if table.in_parts or table.grouping is not None:
                 raise TypeError("records must be in memory, and no groups, for neighbors='add_remove'")
             self._n = 1  # until it is estimated
             rest -= self._count_share
@@ -160,7 +159,7 @@ class CentralOracle(BudgetedOracle):
             part = self._count_share / (1 - self._count_share)
             if not self._can_be_drawn(_NUMBER, part):
                 raise ValueError(_TOO_MUCH)
-            total = np.array([count_of(account.records)], dtype=np.int64)
+            total = np.array([len(account.records)], dtype=np.int64)
             [noisy], bits = self._noisy(account, _NUMBER, part, total)
             account.count = min(max(round(float(noisy) / 2.0**bits), 1), self._most_records)
             account.numbers += 1
@@ -181,7 +180,7 @@ class CentralOracle(BudgetedOracle):
             Public or released. From records to as many, each a function of its own record alone.
         """
         with float_errors_ignored(), self._account.use() as account:
-            account.records = image(account.records)
+            account.records = account.records.map(image)
 
     def _check(self, account: Account, asked: list[StatisticalQuery], part: Fraction) -> None:
         if any(self._most(query) >= _FAR for query in asked):
@@ -244,7 +243,7 @@ class CentralOracle(BudgetedOracle):
 
     def _exact(self, account: Account, asked: list[StatisticalQuery]) -> list[Any]:
         # One pass over the records for all queries of a round.
-        return list(summed(account.records, lambda records: [query.total(records) for query in asked]))
+        return account.records.sums(lambda rows: [query.total(rows) for query in asked])
 
     def _answer(
         self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds, exact: Any

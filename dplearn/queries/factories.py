@@ -7,8 +7,9 @@ from typing import Any
 from dplearn._validation import AUTO, check_choice, check_number
 from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
+from dplearn.fit.relation import without_count
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
-from dplearn.privacy.unknown_count import MOST_RECORDS, added, without_count
+from dplearn.privacy.unknown_count import MOST_RECORDS, added
 from dplearn.queries.bounds import QUERY_MODELS
 from dplearn.queries.central_oracle import COUNT_SHARE, CentralOracle
 from dplearn.queries.local_oracle import LocalOracle

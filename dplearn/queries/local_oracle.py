@@ -13,7 +13,6 @@ from dplearn.queries.budgeted import Account, Bounds, BudgetedOracle
 from dplearn.queries.oracle import Answer
 from dplearn.queries.query import StatisticalQuery
 from dplearn.queries.randomizers import LocalRandomizer
-from dplearn.records.rows import taken
 
 __all__ = ["LocalOracle"]
 
@@ -119,7 +118,7 @@ class LocalOracle(BudgetedOracle):
     ) -> Answer:
         count = self._count(part)
         randomizer = self.randomizer(query, count)
-        asked = taken(account.records, self._order[account.asked : account.asked + count])
+        asked = account.records.take(self._order[account.asked : account.asked + count])
         account.asked += count
         reports = randomizer.draw(query.inputs(asked), account.dice)
         means = randomizer.estimate(reports) * float(query.unit)

@@ -5,8 +5,9 @@ Dask is imported where a collection of it has been given, since it is an optiona
 >>> import dask.dataframe as dd
 >>> import pandas as pd
 >>> table = pd.DataFrame({"age": [31, 42, 57], "ill": ["no", "yes", "no"]})
->>> source = DaskParts.of(dd.from_pandas(table, npartitions=2), "ill")
->>> list(source.values(lambda number: lambda X, y: (X["age"].tolist(), y.tolist())))
+>>> parts = DaskParts.of(dd.from_pandas(table, npartitions=2), "ill")
+>>> task = Task(lambda X, y: (X["age"].tolist(), y.tolist()))
+>>> [result.found() for result in parts.run(lambda number: task)]
 [([31, 42], ['no', 'yes']), ([57], ['no'])]
 """
 
@@ -18,8 +19,8 @@ from typing import Any
 
 from dplearn.records.part_advice import advice_on, of_dask
 from dplearn.records.part_tables import Name, is_name, without
-from dplearn.records.parts import Result, Source, Task, added, reading, unreadable
 from dplearn.records.pass_progress import counted
+from dplearn.records.passes import Parts, Result, Task, added, reading, unreadable
 
 __all__ = ["DaskParts", "is_dask", "partitions"]
 
@@ -31,7 +32,7 @@ _Y_OF_DASK = (
 )
 
 
-class DaskParts(Source):
+class DaskParts(Parts):
     """The partitions of Dask collections.
 
     Parameters

@@ -12,54 +12,41 @@ take part is a function of their positions within the group, their number and a 
 >>> grouping = grouping_of(["bo", "al", "bo", "cy", "bo"], 5, most=2, shifts=lambda n: [0] * n)
 >>> grouping.n_groups, grouping.slots.tolist()  # al, bo, cy
 (3, [[1, 1], [0, 2], [3, 3]])
->>> records = GroupedRecords(np.array([1, 10, 2, 100, 4]), grouping)
+>>> from dplearn.records.table import Held, Table
+>>> records = Table(Held(np.array([1, 10, 2, 100, 4]))).grouped(grouping)
 >>> len(records), [int(each) for each in records.sums(lambda rows: [rows.sum()])]
 (3, [223])
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn.domains.cells import as_cells, frame_column, is_frame, is_missing
-from dplearn.records.parts import PartedRecords, mapped, nothing
-from dplearn.records.rows import SummedRecords, count_of, taken
 from dplearn.records.tables import rows_of, sliceable
 
 __all__ = [
-    "GROUPS",
     "MOST_ROWS",
     "SHIFTS",
-    "GroupedRecords",
     "Grouping",
-    "about_groups",
-    "assuming_groups",
     "checked_rows",
     "coded_ids",
     "grouping_of",
     "grouping_of_codes",
-    "one_row_each",
+    "rows_of_shards",
     "selected",
 ]
 
-#: The assumption of a guarantee that protects groups.
-GROUPS = (
-    "the set of groups is public; the number of rows of a group is not, and a group's rows are in no other"
-    " group"
-)
 #: The greatest `max_rows_per_group`; a sum over groups is over as many rows of each.
 MOST_ROWS = 1000
 # All learners' queries have values below 2**29, so that their sums over so many rows are below 2**61.
 _MOST_SUMMED = 1 << 32
 SHIFTS = 1 << 20
 _BLOCK = 1 << 12  # groups at once, few enough for the cache
-_COUNTED = ("the number of records", "the number of groups")
-_MADE = ("from one record alone", "from rows of one group alone")
 
 
 def checked_rows(most: Any, *, trust_model: str) -> int | None:
@@ -218,125 +205,20 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer))
 
 
-class GroupedRecords(SummedRecords):
-    """Records that are groups of rows.
+def rows_of_shards(grouping: Grouping, shards: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    """Return the numbers of all rows of the groups in each shard.
 
     Parameters
     ----------
-    rows : object
-        Private. All rows, from `as_records`; or those of a table in parts.
     grouping : Grouping
-        Private. Which of them take part.
+        Private. The groups.
+    shards : sequence of ndarray of int
+        The numbers of the groups in each shard.
     """
-
-    def __init__(self, rows: Any, grouping: Grouping):
-        self.rows, self._grouping = rows, grouping
-
-    def __len__(self) -> int:
-        return self._grouping.n_groups
-
-    def __getitem__(self, places: NDArray[np.int64]) -> Self:
-        grouping = self._grouping
-        return type(self)(self.rows, replace(grouping, slots=grouping.slots[places]))
-
-    @property
-    def each(self) -> int:
-        """The number of rows of a group that take part: a sum over records is over as many rows of each."""
-        return self._grouping.each
-
-    def then(self, function: Callable[[Any], Any]) -> "GroupedRecords":
-        """Return the records that a function makes from the rows.
-
-        Parameters
-        ----------
-        function : callable
-            Maps rows to as many rows, each a function of its own row alone.
-        """
-        return GroupedRecords(mapped(self.rows, function), self._grouping)
-
-    def sums(self, function: Callable[[Any], Sequence[Any]]) -> list[Any]:
-        """Return sums over all groups and their rows, `each` of a group.
-
-        Parameters
-        ----------
-        function : callable
-            Maps rows to integers or arrays of them, which are sums over these rows.
-        """
-        if isinstance(self.rows, PartedRecords):
-            ends = np.cumsum([0, *self.rows.lengths]).tolist()
-            return self.rows.sums_of_parts(
-                lambda part: _weighted(function, self._times[ends[part] : ends[part + 1]])
-            )
-        return _added(function, self._taking)
-
-    @cached_property
-    def _times(self) -> NDArray[np.int64]:
-        """How often each row takes part."""
-        return np.bincount(self._grouping.slots.ravel(), minlength=count_of(self.rows))
-
-    @cached_property
-    def _taking(self) -> "list[_Taking]":
-        """The rows in memory that take part; the same objects for all sums, which may keep results."""
-        return _by_times(self.rows, self._times)
-
-    def rows_of(self, shards: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-        """Return the numbers of all rows of the groups in each shard.
-
-        Parameters
-        ----------
-        shards : sequence of ndarray of int
-            The numbers of the groups in each shard.
-        """
-        members = self._grouping.members
-        order = np.argsort(members, kind="stable")
-        of_group = np.split(order, np.cumsum(np.bincount(members, minlength=len(self)))[:-1])
-        none = np.arange(0)
-        return [np.concatenate([none, *(of_group[each] for each in shard.tolist())]) for shard in shards]
-
-
-_Taking = tuple[int, Any]  # a number, and rows that take part so often
-
-
-def _by_times(rows: Any, times: NDArray[np.int64]) -> list[_Taking]:
-    """Return the rows that occur equally often, for each number of times from 1."""
-    places = ((count, np.flatnonzero(times == count)) for count in range(1, int(times.max()) + 1))
-    return [
-        (count, rows if len(own) == len(times) else taken(rows, own)) for count, own in places if len(own)
-    ]
-
-
-def _added(function: Callable[[Any], Sequence[Any]], taking: Sequence[_Taking]) -> list[Any]:
-    """Return the sums over rows as often as they occur."""
-    total: list[Any] = []
-    for count, rows in taking:
-        sums = [count * each for each in function(rows)]
-        total = [old + new for old, new in zip(total, sums, strict=True)] if total else sums
-    return total
-
-
-def _weighted(function: Callable[[Any], Sequence[Any]], times: NDArray[np.int64]) -> Any:
-    """Return a function of the rows of a part, which sums them as often as they occur."""
-    return partial(_sums_of_part, function, times.astype(np.int16)) if times.any() else nothing
-
-
-def _sums_of_part(
-    function: Callable[[Any], Sequence[Any]], times: NDArray[np.int16], rows: Any
-) -> Sequence[Any]:
-    return _added(function, _by_times(rows, times.astype(np.int64)))
-
-
-def one_row_each(X: Any, y: Any, grouping: Grouping) -> tuple[Any, Any]:
-    """Return a table, and its labels, with one row of each group.
-
-    Parameters
-    ----------
-    X, y : object
-        Private. Not yet validated; y may be None.
-    grouping : Grouping
-        Has one row of each group.
-    """
-    places = grouping.slots[:, 0]
-    return selected(X, places), None if y is None else selected(y, places)
+    order = np.argsort(grouping.members, kind="stable")
+    counts = np.bincount(grouping.members, minlength=grouping.n_groups)
+    of_group, none = np.split(order, np.cumsum(counts)[:-1]), np.arange(0)
+    return [np.concatenate([none, *(of_group[each] for each in shard.tolist())]) for shard in shards]
 
 
 def selected(table: Any, places: NDArray[np.int64]) -> Any:
@@ -352,25 +234,3 @@ def selected(table: Any, places: NDArray[np.int64]) -> Any:
     if hasattr(table, "shape"):
         return rows_of(sliceable(table), places)
     return [table[place] for place in places.tolist()]
-
-
-def assuming_groups(plan: Any) -> Any:
-    """Return a plan whose guarantee states its assumptions about groups, instead of those about records.
-
-    Parameters
-    ----------
-    plan : Plan
-        Of a fit; has a `guarantee`.
-    """
-    return replace(plan, guarantee=replace(plan.guarantee, assumes=about_groups(plan.guarantee.assumes)))
-
-
-def about_groups(assumes: Sequence[str]) -> tuple[str, ...]:
-    """Return assumptions about groups, given those about records.
-
-    Parameters
-    ----------
-    assumes : sequence of str
-        Of a guarantee.
-    """
-    return (*(each.replace(*_COUNTED).replace(*_MADE) for each in assumes), GROUPS)

@@ -1,9 +1,11 @@
 """Counts of the codes of records in parts: in the nodes of a tree, or of every code.
 
 >>> from dplearn.core.intervals import children_of, whole
->>> from dplearn.records.parts import InTurn
+>>> from dplearn.records.part_sources import in_parts
+>>> from dplearn.records.passes import InTurn
 >>> parts = [np.array([3, 9], dtype=np.uint64), np.array([3], dtype=np.uint64)]
->>> records = PartedRecords(InTurn(lambda: [(part, None) for part in parts]), lambda X, y: X, (2, 1))
+>>> given = in_parts(InTurn(lambda: [(part, None) for part in parts]))
+>>> _, records = given.read(lambda X, y: (len(X), X))
 >>> PartedTreeRecords(records, 10).counted(children_of(whole(10, 3), np.array([0]), 2)).tolist()
 [2, 1]
 >>> gathered_codes(records).tolist()
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 
 from dplearn.core.code_counts import CodeCounts
 from dplearn.core.intervals import Level, TreeRecords, counted, sorted_codes
-from dplearn.records.parts import PartedRecords
+from dplearn.records.table import Table
 
 __all__ = ["PartedTreeRecords", "gathered_codes"]
 
@@ -28,13 +30,13 @@ class PartedTreeRecords(TreeRecords):
 
     Parameters
     ----------
-    records : PartedRecords of ndarray
+    records : Table of ndarray
         Private. Codes, from 0 to size - 1.
     size : int
         Public. Number of codes in the domain.
     """
 
-    def __init__(self, records: PartedRecords, size: int):
+    def __init__(self, records: Table, size: int):
         self._records, self._size = records, size
 
     def __len__(self) -> int:
@@ -46,12 +48,12 @@ class PartedTreeRecords(TreeRecords):
         return np.asarray(counts)
 
 
-def gathered_codes(records: PartedRecords) -> NDArray[Any]:
+def gathered_codes(records: Table) -> NDArray[Any]:
     """Return the codes of all records in increasing order; they are in memory.
 
     Parameters
     ----------
-    records : PartedRecords of ndarray
+    records : Table of ndarray
         Private. Codes.
     """
     [counts] = records.sums(_all_counts)

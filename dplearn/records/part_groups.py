@@ -4,15 +4,17 @@ One pass reads the ids. The client then holds a code of each row, and chooses th
 memory; the parts yield sums of these rows, as often as they occur.
 
 >>> import pandas as pd
->>> from dplearn.records.parts import InTurn
+>>> from dplearn.records.part_sources import in_parts
+>>> from dplearn.records.passes import InTurn
 >>> first = pd.DataFrame({"age": [31, 42], "person": ["bo", "al"]})
 >>> second = pd.DataFrame({"age": [32], "person": ["bo"]})
->>> table = grouped_parts(InTurn(lambda: [(first, None), (second, None)]), "person")
+>>> given = in_parts(InTurn(lambda: [(first, None), (second, None)]))
+>>> table = grouped_parts(given, "person")
 >>> grouping = table.grouping(most=1, shifts=lambda n: [0] * n)
 >>> grouping.members.tolist(), grouping.slots.tolist(), table.lengths  # al, bo
 ([1, 0, 1], [[1], [0]], [2, 1])
 >>> chosen, order = table.chosen(grouping)
->>> list(chosen.values(lambda number: lambda X, y: X["age"].tolist())), order.tolist()
+>>> list(chosen.blocks.values(lambda given: given.X["age"].tolist())), order.tolist()
 ([[31, 42], []], [1, 0])
 """
 
@@ -28,25 +30,14 @@ from dplearn._validation import shown
 from dplearn.domains.cells import as_cells, frame_column, is_frame
 from dplearn.records.groups import Grouping, coded_ids, grouping_of_codes, selected
 from dplearn.records.part_digests import digest_of
-from dplearn.records.part_sources import column_source_of
+from dplearn.records.part_sources import column_in_parts
 from dplearn.records.part_tables import without
-from dplearn.records.parts import PARTS, Function, Mapped, PartsChangedError, Source, Task
+from dplearn.records.passes import PartsChangedError
 from dplearn.records.rows import count_of
+from dplearn.records.table import Given, InParts, Table
 
-__all__ = [
-    "PARTS_OF_GROUPS",
-    "PartedTable",
-    "WithGroups",
-    "assuming_parts_of_groups",
-    "grouped_parts",
-    "groups_in_parts",
-]
+__all__ = ["PartsWithGroups", "grouped_parts", "groups_in_parts", "with_ids"]
 
-#: The assumption of a guarantee that protects groups, about a table in parts.
-PARTS_OF_GROUPS = (
-    "the number of parts is public, a part has the same rows each time it is read, and the order of a group's"
-    " rows depends on no other group"
-)
 _NO_NAME = "groups must be the name of a column of X for a table in parts, got {}"
 _NO_PARTS = (
     "groups must be parts like those of the values, a Dask series or a function that returns an iterable of"
@@ -56,62 +47,13 @@ _NO_COLUMN = "groups must be the name of a column of X in every part, got {!r}; 
 _UNEQUAL = "groups must have one type in all parts: texts, or integers; declare it where parts are read"
 
 
-def assuming_parts_of_groups(plan: Any) -> Any:
-    """Return a plan whose guarantee assumes what reading groups in parts does, and no public lengths.
-
-    Parameters
-    ----------
-    plan : Plan
-        Of a fit; has a `guarantee`.
-    """
-    guarantee = plan.guarantee
-    others = (each for each in guarantee.assumes if each != PARTS)
-    return replace(plan, guarantee=replace(guarantee, assumes=(*others, PARTS_OF_GROUPS)))
-
-
-class _Identified(Mapped):
-    """Parts without their column of ids, which must hold the ids that it held when the groups were found."""
-
-    def __init__(self, source: Source, name: str):
-        self.given, self._source, self._name, self.identified = source, source, name, self
-        self.digests: dict[int, bytes | None] = {}  # known after the pass that finds the groups
-
-    def _task(self, task_of: Callable[[int], Task], number: int) -> Task:
-        function = task_of(number).function
-        return Task(partial(_on_others, self._name, self.digests.get(number), function))
-
-
-class WithGroups(Mapped):
-    """Transformed parts without the column of ids, which is read from the parts that they are made from.
-
-    Parameters
-    ----------
-    source : Source
-        Private. The parts as they were given, with the column.
-    function : callable
-        Maps X, without the column, and y of a part to as many rows and labels.
-    name : str
-        The column.
-    """
-
-    def __init__(self, source: Source, function: Callable[[Any, Any], tuple[Any, Any]], name: str):
-        rows, self.groups = _rows_of(source, name), name
-        self.identified: _Identified = rows.identified
-        super().__init__(rows, function)
-
-
-def _rows_of(source: Source, name: str) -> _Identified | WithGroups:
-    """Return parts without the column of ids; they may have been transformed without it before."""
-    return source if isinstance(source, WithGroups) and source.groups == name else _Identified(source, name)
-
-
 @dataclass(frozen=True, repr=False)
-class PartedTable:
+class PartsWithGroups:
     """A table in parts, and the groups of its rows.
 
     Attributes
     ----------
-    source : Source
+    table : Table
         Private. The parts, without the column of ids.
     members : ndarray of int64 of shape (n,)
         Private. The number of each row's group, in the order of the sorted ids.
@@ -121,7 +63,7 @@ class PartedTable:
         Private. The number of rows in each part.
     """
 
-    source: Source
+    table: Table
     members: NDArray[np.int64]
     n_groups: int
     lengths: Sequence[int]
@@ -130,7 +72,7 @@ class PartedTable:
         """Return which rows of each group take part; see `grouping_of`."""
         return grouping_of_codes(self.members, self.n_groups, most=most, shifts=shifts)
 
-    def chosen(self, grouping: Grouping) -> tuple[Source, NDArray[np.int64]]:
+    def chosen(self, grouping: Grouping) -> tuple[Table, NDArray[np.int64]]:
         """Return the parts of a table of one row of each group, and the place in it of each group's row.
 
         Parameters
@@ -142,15 +84,35 @@ class PartedTable:
         ordered = np.sort(places)
         of_parts = np.split(ordered, np.searchsorted(ordered, starts[1:-1]))
         own = [each - start for each, start in zip(of_parts, starts[:-1], strict=True)]
-        return _Selected(self.source, own, self.lengths), np.searchsorted(ordered, places)
+
+        def rows_of(number: int) -> Callable[[Given], Given]:
+            known = number < len(own)
+            return partial(_selected, *((own[number], self.lengths[number]) if known else (np.arange(0), 0)))
+
+        return _stepped(self.table, rows_of), np.searchsorted(ordered, places)
 
 
-def grouped_parts(source: Source, name: Any) -> PartedTable:
+def with_ids(table: Table, name: Any) -> Table:
+    """Return a table in parts whose column of ids stands beside the others.
+
+    Parameters
+    ----------
+    table : Table
+        Private. Parts of data frames.
+    name : str
+        Public. The column.
+    """
+    if not isinstance(name, str):
+        raise TypeError(_NO_NAME.format(shown(name)))
+    return table.map(partial(_identified, name))
+
+
+def grouped_parts(table: Table, name: Any) -> PartsWithGroups:
     """Return a table in parts, and the groups of its rows, after one pass over the ids.
 
     Parameters
     ----------
-    source : Source
+    table : Table
         Private. Parts of data frames.
     name : str
         Public. The column that holds the id of each row's group.
@@ -160,20 +122,22 @@ def grouped_parts(source: Source, name: Any) -> PartedTable:
     TypeError, ValueError
         If a part has no such column, ids are of several types, or a row has none.
     """
-    if not isinstance(name, str):
-        raise TypeError(_NO_NAME.format(shown(name)))
-    rows = _rows_of(source, name)
-    found = list(rows.identified.given.values(lambda _: partial(_coded, name)))
-    rows.identified.digests = {number: part and part[2] for number, part in enumerate(found)}
-    return _parted(rows, found)
+    rows = with_ids(table, name)
+    found = list(_of_parts(rows).values(_coded))
+    digests = [part and part[2] for part in found]
+
+    def unchanged(number: int) -> Callable[[Given], Given]:
+        return partial(_unchanged, digests[number] if number < len(digests) else None)
+
+    return _parted(_stepped(rows, unchanged), found)
 
 
-def groups_in_parts(source: Source, groups: Any) -> PartedTable:
+def groups_in_parts(table: Table, groups: Any) -> PartsWithGroups:
     """Return parts without names, such as those of a column, and the groups of their rows, after one pass.
 
     Parameters
     ----------
-    source : Source
+    table : Table
         Private. The parts.
     groups : Dask series or array, or callable
         Private. The ids, in parts of the same lengths.
@@ -183,13 +147,22 @@ def groups_in_parts(source: Source, groups: Any) -> PartedTable:
     TypeError, ValueError
         If the ids are not in parts, are of several types, or a row has none.
     """
-    ids = None if isinstance(groups, str) else column_source_of(groups, "groups")
+    ids = None if isinstance(groups, str) else column_in_parts(groups, "groups")
     if ids is None:
         raise TypeError(_NO_PARTS.format(shown(groups)))
-    return _parted(source, list(ids.values(lambda _: _coded_ids)))
+    return _parted(table, list(_of_parts(ids).values(_coded_column)))
 
 
-def _parted(rows: Source, found: Sequence[Any]) -> PartedTable:
+def _of_parts(table: Table) -> InParts:
+    assert isinstance(table.blocks, InParts)
+    return table.blocks
+
+
+def _stepped(table: Table, function_of: Callable[[int], Callable[[Any], Any]]) -> Table:
+    return replace(table, blocks=_of_parts(table).step(function_of))
+
+
+def _parted(rows: Table, found: Sequence[Any]) -> PartsWithGroups:
     """Return rows with their groups, from the ids of each part and the codes of rows among them."""
     known = [part for part in found if part is not None]
     if not known:
@@ -200,43 +173,38 @@ def _parted(rows: Source, found: Sequence[Any]) -> PartedTable:
         raise TypeError(_UNEQUAL)
     ids = np.unique(np.concatenate([own for own, *_ in known]))
     members = np.concatenate([np.searchsorted(ids, own)[codes] for own, codes, *_ in known])
-    return PartedTable(rows, members, len(ids), [0 if part is None else len(part[1]) for part in found])
+    return PartsWithGroups(rows, members, len(ids), [0 if part is None else len(part[1]) for part in found])
 
 
-class _Selected(Mapped):
-    """Some rows of each part."""
-
-    def __init__(self, source: Source, places: Sequence[NDArray[np.int64]], lengths: Sequence[int]):
-        self._source, self._places, self._lengths = source, places, lengths
-
-    def _task(self, task_of: Callable[[int], Task], number: int) -> Task:
-        known = number < len(self._places)
-        places, length = (self._places[number], self._lengths[number]) if known else (np.arange(0), 0)
-        return Task(_OfRows(task_of(number).function, places, length))
+def _selected(places: NDArray[np.int64], length: int, given: Given) -> Given:
+    """Return some rows of a part, which must have its length."""
+    if count_of(given.X) != length:
+        raise PartsChangedError
+    return Given(selected(given.X, places), None if given.y is None else selected(given.y, places))
 
 
-@dataclass(frozen=True)
-class _OfRows:
-    """The value of a function of some rows of a part, which must have its length."""
-
-    function: Function
-    places: NDArray[np.int64]
-    length: int
-
-    def __call__(self, X: Any, y: Any) -> Any:
-        if count_of(X) != self.length:
-            raise PartsChangedError
-        return self.function(selected(X, self.places), None if y is None else selected(y, self.places))
+def _identified(name: str, given: Given) -> Given:
+    """Return a part with its ids beside the other columns; it may have been transformed so before."""
+    if given.name == name:
+        return given
+    ids = _column(given.X, name)
+    return Given(without(given.X, name)[0], given.y, ids, name)
 
 
-def _coded(name: str, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[np.int64], bytes] | None:  # noqa: ARG001
+def _unchanged(digest: bytes | None, given: Given) -> Given:
+    """Return a part, whose ids must have the digest that they had when the groups were found."""
+    if digest and digest != digest_of(given.ids):
+        raise PartsChangedError
+    return given
+
+
+def _coded(given: Given) -> tuple[NDArray[Any], NDArray[np.int64], bytes] | None:
     """Return the sorted ids of a part, the code of each row among them, and a digest; None without rows."""
-    column = _column(X, name)
-    return (*coded_ids(column), digest_of(column)) if len(column) else None
+    return (*coded_ids(given.ids), digest_of(given.ids)) if len(given.ids) else None
 
 
-def _coded_ids(ids: Any, y: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | None:  # noqa: ARG001
-    column = as_cells(ids)
+def _coded_column(given: Given) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+    column = as_cells(given.X)
     if column.ndim != 1:
         raise ValueError(f"groups must have parts that are columns, got shape {column.shape}")
     return coded_ids(column) if len(column) else None
@@ -250,11 +218,3 @@ def _column(X: Any, name: str) -> NDArray[Any]:
     if columns.count(name) != 1:
         raise ValueError(_NO_COLUMN.format(name, f"the columns are {', '.join(map(shown, columns[:20]))}"))
     return frame_column(X, columns.index(name))
-
-
-def _on_others(name: str, digest: bytes | None, function: Function, X: Any, y: Any) -> Any:
-    """Return the value of a function of the other columns; the ids must have the digest."""
-    column = _column(X, name)
-    if digest and digest != digest_of(column):
-        raise PartsChangedError
-    return function(without(X, name)[0], y)

@@ -4,11 +4,11 @@ No pass sorts all codes. A pass counts, for all columns and ranks at once, the c
 bits, until few records share them with a wanted rank. A last pass gathers the codes near the wanted ranks; it
 is not needed in domains of at most 2**16 codes, of which the first pass counts each.
 
->>> from dplearn.records.parts import InTurn
->>> from dplearn.records.rows import Columns
+>>> from dplearn.records.part_sources import in_parts
+>>> from dplearn.records.passes import InTurn
 >>> codes = np.arange(300_000, dtype=np.uint64) * 1_000_003 % 2**32
->>> source = InTurn(lambda: [(codes[:100_000], None), (codes[100_000:], None)])
->>> records = PartedRecords(source, lambda X, y: Columns([X]), (100_000, 200_000))
+>>> given = in_parts(InTurn(lambda: [(codes[:100_000], None), (codes[100_000:], None)]))
+>>> _, records = given.read(lambda X, y: (len(X), Columns([X])))
 >>> [ranks] = parted_ranks(records, [2**32], [[(150_000, 150_003)]])
 >>> ranks.window(150_000, 150_003) == np.sort(codes)[150_000:150_003].tolist()
 True
@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.code_counts import CodeCounts
-from dplearn.records.parts import PartedRecords
 from dplearn.records.rows import Columns
+from dplearn.records.table import Table
 
 __all__ = ["PartedRanks", "parted_ranks"]
 
@@ -39,13 +39,13 @@ Window = tuple[int, int]  # ranks from .. to less than
 
 
 def parted_ranks(
-    records: PartedRecords, sizes: Sequence[int], windows: Sequence[Sequence[Window]] = ()
+    records: Table, sizes: Sequence[int], windows: Sequence[Sequence[Window]] = ()
 ) -> "list[PartedRanks]":
     """Return the ranks of the codes in each column.
 
     Parameters
     ----------
-    records : PartedRecords of Columns
+    records : Table of Columns
         Private. Codes, from 0 to size - 1 in each column.
     sizes : sequence of int
         Public. The numbers of codes of the columns.
@@ -131,7 +131,7 @@ class _Interval:
 class _Passes:
     """The passes over records in parts, and the codes that they have gathered."""
 
-    def __init__(self, records: PartedRecords, sizes: Sequence[int]):
+    def __init__(self, records: Table, sizes: Sequence[int]):
         self.records, self.sizes = records, sizes
         self.near: dict[int, list[_Near]] = defaultdict(list)
 

@@ -3,12 +3,12 @@
 >>> import pandas as pd
 >>> first, second = {"age": [31, 42], "ill": ["no", "yes"]}, {"age": [57], "ill": ["no"]}
 >>> months = [pd.DataFrame(first), pd.DataFrame(second)]
->>> source = source_of(months, "ill")
->>> list(source.values(lambda number: lambda X, y: (list(X.columns), y.tolist())))
+>>> table = table_in_parts(months, "ill")
+>>> list(table.blocks.values(lambda given: (list(given.X.columns), given.y.tolist())))
 [(['age'], ['no', 'yes']), (['age'], ['no'])]
->>> source_of(months[0], months[0]["ill"]) is None  # a table in memory
+>>> table_in_parts(months[0], months[0]["ill"]) is None  # a table in memory
 True
->>> source_of(iter(months), "ill")
+>>> table_in_parts(iter(months), "ill")
 Traceback (most recent call last):
     ...
 TypeError: X must be parts that can be read again, got an iterator, which is read once; pass a function that \
@@ -24,10 +24,11 @@ from dplearn.domains.cells import LAZY, is_frame
 from dplearn.records.dask_parts import DaskParts, is_dask, partitions
 from dplearn.records.part_advice import advice_on, of_dask
 from dplearn.records.part_tables import column_of, is_arrow, is_name, is_part, pair_of, table_of
-from dplearn.records.parts import InTurn, Source, reading
+from dplearn.records.passes import InTurn, Parts, reading
+from dplearn.records.table import InParts, Table
 from dplearn.records.tables import check_index
 
-__all__ = ["column_source_of", "parts_read", "source_of", "table_in_memory"]
+__all__ = ["column_in_parts", "in_parts", "parts_read", "table_in_memory", "table_in_parts"]
 
 _ONCE = (
     "{} must be parts that can be read again, got an iterator, which is read once; pass a function that"
@@ -61,13 +62,18 @@ _IN_PARTS = (
 _END = object()
 
 
-def source_of(X: Any, y: Any) -> Source | None:
-    """Return the parts of a table, or None if the table is in memory. No value is read.
+def in_parts(parts: Parts) -> Table:
+    """Return the table of some parts, whose rows are `Given`."""
+    return Table(InParts(parts))
+
+
+def table_in_parts(X: Any, y: Any) -> Table | None:
+    """Return a table in parts, of rows as they are given, or None if it is in memory. No value is read.
 
     Parameters
     ----------
     X : object
-        A `Source`; a Dask data frame or array; a list of data frames or arrays; a list of pairs of these with
+        A `Table`; a Dask data frame or array; a list of data frames or arrays; a list of pairs of these with
         labels; an object that can be iterated over again and again, such as a data set of Arrow; or a
         function without arguments that returns an iterable of such parts.
     y : object
@@ -81,10 +87,10 @@ def source_of(X: Any, y: Any) -> Source | None:
     ValueError
         If X and y are of pandas and their indexes differ, as `check_index` says.
     """
-    if isinstance(X, Source):
+    if isinstance(X, Table):
         return X
     if is_dask(X, "X"):
-        return DaskParts.of(X, y)
+        return in_parts(DaskParts.of(X, y))
     if of_dask(y):
         raise TypeError(_Y_ALONE_OF_DASK)
     # A list beside a table of Arrow in memory holds the labels of its rows.
@@ -96,12 +102,13 @@ def source_of(X: Any, y: Any) -> Source | None:
         check_index("y", y, X)
         return None
     if named:
-        return InTurn(lambda: (pair_of(part, y) for part in make()))
+        return in_parts(InTurn(lambda: (pair_of(part, y) for part in make())))
     if (problem := _unlike(X, y)) is not None:
         raise TypeError(_Y_OF_PARTS.format(*problem))
     for part, labels in zip(make(), y, strict=True):
         check_index("y", labels, part)
-    return InTurn(lambda: ((table_of(part), labels) for part, labels in zip(make(), y, strict=True)))
+    pairs = InTurn(lambda: ((table_of(part), labels) for part, labels in zip(make(), y, strict=True)))
+    return in_parts(pairs)
 
 
 def _unlike(X: Any, y: Any) -> tuple[str, str] | None:
@@ -132,20 +139,20 @@ def table_in_memory(X: Any) -> Any:
     if is_arrow(X):
         return table_of(X)
     lazy = of_dask(X) and is_frame(X)  # numpy computes an array of Dask
-    if isinstance(X, Source) or lazy or (not of_dask(X) and _maker_of_tables(X) is not None):
+    if isinstance(X, Table) or lazy or (not of_dask(X) and _maker_of_tables(X) is not None):
         raise TypeError(_IN_PARTS.format(_list_of(X) if _is_listed(X) else type(X).__name__))
     return X
 
 
-def column_source_of(values: Any, name: str = "values") -> Source | None:
-    """Return the parts of one column, or None if the column is in memory. No value is read.
+def column_in_parts(values: Any, name: str = "values") -> Table | None:
+    """Return one column in parts, or None if the column is in memory. No value is read.
 
     A list is a column in memory, never a list of parts: a list of arrays may be a list of rows.
 
     Parameters
     ----------
     values : object
-        A `Source`; a Dask series or array; an object that can be iterated over again and again; or a
+        A `Table`; a Dask series or array; an object that can be iterated over again and again; or a
         function without arguments that returns an iterable of series or arrays.
     name : str, default="values"
         The name of the parameter, for messages.
@@ -157,12 +164,12 @@ def column_source_of(values: Any, name: str = "values") -> Source | None:
     ValueError
         If it is a table.
     """
-    if isinstance(values, Source):
+    if isinstance(values, Table):
         return values
     if is_dask(values, name):
         if values.ndim != 1:
             raise ValueError(_ONE_COLUMN.format(name, 'ddf["age"], or array[:, 0]'))
-        return DaskParts([(each, None) for each in partitions(values)])
+        return in_parts(DaskParts([(each, None) for each in partitions(values)]))
     if isinstance(values, Iterator):
         raise TypeError(_ONCE.format(name, f'(part["age"] for part in {_CHUNKS})'))
     if hasattr(values, "to_batches"):
@@ -172,7 +179,9 @@ def column_source_of(values: Any, name: str = "values") -> Source | None:
             raise TypeError(_LISTED.format(name))
         return None
     make = _maker(values, name)
-    return None if make is None else InTurn(lambda: ((column_of(part), None) for part in make()))
+    if make is None:
+        return None
+    return in_parts(InTurn(lambda: ((column_of(part), None) for part in make())))
 
 
 def _refused(X: Any, name: str) -> str:

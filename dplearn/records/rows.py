@@ -16,7 +16,7 @@ Examples or other Records; got list
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +27,6 @@ __all__ = [
     "Columns",
     "Examples",
     "Records",
-    "SummedRecords",
     "as_records",
     "count_of",
     "joined",
@@ -48,30 +47,6 @@ class Records(ABC):
     @abstractmethod
     def __getitem__(self, places: NDArray[np.int64]) -> Self:
         """Return the records with the given row numbers, one for each, in that order."""
-
-
-class SummedRecords(Records):
-    """Records whose sums are formed by other means than from all rows at once, such as a table in parts."""
-
-    @abstractmethod
-    def then(self, function: Callable[[Any], Any]) -> "SummedRecords":
-        """Return the records that a function makes from these.
-
-        Parameters
-        ----------
-        function : callable
-            Maps rows in memory to as many others, each a function of its own row alone.
-        """
-
-    @abstractmethod
-    def sums(self, function: Callable[[Any], Sequence[Any]]) -> list[Any]:
-        """Return the sums over all records of the numbers or arrays that a function returns.
-
-        Parameters
-        ----------
-        function : callable
-            Maps rows in memory to integers or arrays of them, which are sums over these rows.
-        """
 
 
 class Columns(Records):

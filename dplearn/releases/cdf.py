@@ -5,18 +5,18 @@ from typing import Any
 
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.intervals import TreeRecords
 from dplearn.domains import NumberDomain
 from dplearn.domains.base import Codes
+from dplearn.fit.execute import Facts
 from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.records.part_counts import PartedTreeRecords, gathered_codes
-from dplearn.records.parts import PartedRecords
+from dplearn.records.table import Table
 from dplearn.releases.block_errors import BlockPlan, block_guarantee, block_plan
 from dplearn.releases.distribution import CDFPlan, CDFRelease, distribution_of, distribution_of_points
 from dplearn.releases.reading import as_number_domain, read_codes
-from dplearn.releases.stages import N_IS_PUBLIC, Release
+from dplearn.releases.stages import N_IS_PUBLIC, ColumnRelease
 from dplearn.releases.tree_errors import TreePlan, tree_plan
 
 __all__ = ["cdf", "cdf_plan"]
@@ -110,7 +110,7 @@ def cdf(
     >>> print(f"{found.cdf(30_000):.2f}")
     0.73
     """
-    return _CDF(epsilon, delta, method, domain, random_state).run(values, ledger, groups)
+    return _CDF(epsilon, delta, method, domain, random_state).run_on(values, None, ledger, groups)
 
 
 def cdf_plan(
@@ -163,11 +163,11 @@ def cdf_plan(
     >>> round(plan.error, 3), plan.n_needed
     (0.05, 100716)
     """
-    return _CDF(epsilon, delta, method, domain).plan(n_samples, alpha=alpha, beta=beta)
+    return _CDF(epsilon, delta, method, domain).plan(Facts(n_samples), alpha=alpha, beta=beta)
 
 
-class _CDF(Release[CDFPlan, CDFRelease]):
-    """The stages of `cdf`."""
+class _CDF(ColumnRelease):
+    """The recipe of `cdf`."""
 
     def __init__(self, epsilon: Any, delta: Any, method: str, domain: Any, random_state: Any = None):
         self.method = check_choice("method", method, _METHODS)
@@ -192,16 +192,12 @@ class _CDF(Release[CDFPlan, CDFRelease]):
             return tree_plan(self.domain.size, self.most).guarantee
         return block_guarantee(self.domain.size, self.most)
 
-    def read(self, values: Any) -> Codes:
-        return read_codes(values, self.domain, takes_missing=False)
+    def read(self, X: Any, y: Any) -> tuple[Facts, Codes]:  # noqa: ARG002 - there is none
+        codes = read_codes(X, self.domain, takes_missing=False)
+        return Facts(len(codes)), codes
 
-    def summarize_parts(self, rows: PartedRecords, plan: CDFPlan) -> Any:
-        if self.method == "tree":
-            return PartedTreeRecords(rows, plan.domain.size)
-        return gathered_codes(rows)
-
-    def plan(self, n_samples: int, *, alpha: Any = 0.05, beta: Any = 0.05) -> CDFPlan:
-        n = check_count("n_samples", n_samples, low=1)
+    def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> CDFPlan:
+        n = check_count("n_samples", facts.n_samples, low=1)
         mechanism: TreePlan | BlockPlan
         if self.method == "tree":
             mechanism = tree_plan(self.domain.size, self.most)
@@ -218,13 +214,15 @@ class _CDF(Release[CDFPlan, CDFRelease]):
             most=self.most,
         )
 
-    def release(self, summary: Codes | TreeRecords, plan: CDFPlan, dice: Dice) -> CDFRelease:
+    def run(self, table: Table, plan: CDFPlan, dice: Dice) -> CDFRelease:
         mechanism = plan.mechanism_plan
+        codes = table.at_once(lambda codes: codes)
         if isinstance(mechanism, BlockPlan):
-            points = block_points(summary, mechanism, privacy=mechanism.guarantee, dice=dice)
+            codes = gathered_codes(table) if codes is None else codes
+            points = block_points(codes, mechanism, privacy=mechanism.guarantee, dice=dice)
             return distribution_of_points(points, plan)
         levels = tree_counts(
-            summary,
+            PartedTreeRecords(table, mechanism.size) if codes is None else codes,
             mechanism.size,
             fan_out=mechanism.fan_out,
             threshold=mechanism.threshold,

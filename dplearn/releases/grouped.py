@@ -18,6 +18,8 @@ from dplearn.core.key_counts import KeyCounts
 from dplearn.domains import DomainError, Floats
 from dplearn.domains.cells import object_array
 from dplearn.domains.keys import read_keys, spelled
+from dplearn.fit.execute import Facts
+from dplearn.fit.relation import without_count
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.stable_histogram import (
     stable_histogram,
@@ -27,17 +29,18 @@ from dplearn.mechanisms.stable_histogram import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, hidden, noted
 from dplearn.privacy.result_table import ResultTable
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, moved_counts, without_count
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, moved_counts
 from dplearn.records.dask_parts import DaskParts, is_dask, partitions
-from dplearn.records.groups import MOST_ROWS, selected
-from dplearn.records.part_sources import column_source_of, parts_read
+from dplearn.records.groups import MOST_ROWS
+from dplearn.records.part_sources import column_in_parts, in_parts, parts_read
 from dplearn.records.part_tables import column_of
-from dplearn.records.parts import InTurn, PartedRecords, Source
+from dplearn.records.passes import InTurn
 from dplearn.records.rows import Columns, count_of
+from dplearn.records.table import Table
 from dplearn.records.tables import check_index
 from dplearn.releases.reading import read_column
 from dplearn.releases.stable_counts import read_column_of_keys
-from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan, in_memory
+from dplearn.releases.stages import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan, in_memory
 
 __all__ = ["Grouped", "GroupedPlan", "grouped", "grouped_plan"]
 
@@ -285,7 +288,7 @@ def grouped(
     """
     given = values is not None, bounds, categories, epsilon, delta, random_state, neighbors
     most = _ROWS if max_rows_per_group is None else max_rows_per_group
-    return _Grouped(*given, None if groups is None else most).run((keys, values), ledger, groups)
+    return _Grouped(*given, None if groups is None else most).run_on(keys, values, ledger, groups)
 
 
 def grouped_plan(
@@ -348,7 +351,7 @@ def grouped_plan(
     (15, 7.4, 298)
     """
     given = bounds is not None, bounds, categories, epsilon, delta, None, neighbors
-    return _Grouped(*given, max_rows_per_group).plan(n_samples, beta=beta, n_keys=n_keys)
+    return _Grouped(*given, max_rows_per_group).plan(Facts(n_samples), beta=beta, n_keys=n_keys)
 
 
 class _Keyed(Columns):
@@ -396,8 +399,8 @@ class _Totals:
         return [counts, sums[:size]]
 
 
-class _Grouped(Release[GroupedPlan, Grouped]):
-    """The stages of `grouped`."""
+class _Grouped(ColumnRelease):
+    """The recipe of `grouped`: X are the keys, and y the values or None."""
 
     takes = "keys"
     bits = _BITS  # of the grid of values; audits use fewer
@@ -444,42 +447,38 @@ class _Grouped(Release[GroupedPlan, Grouped]):
         self.moved = moved_counts(neighbors) * self.group_rows
         self.shares = _shares(guarantee.epsilon, values=with_values)
 
-    def source_of(self, values: Any) -> Source | None:
-        keys, numbers = values
+    def parts_of(self, X: Any, y: Any) -> Table | None:
+        keys, numbers = X, y
         if numbers is None:
-            return column_source_of(keys, "keys")
+            return column_in_parts(keys, "keys")
         check_index("values", numbers, keys, of="keys")
         if is_dask(keys, "keys") or is_dask(numbers, "values"):
             if not (is_dask(keys, "keys") and is_dask(numbers, "values")):
                 raise TypeError("keys and values must both be collections of Dask, or both be in memory")
             pairs = list(zip(partitions(keys), partitions(numbers), strict=True))
-            return DaskParts(pairs)
+            return in_parts(DaskParts(pairs))
         if callable(keys) != callable(numbers):
             raise TypeError("keys and values must both be functions that return parts, or both be in memory")
-        return InTurn(lambda: _zipped(parts_read(keys), parts_read(numbers))) if callable(keys) else None
+        if not callable(keys):
+            return None
+        return in_parts(InTurn(lambda: _zipped(parts_read(keys), parts_read(numbers))))
 
-    def n_values(self, values: Any) -> int:
-        keys, numbers = values
-        n = count_of(keys)
-        if numbers is not None and count_of(numbers) != n:
-            raise ValueError(_UNEQUAL.format(n, count_of(numbers)))
-        return n
+    def in_memory(self, X: Any, y: Any) -> tuple[Any, Any]:
+        keys, numbers = in_memory(X), None if y is None else in_memory(y)
+        if numbers is not None and count_of(keys) != count_of(numbers):
+            raise ValueError(_UNEQUAL.format(count_of(keys), count_of(numbers)))
+        return keys, numbers
 
-    def chosen(self, values: Any, places: NDArray[np.int64]) -> Any:
-        return tuple(None if each is None else selected(in_memory(each), places) for each in values)
+    def read(self, X: Any, y: Any) -> tuple[Facts, _Keyed]:
+        keys = read_column_of_keys(X)
+        if y is None:
+            return Facts(len(keys)), _Keyed.of(keys, np.zeros(len(keys), dtype=np.int64))
+        codes = _whole(y, self.bounds, self.bits)
+        if len(codes) != len(keys):
+            raise ValueError(_UNEQUAL.format(len(keys), len(codes)))
+        return Facts(len(keys)), _Keyed.of(keys, codes)
 
-    def read(self, values: Any) -> _Keyed:
-        pair = values if isinstance(values, tuple) else (values, None)
-        keys, numbers = map(in_memory, pair)
-        read = read_column_of_keys(keys)
-        if numbers is None:
-            return _Keyed.of(read, np.zeros(len(read), dtype=np.int64))
-        codes = _whole(numbers, self.bounds, self.bits)
-        if len(codes) != len(read):
-            raise ValueError(_UNEQUAL.format(len(read), len(codes)))
-        return _Keyed.of(read, codes)
-
-    def plan(self, n_samples: Any, *, beta: Any = 0.05, n_keys: Any = 1) -> GroupedPlan:
+    def plan(self, facts: Facts, *, beta: Any = 0.05, n_keys: Any = 1) -> GroupedPlan:
         failure = check_number("beta", beta, above=0, below=1)
         together = check_count("n_keys", n_keys, low=1)
         for_counts, for_sums = self.shares
@@ -496,7 +495,7 @@ class _Grouped(Release[GroupedPlan, Grouped]):
             needed = max(needed, threshold - 1 + laplace_quantile(stable_histogram_ratio(privacy), each))
         return GroupedPlan(
             self.guarantee,
-            self.checked_count(n_samples),
+            self.checked_count(facts),
             threshold,
             count_error,
             None if sum_error is None else sum_error / 2,
@@ -514,21 +513,18 @@ class _Grouped(Release[GroupedPlan, Grouped]):
         least = min(Fraction(1, m), decay_ratio(epsilon / (2 * m)) ** (m - 1))
         return ApproxDP(epsilon / (2 * m), delta / 2 * least, ADDED)
 
-    def summarize_parts(self, rows: PartedRecords, plan: GroupedPlan) -> PartedRecords:  # noqa: ARG002
-        return rows
-
-    def release(self, summary: _Keyed | PartedRecords, plan: GroupedPlan, dice: Dice) -> Grouped:
+    def run(self, table: Table, plan: GroupedPlan, dice: Dice) -> Grouped:
         for_counts, for_sums = self.shares
         n = self.most_records if self.guarantee.neighbors == ADDED else plan.n_samples * self.group_rows
         if self.categories is None:
-            keys = _counted(summary)
+            [keys] = table.sums(_key_counts)
             counts = stable_histogram(keys, privacy=self._learning(for_counts), dice=dice, most_records=n)
             counts = dict(sorted(counts.items(), key=lambda item: -item[1]))
             categories = tuple(counts)
-            totals = _summed(summary, categories)
+            totals = table.sums(_Totals(categories))
         else:
             categories = self.categories
-            totals = _summed(summary, categories)
+            totals = table.sums(_Totals(categories))
             noisy = laplace_counts(
                 totals[0],
                 privacy=ApproxDP(for_counts),
@@ -563,19 +559,6 @@ def _with_values(
         sums[key] = middle * count + half * total
         means[key] = middle + half * min(max(total / max(count, 1), -1.0), 1.0)
     return Grouped(counts, sums, means, bounds, plan)
-
-
-def _summed(summary: _Keyed | PartedRecords, categories: tuple[Hashable, ...]) -> list[NDArray[np.int64]]:
-    totals = _Totals(categories)
-    return summary.sums(totals) if isinstance(summary, PartedRecords) else totals(summary)
-
-
-def _counted(summary: _Keyed | PartedRecords) -> KeyCounts:
-    if not isinstance(summary, PartedRecords):
-        return KeyCounts.of(summary.keys)
-    [counts] = summary.sums(_key_counts)
-    found: KeyCounts = counts
-    return found
 
 
 def _key_counts(rows: _Keyed) -> list[KeyCounts]:

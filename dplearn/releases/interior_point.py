@@ -8,20 +8,21 @@ from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import NumberDomain
 from dplearn.domains.base import Codes
+from dplearn.fit.execute import Facts
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.mechanisms.rec_prefix import recursive_interior_point
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.ledger import PrivacyLedger
 from dplearn.privacy.plan import hidden
 from dplearn.records.part_counts import gathered_codes
-from dplearn.records.parts import PartedRecords
+from dplearn.records.table import Table
 from dplearn.releases.interior_point_sizes import (
     interior_point_method,
     interior_point_sample_size,
     recursive_sizes,
 )
 from dplearn.releases.reading import as_number_domain, read_codes
-from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
+from dplearn.releases.stages import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan
 
 __all__ = ["InteriorPoint", "InteriorPointPlan", "interior_point", "interior_point_plan"]
 
@@ -170,8 +171,8 @@ def interior_point(
     >>> 20.5 <= point.value <= 31.0, point.plan.method
     (True, 'exponential')
     """
-    return _InteriorPoint(domain, method, epsilon, delta, beta, constants, random_state).run(
-        values, ledger, groups
+    return _InteriorPoint(domain, method, epsilon, delta, beta, constants, random_state).run_on(
+        values, None, ledger, groups
     )
 
 
@@ -222,11 +223,11 @@ def interior_point_plan(
     >>> interior_point_plan(250, epsilon=1).n_needed
     187
     """
-    return _InteriorPoint(domain, method, epsilon, delta, beta, constants).plan(n_samples)
+    return _InteriorPoint(domain, method, epsilon, delta, beta, constants).plan(Facts(n_samples))
 
 
-class _InteriorPoint(Release[InteriorPointPlan, InteriorPoint]):
-    """The stages of `interior_point`; the method that "auto" chooses depends on public numbers only."""
+class _InteriorPoint(ColumnRelease):
+    """The recipe of `interior_point`; the method that "auto" chooses depends on public numbers only."""
 
     def __init__(
         self,
@@ -253,21 +254,15 @@ class _InteriorPoint(Release[InteriorPointPlan, InteriorPoint]):
         guarantee = replace(cost, assumes=(N_IS_PUBLIC, self.domain.assumption))
         super().__init__("interior_point", guarantee, context, random_state)
 
-    def read(self, values: Any) -> Codes:
-        return read_codes(values, self.domain)
+    def read(self, X: Any, y: Any) -> tuple[Facts, Codes]:  # noqa: ARG002 - there is none
+        codes = read_codes(X, self.domain)
+        return Facts(len(codes)), codes
 
-    def summarize(self, rows: Codes, plan: InteriorPointPlan) -> list[int]:  # noqa: ARG002
-        codes: list[int] = rows.tolist()
-        return codes
-
-    def summarize_parts(self, rows: PartedRecords, plan: InteriorPointPlan) -> list[int]:
-        return self.summarize(gathered_codes(rows), plan)
-
-    def plan(self, n_samples: int) -> InteriorPointPlan:
+    def plan(self, facts: Facts) -> InteriorPointPlan:
         recursive = self.method == "recursive"
         return InteriorPointPlan(
             self.guarantee,
-            check_count("n_samples", n_samples, low=1),
+            check_count("n_samples", facts.n_samples, low=1),
             self.method,
             self.domain,
             self.n_needed,
@@ -275,10 +270,12 @@ class _InteriorPoint(Release[InteriorPointPlan, InteriorPoint]):
             sizes=recursive_sizes(self.domain.size, **self._asked) if recursive else None,
         )
 
-    def release(self, summary: list[int], plan: InteriorPointPlan, dice: Dice) -> InteriorPoint:
+    def run(self, table: Table, plan: InteriorPointPlan, dice: Dice) -> InteriorPoint:
         size, privacy = plan.domain.size, plan.guarantee
+        held = table.at_once(lambda codes: codes)
+        codes: list[int] = (gathered_codes(table) if held is None else held).tolist()
         if plan.sizes is None:
-            code: int | None = interior_point_code(summary, size, privacy=privacy, dice=dice)
+            code: int | None = interior_point_code(codes, size, privacy=privacy, dice=dice)
         else:
-            code = recursive_interior_point(summary, size, sizes=plan.sizes, privacy=privacy, dice=dice)
+            code = recursive_interior_point(codes, size, sizes=plan.sizes, privacy=privacy, dice=dice)
         return InteriorPoint(None if code is None else plan.domain.decode([code]).tolist()[0], plan)

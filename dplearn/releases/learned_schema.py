@@ -25,6 +25,7 @@ from dplearn.domains import Categories, Domain, Floats, Grid, Hashed, IntegerRan
 from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array
 from dplearn.domains.column_kinds import ColumnKinds, declared_kinds, kinds_of
 from dplearn.domains.keys import read_keys
+from dplearn.fit.execute import Facts
 from dplearn.mechanisms.frequent_keys import frequent_keys, frequent_keys_threshold
 from dplearn.mechanisms.rank_selection import code_near_rank, examined_ranks
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
@@ -33,9 +34,8 @@ from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import BoundedRange, Event, Gaussian, ZeroConcentrated
 from dplearn.privacy.plan import hidden, noted
 from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.part_sources import source_of
-from dplearn.records.parts import PartedRecords, Source
 from dplearn.records.rows import Columns
+from dplearn.records.table import Table
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
 
 __all__ = [
@@ -323,7 +323,7 @@ def learned_schema(
     >>> found.schema.domains[0]
     IntegerRange(low=1988, high=2022, outside='accept', missing=True)
     """
-    return SchemaStages.of(columns, epsilon, delta, random_state).run(X, ledger, groups)
+    return SchemaStages.of(columns, epsilon, delta, random_state).run_on(X, None, ledger, groups)
 
 
 def learned_schema_plan(
@@ -364,10 +364,23 @@ def learned_schema_plan(
     stages = SchemaStages.of(columns, epsilon, delta)
     if columns is None:
         raise ValueError("columns must give the kind of each column, since a plan reads no table")
-    return stages.plan(n_samples, beta=beta)
+    return stages.plan(Facts(n_samples), beta=beta)
 
 
-class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
+@dataclass(frozen=True)
+class SchemaFacts(Facts):
+    """The public facts of a table whose schema is released.
+
+    Attributes
+    ----------
+    kinds : ColumnKinds
+        The kinds of the columns.
+    """
+
+    kinds: ColumnKinds
+
+
+class SchemaStages(Release):
     """The stages of `learned_schema`, also within the fit of a learner.
 
     Parameters
@@ -388,17 +401,7 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
         categories are hashed.
     detail : SchemaDetail
         How fine the domains are.
-
-    Attributes
-    ----------
-    kinds : ColumnKinds
-        Public. The kinds of the columns, known once a table is read or columns are planned.
     """
-
-    kinds: ColumnKinds
-    takes = "X"
-    named = True
-    set_by_reading = ("kinds",)
 
     def __init__(
         self,
@@ -413,8 +416,6 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
     ):
         self.columns, self.concentrated, self.numbers = columns, concentrated, numbers
         self.curated, self.detail = curated, detail
-        if (declared := declared_kinds(columns)) is not None:
-            self.kinds = declared
         context = str(guarantee.epsilon), str(guarantee.delta), repr(columns)
         super().__init__("learned_schema", guarantee, context, random_state)
 
@@ -429,29 +430,35 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
         )
         return cls(columns, guarantee, random_state=random_state)
 
-    def read(self, values: Any) -> Columns:
-        table = values if is_frame(values) else cells_of(values)
+    def read(self, X: Any, y: Any) -> tuple["SchemaFacts", Columns]:  # noqa: ARG002 - there is none
+        table = X if is_frame(X) else cells_of(X)
         if not all(table.shape):
             raise ValueError(f"X must have at least one row and one column, got shape {table.shape}")
-        dtype = getattr(values, "dtype", None)
-        of_list = dtype is None and not is_frame(values)
-        self.kinds = kinds_of(table, self.columns, dtype, of_list=of_list)
-        of_numbers = set(self.kinds.of_numbers)
+        dtype = getattr(X, "dtype", None)
+        of_list = dtype is None and not is_frame(X)
+        kinds = kinds_of(table, self.columns, dtype, of_list=of_list)
+        of_numbers = set(kinds.of_numbers)
         if not is_frame(table) and table.dtype.kind in "iufb" and len(of_numbers) == table.shape[1]:
-            return Columns(Product([self.numbers] * len(of_numbers)).encode(table))
-        return Columns(
-            [
+            columns = Product([self.numbers] * len(of_numbers)).encode(table)
+        else:
+            columns = [
                 self.numbers.encode(column) if place in of_numbers else _keys(column)
                 for place, column in enumerate(_columns(table))
             ]
+        return SchemaFacts(len(table), kinds), Columns(columns)
+
+    def codes_of(self, X: Any) -> Columns:
+        """Return the codes of rows in memory, as `read` encodes them."""
+        return self.read(X, None)[1]
+
+    def plan(self, facts: Facts, *, beta: Any = 0.05) -> LearnedSchemaPlan:
+        n, failure = (
+            check_count("n_samples", facts.n_samples, low=1),
+            check_number("beta", beta, above=0, below=1),
         )
-
-    def source_of(self, values: Any) -> Source | None:
-        return source_of(values, None)
-
-    def plan(self, n_samples: int, *, beta: Any = 0.05) -> LearnedSchemaPlan:
-        n, failure = check_count("n_samples", n_samples, low=1), check_number("beta", beta, above=0, below=1)
-        d_numbers, d_lists = len(self.kinds.of_numbers), len(self.kinds.of_categories)
+        declared: Any = declared_kinds(self.columns)
+        kinds: ColumnKinds = getattr(facts, "kinds", declared)
+        d_numbers, d_lists = len(kinds.of_numbers), len(kinds.of_categories)
         uses = list(
             product((d_numbers, 0), (d_lists, 0)) if self.guarantee.delta else [(d_numbers, 0), (0, 0)]
         )
@@ -477,19 +484,16 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
             threshold=parts.threshold,
             n_needed=every.n_needed(self.numbers.size, failure),
             beta=float(failure),
-            columns=self.kinds,
+            columns=kinds,
             parts=parts,
             numbers=self.numbers,
             curated=self.curated,
             detail=self.detail,
         )
 
-    def summarize_parts(self, rows: PartedRecords, plan: LearnedSchemaPlan) -> PartedRecords:  # noqa: ARG002
-        return rows
-
-    def release(self, summary: Columns | PartedRecords, plan: LearnedSchemaPlan, dice: Dice) -> LearnedSchema:
+    def run(self, table: Table, plan: LearnedSchemaPlan, dice: Dice) -> LearnedSchema:
         kinds = plan.columns
-        read = _of_parts(summary, plan) if isinstance(summary, PartedRecords) else _in_memory(summary, plan)
+        read: _Read = table.at_once(partial(_in_memory, plan)) or _of_parts(table, plan)
         domains: dict[int, Domain] = {
             place: _BOOLEANS for place, kind in enumerate(kinds.kinds) if kind == "booleans"
         }
@@ -659,7 +663,7 @@ class _Read:
     keys: Sequence[Any]
 
 
-def _in_memory(rows: Columns, plan: LearnedSchemaPlan) -> _Read:
+def _in_memory(plan: LearnedSchemaPlan, rows: Columns) -> _Read:
     columns, numbers, size = rows.columns, plan.columns.of_numbers, plan.numbers.size
     lists = plan.columns.of_categories if plan.threshold is not None else ()
     return _Read(
@@ -676,7 +680,7 @@ def _moved(codes: NDArray[Any], size: int) -> NDArray[Any]:
     return moved
 
 
-def _of_parts(rows: PartedRecords, plan: LearnedSchemaPlan) -> _Read:
+def _of_parts(rows: Table, plan: LearnedSchemaPlan) -> _Read:
     """Return the columns of a table in parts, by passes that find the ranks at which ends are selected."""
     numbers = list(plan.columns.of_numbers) if plan.tail is not None else []
     lists = list(plan.columns.of_categories) if plan.threshold is not None else []
@@ -688,7 +692,7 @@ def _of_parts(rows: PartedRecords, plan: LearnedSchemaPlan) -> _Read:
             for fraction in (low, 1 - low)
             for _ in numbers
         ]
-        both = rows.then(partial(_from_both_ends, numbers, size))
+        both = rows.map(partial(_from_both_ends, numbers, size))
         ranks = parted_ranks(both, [size] * len(windows), windows)
     keys = rows.sums(partial(_key_counts, lists)) if lists else []
     return _Read(ranks[: len(numbers)].__getitem__, ranks[len(numbers) :].__getitem__, keys)

@@ -18,6 +18,7 @@ from dplearn.core.float_errors import ignores_float_errors
 from dplearn.core.ranks import Ranks, SortedCodes, UnsortedCodes, finest_fraction, halving
 from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
 from dplearn.domains.number_cells import as_numbers
+from dplearn.fit.execute import Facts
 from dplearn.mechanisms.halving import codes_at_fractions
 from dplearn.mechanisms.quantile_windows import codes_in_windows
 from dplearn.mechanisms.rank_selection import examined_reach
@@ -26,8 +27,8 @@ from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import hidden
 from dplearn.privacy.result_table import ResultTable
 from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.parts import PartedRecords
 from dplearn.records.rows import Columns
+from dplearn.records.table import Table
 from dplearn.releases.few_records import quantile_warnings
 from dplearn.releases.quantile_errors import (
     quantile_errors,
@@ -36,7 +37,7 @@ from dplearn.releases.quantile_errors import (
     windows_for,
 )
 from dplearn.releases.reading import as_number_domain, read_column
-from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
+from dplearn.releases.stages import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan
 
 __all__ = [
     "Quantiles",
@@ -268,7 +269,7 @@ def quantiles(
     >>> [round(value / 50) for value in found.values], found.plan.error
     ([49, 74, 99], 346)
     """
-    return _Quantiles("quantiles", q, epsilon, domain, random_state).run(values, ledger, groups)
+    return _Quantiles("quantiles", q, epsilon, domain, random_state).run_on(values, None, ledger, groups)
 
 
 def quantiles_plan(
@@ -318,7 +319,7 @@ def quantiles_plan(
     >>> plan.errors, plan.n_inside, plan.n_needed
     ((351, 234, 351), 1353, 6920)
     """
-    return _Quantiles("quantiles", q, epsilon, domain).plan(n_samples, alpha=alpha, beta=beta)
+    return _Quantiles("quantiles", q, epsilon, domain).plan(Facts(n_samples), alpha=alpha, beta=beta)
 
 
 def median(
@@ -364,7 +365,7 @@ def median(
     >>> round(median(wages, epsilon=1, random_state=0).value, -2)
     3700.0
     """
-    return _Quantiles("median", 0.5, epsilon, domain, random_state).run(values, ledger, groups)
+    return _Quantiles("median", 0.5, epsilon, domain, random_state).run_on(values, None, ledger, groups)
 
 
 def median_plan(
@@ -403,11 +404,11 @@ def median_plan(
     An error of at most 0.05 of the records needs 1900 records.
     100 records are fewer than 191: the released value may lie outside the data, anywhere in the domain.
     """
-    return _Quantiles("median", 0.5, epsilon, domain).plan(n_samples, alpha=alpha, beta=beta)
+    return _Quantiles("median", 0.5, epsilon, domain).plan(Facts(n_samples), alpha=alpha, beta=beta)
 
 
-class _Quantiles(Release[QuantilesPlan, Quantiles]):
-    """The stages of `quantiles` and `median`; `name` is the function's name in the ledger."""
+class _Quantiles(ColumnRelease):
+    """The recipe of `quantiles` and `median`; `name` is the function's name in the ledger."""
 
     def __init__(self, name: str, q: Any, epsilon: Any, domain: Any, random_state: Any = None):
         self.domain = as_number_domain(domain)
@@ -420,20 +421,18 @@ class _Quantiles(Release[QuantilesPlan, Quantiles]):
         context = repr(self.domain), repr(list(self.fractions)), str(guarantee.epsilon)
         super().__init__(name, guarantee, context, random_state)
 
-    def read(self, values: Any) -> Ranks:
-        return _ranks(values, self.domain, self.fractions)
+    def read(self, X: Any, y: Any) -> tuple[Facts, Ranks]:  # noqa: ARG002 - there is none
+        ranks = _ranks(X, self.domain, self.fractions)
+        return Facts(len(ranks)), ranks
 
-    def read_part(self, values: Any) -> Columns:
-        return Columns([self.domain.encode(read_column(values))])
+    def read_part(self, X: Any, y: Any) -> tuple[Facts, Columns]:  # noqa: ARG002
+        codes = self.domain.encode(read_column(X))
+        return Facts(len(codes)), Columns([codes])
 
-    def summarize_parts(self, rows: PartedRecords, plan: QuantilesPlan) -> Ranks:
-        size, n = plan.domain.size, plan.n_samples
-        return parted_ranks(rows, [size], [rank_windows(plan.fractions, size, n, privacy=plan.guarantee)])[0]
-
-    def plan(self, n_samples: int, *, alpha: Any = 0.05, beta: Any = 0.05) -> QuantilesPlan:
+    def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> QuantilesPlan:
         return QuantilesPlan(
             self.guarantee,
-            check_count("n_samples", n_samples, low=1),
+            check_count("n_samples", facts.n_samples, low=1),
             tuple(map(float, self.fractions)),
             self.domain,
             float(check_number("alpha", alpha, above=0, below=1)),
@@ -441,8 +440,13 @@ class _Quantiles(Release[QuantilesPlan, Quantiles]):
             fractions=self.fractions,
         )
 
-    def release(self, summary: Ranks, plan: QuantilesPlan, dice: Dice) -> Quantiles:
-        values = release_quantiles(summary, plan.domain, plan.fractions, privacy=plan.guarantee, dice=dice)
+    def run(self, table: Table, plan: QuantilesPlan, dice: Dice) -> Quantiles:
+        size = plan.domain.size
+        ranks: Ranks | None = table.at_once(lambda ranks: ranks)
+        if ranks is None:
+            window = rank_windows(plan.fractions, size, plan.n_samples, privacy=plan.guarantee)
+            [ranks] = parted_ranks(table, [size], [window])
+        values = release_quantiles(ranks, plan.domain, plan.fractions, privacy=plan.guarantee, dice=dice)
         return Quantiles(values, plan)
 
 

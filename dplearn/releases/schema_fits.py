@@ -21,6 +21,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Protocol
 
+from dplearn.fit.execute import Facts
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import Event, ZeroConcentrated
@@ -170,7 +171,7 @@ def schema_fit_plan(
         Further values of the plan's hidden fields.
     """
     stages, rest, inner = _divided(fit, cost, share, n_samples)
-    schema = stages.plan(n_samples)
+    schema = stages.plan(Facts(n_samples))
     delta = cost.delta
     if stages.concentrated is None:
         delta = inner.guarantee.delta + (0 if schema.is_free else schema.guarantee.delta)
@@ -197,14 +198,14 @@ def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction, n: int) -> tuple[S
         if rho > 0:
             alone = replace(cost, epsilon=_epsilon(rho, own))
             stages = fit.stages(alone, ConcentratedPart(rho, failure))
-            free = stages.plan(n).is_free
+            free = stages.plan(Facts(n)).is_free
             if fit.accounting is GAUSSIAN and not free:
-                epsilon = max(epsilon, _beside(stages.plan(n), ApproxDP(cost.epsilon, own)))
+                epsilon = max(epsilon, _beside(stages.plan(Facts(n)), ApproxDP(cost.epsilon, own)))
             rest = cost if free else replace(cost, epsilon=epsilon, delta=own)
             inner = fit.inner_plan(stages, rest)
-            if fit.concentrated(inner) and (not free or basic.plan(n).is_free):
+            if fit.concentrated(inner) and (not free or basic.plan(Facts(n)).is_free):
                 return stages, rest, inner
-    rest = cost if basic.plan(n).is_free else left
+    rest = cost if basic.plan(Facts(n)).is_free else left
     return basic, rest, fit.inner_plan(basic, rest)
 
 

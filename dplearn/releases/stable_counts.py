@@ -15,6 +15,8 @@ from dplearn.core.key_counts import KeyCounts
 from dplearn.domains import DomainError
 from dplearn.domains.cells import as_cells, counts_by_key, holds_times, is_frame
 from dplearn.domains.keys import read_keys
+from dplearn.fit.execute import Facts
+from dplearn.fit.relation import without_count
 from dplearn.mechanisms.stable_histogram import (
     stable_histogram,
     stable_histogram_ratio,
@@ -23,9 +25,9 @@ from dplearn.mechanisms.stable_histogram import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import noted
 from dplearn.privacy.result_table import ResultTable
-from dplearn.privacy.unknown_count import MOST_RECORDS, added, without_count
-from dplearn.records.parts import PartedRecords
-from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
+from dplearn.privacy.unknown_count import MOST_RECORDS, added
+from dplearn.records.table import Table
+from dplearn.releases.stages import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan
 
 __all__ = ["StableCounts", "StableCountsPlan", "read_column_of_keys", "stable_counts", "stable_counts_plan"]
 
@@ -210,7 +212,7 @@ def stable_counts(
     >>> found.plan.threshold, found.error(beta=0.05)
     (28, 6)
     """
-    return _StableCounts(epsilon, delta, random_state, neighbors).run(keys, ledger, groups)
+    return _StableCounts(epsilon, delta, random_state, neighbors).run_on(keys, None, ledger, groups)
 
 
 def stable_counts_plan(
@@ -264,11 +266,11 @@ def stable_counts_plan(
       beta       0.05
       n_keys     1
     """
-    return _StableCounts(epsilon, delta, neighbors=neighbors).plan(n_samples, beta=beta, n_keys=n_keys)
+    return _StableCounts(epsilon, delta, neighbors=neighbors).plan(Facts(n_samples), beta=beta, n_keys=n_keys)
 
 
-class _StableCounts(Release[StableCountsPlan, StableCounts]):
-    """The stages of `stable_counts`."""
+class _StableCounts(ColumnRelease):
+    """The recipe of `stable_counts`."""
 
     takes = "keys"
     most_records = MOST_RECORDS  # audits use fewer
@@ -285,21 +287,18 @@ class _StableCounts(Release[StableCountsPlan, StableCounts]):
         context = str(guarantee.epsilon), str(guarantee.delta), *([neighbors] if unknown else [])
         super().__init__("stable_counts", guarantee, context, random_state)
 
-    def read(self, values: Any) -> list[Hashable]:
-        return read_column_of_keys(values)
+    def read(self, X: Any, y: Any) -> tuple[Facts, list[Hashable]]:  # noqa: ARG002 - there is none
+        keys = read_column_of_keys(X)
+        return Facts(len(keys)), keys
 
-    def summarize_parts(self, rows: PartedRecords, plan: StableCountsPlan) -> KeyCounts:  # noqa: ARG002
-        [counts] = rows.sums(_key_counts)
-        return counts  # type: ignore[no-any-return]
-
-    def plan(self, n_samples: Any, *, beta: Any = 0.05, n_keys: Any = 1) -> StableCountsPlan:
+    def plan(self, facts: Facts, *, beta: Any = 0.05, n_keys: Any = 1) -> StableCountsPlan:
         failure, together = check_number("beta", beta, above=0, below=1), check_count("n_keys", n_keys, low=1)
         threshold = stable_histogram_threshold(self.guarantee)
         # A key of count c is not released if its noise is below threshold - c: P[Z >= c - threshold + 1].
         enough = threshold - 1 + laplace_quantile(stable_histogram_ratio(self.guarantee), failure / together)
         return StableCountsPlan(
             self.guarantee,
-            self.checked_count(n_samples),
+            self.checked_count(facts),
             threshold,
             _error(self.guarantee, failure, together),
             enough,
@@ -307,10 +306,9 @@ class _StableCounts(Release[StableCountsPlan, StableCounts]):
             together,
         )
 
-    def release(
-        self, summary: list[Hashable] | KeyCounts, plan: StableCountsPlan, dice: Dice
-    ) -> StableCounts:
-        found = stable_histogram(summary, privacy=plan.guarantee, dice=dice, most_records=self.most_records)
+    def run(self, table: Table, plan: StableCountsPlan, dice: Dice) -> StableCounts:
+        [counts] = table.sums(_key_counts)
+        found = stable_histogram(counts, privacy=plan.guarantee, dice=dice, most_records=self.most_records)
         falling = sorted(found.items(), key=lambda item: -item[1])  # stable: equal counts stay sorted by key
         return StableCounts(counts_by_key(falling), plan)
 

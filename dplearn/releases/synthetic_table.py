@@ -19,6 +19,7 @@ from dplearn.chance import PublicStream
 from dplearn.core.float_errors import IgnoresFloatErrors
 from dplearn.domains import Floats, Hashed, Product, Schema
 from dplearn.domains.column_kinds import as_learn
+from dplearn.fit.execute import Facts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.base import Guarantee
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
@@ -234,7 +235,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             column has one value or none in the released tables: rarer ones are lost.
         """
         stages: Any = self._stages()
-        self._publish(stages.run(frame, self.ledger, groups))
+        self._publish(stages.run_on(frame, None, self.ledger, groups))
         one = columns_of_one_value(self.columns_, list(self.marginals_.values()))
         if one and isinstance(stages, LearnedTableStages):
             text = (
@@ -273,7 +274,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             raise ValueError(
                 f"n_features must be {len(stages.domain)}, as the domain has, got {brief(n_features)}"
             )
-        return stages.plan(n_samples)
+        return stages.plan(Facts(n_samples))
 
     def sample(self, m: int, random_state: Any = None) -> Any:
         """Return synthetic records; costs no privacy.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dplearn.chance.dice import Dice
 from dplearn.mechanisms.exponential import exponential_mechanism
 from dplearn.privacy import ApproxDP
-from dplearn.records.parts import summed
+from dplearn.records.table import as_table
 from dplearn.releases.table_counts import counts_of
 from dplearn.releases.table_model import NetworkStep, TableModel
 from dplearn.releases.table_plan import SyntheticTablePlan, TableLayout
@@ -74,7 +74,7 @@ def released_tables(records: Any, plan: SyntheticTablePlan, dice: Dice) -> Relea
 
     Parameters
     ----------
-    records : ndarray of int16 of shape (n, d), or PartedRecords of such
+    records : ndarray of int16 of shape (n, d), or Table of such
         Private. The cell of each column of each record.
     plan : SyntheticTablePlan
         The plan of the release.
@@ -212,7 +212,7 @@ def _tables(
     records: Any, tables: Sequence[tuple[int, ...]], sizes: Sequence[int]
 ) -> Sequence[NDArray[np.int64]]:
     """Return the counts of some tables, in one pass over the records."""
-    found: Sequence[NDArray[np.int64]] = summed(records, partial(_counted, tables, sizes))
+    found: Sequence[NDArray[np.int64]] = as_table(records).sums(partial(_counted, tables, sizes))
     return found
 
 

@@ -18,11 +18,14 @@ from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import cells_of, is_frame
 from dplearn.domains.column_kinds import ColumnKinds, kinds_of
 from dplearn.domains.product import refuse_text
+from dplearn.fit.execute import Facts
+from dplearn.fit.relation import ROWS_OF_TABLE
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import CONCENTRATED
-from dplearn.records.part_sources import source_of, table_in_memory
-from dplearn.records.parts import PartedRecords, Source, mapped
+from dplearn.records.part_sources import table_in_memory
+from dplearn.records.reading import COLUMNS
 from dplearn.records.rows import Columns
+from dplearn.records.table import Table
 from dplearn.releases.learned_schema import (
     NUMBERS,
     ConcentratedPart,
@@ -39,11 +42,8 @@ from dplearn.releases.table_values import TableTypes
 
 __all__ = ["LearnedTableStages", "ReleasedTable", "TableChoices", "TableStages", "cells_in"]
 
-_ASSUMES = (
-    "the number of records and the number, names and types of the columns are public",
-    "each row of the table is made from one record alone, by rules that are public or were released"
-    " privately",
-)
+_ASSUMES = (COLUMNS, ROWS_OF_TABLE)
+_NO_TYPES = TableTypes()
 _POINTS = (1 << 20) + 1  # of learned ranges: synthetic numbers are not seen to lie on a grid
 
 
@@ -108,8 +108,24 @@ class TableChoices:
             )
 
 
-class TableStages(Release[SyntheticTablePlan, ReleasedTable]):
-    """The stages of a synthetic table.
+@dataclass(frozen=True)
+class TableFacts(Facts):
+    """The public facts of a table of which synthetic records are made.
+
+    Attributes
+    ----------
+    types : TableTypes
+        The kind of the table, and the types of its columns.
+    kinds : ColumnKinds or None
+        The kinds of the columns, where the schema is learned.
+    """
+
+    types: TableTypes = _NO_TYPES
+    kinds: ColumnKinds | None = None
+
+
+class TableStages(Release):
+    """The recipe of a synthetic table.
 
     Parameters
     ----------
@@ -130,11 +146,8 @@ class TableStages(Release[SyntheticTablePlan, ReleasedTable]):
         Public. The kind of the table that was read.
     """
 
-    types: TableTypes = TableTypes()
     takes = "frame"
-    named = True
-    set_by_reading = ("types",)
-    stacklevel = 4  # `fit` is wrapped
+    stacklevel = 5  # `fit` is wrapped
 
     def __init__(
         self,
@@ -160,12 +173,11 @@ class TableStages(Release[SyntheticTablePlan, ReleasedTable]):
         )
         super().__init__("SyntheticTable", guarantee, context, random_state)
 
-    def source_of(self, values: Any) -> Source | None:
-        return source_of(values, None)
+    def in_memory(self, X: Any, y: Any) -> tuple[Any, Any]:
+        return _dense(X), y
 
-    def read(self, values: Any) -> NDArray[np.int16]:
-        table, kind = _table_of(values)
-        self.types = TableTypes(kind)
+    def read(self, X: Any, y: Any) -> tuple[TableFacts, NDArray[np.int16]]:  # noqa: ARG002 - there is none
+        table, kind = _table_of(X)
         if is_frame(table):
             table = _selected(table, self.domain)
         elif table.shape[1] != len(self.domain):
@@ -174,22 +186,20 @@ class TableStages(Release[SyntheticTablePlan, ReleasedTable]):
             )
         if not len(table):
             raise ValueError("frame must have at least one row, got none")
-        refuse_text(table if is_frame(table) else values, self.domain)
-        return cells_in(self.layout.columns, Columns(self.domain.encode(table)))
+        refuse_text(table if is_frame(table) else X, self.domain)
+        cells = cells_in(self.layout.columns, Columns(self.domain.encode(table)))
+        return TableFacts(len(cells), TableTypes(kind)), cells
 
-    def plan(self, n_samples: int) -> SyntheticTablePlan:
-        n = check_count("n_samples", n_samples, low=1)
+    def plan(self, facts: Facts) -> SyntheticTablePlan:
+        n = check_count("n_samples", facts.n_samples, low=1)
         return synthetic_table_plan(self.guarantee, n, self.layout, reach=self.reach)
 
-    def summarize_parts(self, rows: PartedRecords, plan: SyntheticTablePlan) -> PartedRecords:  # noqa: ARG002
-        return rows
-
-    def release(self, summary: Any, plan: SyntheticTablePlan, dice: Dice) -> ReleasedTable:
-        return ReleasedTable(released_tables(summary, plan, dice), plan, self.types)
+    def run(self, table: Table, plan: SyntheticTablePlan, dice: Dice) -> ReleasedTable:
+        return ReleasedTable(released_tables(table, plan, dice), plan, table.facts.types)
 
 
-class LearnedTableStages(Release[Any, ReleasedTable]):
-    """The stages of a synthetic table whose schema is released first, from a share of its budget.
+class LearnedTableStages(Release):
+    """The recipe of a synthetic table whose schema is released first, from a share of its budget.
 
     Parameters
     ----------
@@ -206,13 +216,6 @@ class LearnedTableStages(Release[Any, ReleasedTable]):
     numbers : Floats
         The numbers among which ranges are found; audits use fewer.
 
-    Attributes
-    ----------
-    types : TableTypes
-        Public. The types of the table that was read.
-    kinds : ColumnKinds
-        Public. The kinds of the columns, known once a table is read or columns are planned.
-
     Notes
     -----
     **Privacy.** The guarantee of `privacy`, for one replaced record. Proof: the schema is released by
@@ -223,12 +226,8 @@ class LearnedTableStages(Release[Any, ReleasedTable]):
     **Assumes.** A row is one record. Types of columns are public. No cell is refused.
     """
 
-    types: TableTypes = TableTypes()
-    kinds: ColumnKinds
     takes = "frame"
-    named = True
-    set_by_reading = ("types", "kinds")
-    stacklevel = 4
+    stacklevel = 5
 
     def __init__(
         self,
@@ -245,23 +244,23 @@ class LearnedTableStages(Release[Any, ReleasedTable]):
         context = str(guarantee.epsilon), str(guarantee.delta), repr(learn), repr(choices)
         super().__init__("SyntheticTable", guarantee, context, random_state)
 
-    def source_of(self, values: Any) -> Source | None:
-        return source_of(values, None)
+    def in_memory(self, X: Any, y: Any) -> tuple[Any, Any]:
+        return _dense(X), y
 
-    def read(self, values: Any) -> Any:
-        table, kind = _table_of(values)
+    def read(self, X: Any, y: Any) -> tuple[TableFacts, Any]:  # noqa: ARG002 - there is none
+        table, kind = _table_of(X)
         if not all(table.shape):
             raise ValueError(f"frame must have at least one row and one column, got shape {table.shape}")
-        dtype = getattr(values, "dtype", None)
+        dtype = getattr(X, "dtype", None)
         of_list = dtype is None and not is_frame(table)
-        self.kinds = kinds_of(table, self.learn.columns, dtype, of_list=of_list)
-        self.types = TableTypes.of(table, dtype, kind, named=self.kinds.names is not None)
-        self.choices.check_target(self._names)
-        return table
+        kinds = kinds_of(table, self.learn.columns, dtype, of_list=of_list)
+        types = TableTypes.of(table, dtype, kind, named=kinds.names is not None)
+        self.choices.check_target(_names(kinds))
+        return TableFacts(len(table), types, kinds), table
 
-    def plan(self, n_samples: int) -> SchemaFitPlan:
-        n = check_count("n_samples", n_samples, low=1)
-        return schema_fit_plan(_TableFit(self, n), self.guarantee, self.learn.share, n)
+    def plan(self, facts: TableFacts) -> SchemaFitPlan:
+        n = check_count("n_samples", facts.n_samples, low=1)
+        return schema_fit_plan(_TableFit(self, facts), self.guarantee, self.learn.share, n)
 
     def planned(self, n_samples: int, n_features: int | None) -> SchemaFitPlan:
         """Return the plan of a release, without a table.
@@ -289,43 +288,37 @@ class LearnedTableStages(Release[Any, ReleasedTable]):
             declared = ColumnKinds((declared.kinds if declared else ("numbers",)) * d)
         elif n_features not in (None, len(declared)):
             raise ValueError(f"n_features must be {len(declared)}, as domain lists, got {n_features}")
-        self.kinds = declared
-        self.choices.check_target(self._names)
-        return self.plan(n_samples)
+        self.choices.check_target(_names(declared))
+        return self.plan(TableFacts(n_samples, kinds=declared))
 
-    def summarize_parts(self, rows: PartedRecords, plan: SchemaFitPlan) -> PartedRecords:  # noqa: ARG002
-        return rows
-
-    def release(self, summary: Any, plan: SchemaFitPlan, dice: Dice) -> ReleasedTable:
+    def run(self, table: Table, plan: SchemaFitPlan, dice: Dice) -> ReleasedTable:
         stages: SchemaStages = plan.stages
-        columns = mapped(summary, partial(_read, stages))
-        learned = stages.release(stages.summary_of(columns, plan.schema), plan.schema, dice)
-        inner = self.inner(learned.schema, plan.rest)
-        cells = mapped(summary, partial(_read, inner))
-        inner_plan = inner.plan(plan.n_samples)
+        learned = stages.run(table.map(partial(_rows, stages)), plan.schema, dice)
+        inner = self.inner(learned.schema, plan.rest, table.facts.types)
+        inner_plan = inner.plan(Facts(plan.n_samples))
         if inner_plan.noise != plan.inner.noise:
             raise RuntimeError(OTHER_NOISE)
-        found = inner.release(cells, inner_plan, dice)
-        return ReleasedTable(found.tables, replace(inner_plan, guarantee=plan.guarantee), self.types)
+        found = inner.run(table.map(partial(_rows, inner)), inner_plan, dice)
+        return replace(found, plan=replace(inner_plan, guarantee=plan.guarantee))
 
-    def inner(self, schema: Product, budget: ApproxDP) -> TableStages:
-        """Return the stages of the tables, given a learned schema and the rest of the budget."""
-        domain = _drawable(schema, self.types)
+    def inner(self, schema: Product, budget: ApproxDP, types: TableTypes) -> TableStages:
+        """Return the recipe of the tables, given a learned schema and the rest of the budget."""
+        domain = _drawable(schema, types)
         return TableStages(domain, self.choices.layout(domain), budget, reach=self.reach)
 
-    def detail(self) -> SchemaDetail:
+    def detail(self, kinds: ColumnKinds) -> SchemaDetail:
         """Return how fine the domains are: all base tables have at most `max_cells` cells."""
         most = self.choices.max_cells
         if self.choices.target is not None:
-            kind = self.kinds.kinds[self._names.index(self.choices.target)]
+            kind = kinds.kinds[_names(kinds).index(self.choices.target)]
             unranged = table_column("", self.numbers, self.choices.n_bins).size
             of_numbers = max(self.choices.n_bins + 1, unranged)
             most //= {"booleans": 4, "categories": isqrt(most)}.get(kind, of_numbers)
         return SchemaDetail(_POINTS, max(1, most - 2), drawn=True)  # missing and other cells have one each
 
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return self.kinds.names or tuple(f"x{place}" for place in range(len(self.kinds)))
+
+def _names(kinds: ColumnKinds) -> tuple[str, ...]:
+    return kinds.names or tuple(f"x{place}" for place in range(len(kinds)))
 
 
 @dataclass(frozen=True)
@@ -333,20 +326,20 @@ class _TableFit:
     """The release of a table that learns its schema, as `SchemaFit` describes it."""
 
     table: LearnedTableStages
-    n_samples: int
+    facts: TableFacts
     accounting = CONCENTRATED
 
     def stages(self, cost: ApproxDP, part: ConcentratedPart | None = None) -> SchemaStages:
-        table = self.table
-        return SchemaStages(
-            table.kinds, cost, concentrated=part, numbers=table.numbers, detail=table.detail()
-        )
+        table, kinds = self.table, self.facts.kinds
+        assert kinds is not None
+        return SchemaStages(kinds, cost, concentrated=part, numbers=table.numbers, detail=table.detail(kinds))
 
     def inner_plan(self, stages: SchemaStages, rest: ApproxDP) -> SyntheticTablePlan:
-        schema = stages.plan(self.n_samples)
-        for other in (schema.unranged, schema.widest):
-            self.table.inner(other, rest).plan(self.n_samples)  # raises an error if it cannot be released
-        return self.table.inner(schema.narrowest, rest).plan(self.n_samples)
+        schema, plan = stages.plan(self.facts), None
+        for domain in (schema.unranged, schema.widest, schema.narrowest):
+            plan = self.table.inner(domain, rest, self.facts.types).plan(self.facts)  # raises if it has none
+        assert plan is not None
+        return plan
 
     def concentrated(self, plan: SyntheticTablePlan) -> bool:
         return plan.noise == "gaussian"
@@ -371,15 +364,20 @@ def cells_in(columns: Sequence[TableColumn], rows: Columns) -> NDArray[np.int16]
     return cells
 
 
-def _read(stages: Any, table: Any) -> Any:
-    return stages.read(table)
+def _rows(recipe: Release, table: Any) -> Any:
+    return recipe.read(table, None)[1]
+
+
+def _dense(values: Any) -> Any:
+    """Return a table in memory as it was given, unless it is sparse or in parts."""
+    if issparse(values):
+        raise TypeError("frame must be dense, got a sparse matrix; make it dense with frame.toarray()")
+    return table_in_memory(values)
 
 
 def _table_of(values: Any) -> tuple[Any, str]:
     """Return a table in memory, as a data frame or an array, and its kind; no cell is read."""
-    if issparse(values):
-        raise TypeError("frame must be dense, got a sparse matrix; make it dense with frame.toarray()")
-    table = table_in_memory(values)
+    table = _dense(values)
     if is_frame(table):
         return table, "pandas" if hasattr(table, "iloc") else "polars"
     return cells_of(table), "array"

@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix
 from dplearn.chance import SeededDice
 from dplearn.core.gf2 import pack
 from dplearn.domains import Categories, DomainError, IntegerRange, Product
-from dplearn.estimator.stages import Params, Public, Table, cost_of_fit, planned_columns, planned_table
+from dplearn.estimator.stages import Params, Public, Read, cost_of_fit, planned_columns, planned_table
 from dplearn.learners import ExponentialMechanismClassifier, ParityClassifier, SecretSampleClassifier
 from dplearn.learners.parity_methods import Equations
 from dplearn.privacy import ApproxDP
@@ -62,12 +62,12 @@ def test_declared_sizes_take_precedence_in_a_planned_table():
 )
 def test_records_are_taken_at_their_places(rows):
     assert count_of(taken(rows, np.array([4, 4, 1]))) == 3
-    assert len(Table(Public(6, 1), rows).rows) == 6
+    assert len(Read(Public(6, 1), rows).rows) == 6
 
 
 def test_a_table_has_n_samples_rows():
     with pytest.raises(AssertionError):
-        Table(Public(5), np.arange(6))
+        Read(Public(5), np.arange(6))
 
 
 def test_stages_run_in_order_and_the_charge_comes_before_anything_is_summarised(monkeypatch):

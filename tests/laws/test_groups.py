@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from dplearn import AdditiveClassifier, StatisticalQueryNaiveBayes, SubsampleAggregateClassifier
 from dplearn.domains import Grid
 from dplearn.ensembles.public_data import PublicData
-from dplearn.estimator.part_reading import summary_of
+from dplearn.estimator.staged_fit import summary_of
 from dplearn.learners import KnowledgeTransferClassifier
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy import PrivacyLedger, pipeline_guarantee

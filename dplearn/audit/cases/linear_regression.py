@@ -16,7 +16,7 @@ from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.fits import Fit, Rows, StagedFit, TableFit, WholeFit, two_parts
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
-from dplearn.estimator.part_reading import summary_of
+from dplearn.estimator.staged_fit import summary_of
 from dplearn.learners.linear_moments import moments_query
 from dplearn.learners.linear_regression import LinearRegressor
 from dplearn.privacy import ApproxDP

@@ -16,7 +16,7 @@ from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Rows, WholeFit
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier, PrivateRegressor
-from dplearn.estimator.stages import Params, Public, Table
+from dplearn.estimator.stages import Params, Public, Read
 from dplearn.mechanisms import randomized_response
 from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
@@ -120,8 +120,8 @@ class OneAnswer(PrivateClassifier):
         cost = ApproxDP(self.epsilon, self.delta, reproducible=reproducible)
         return Params(cost, classes=np.array(self.classes), place=self.place)
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
-        return Table(Public(len(X), 1, classes=params.classes), np.asarray(y))
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
+        return Read(Public(len(X), 1, classes=params.classes), np.asarray(y))
 
     def _plan(self, params: Params, public: Public) -> "OneAnswerPlan":
         return OneAnswerPlan(params.cost, params.place, public.classes)
@@ -196,8 +196,8 @@ class OneNumber(PrivateRegressor):
         cost = ApproxDP(self.epsilon, reproducible=reproducible)
         return Params(cost, target=TargetRange.of(self.target_range, clip=True), place=self.place)
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
-        return Table(Public(len(X), 1), (read_target(y, len(X), params.target) > 0).astype(np.int64))
+    def _read(self, X: Any, y: Any, params: Params) -> Read:
+        return Read(Public(len(X), 1), (read_target(y, len(X), params.target) > 0).astype(np.int64))
 
     def _plan(self, params: Params, public: Public) -> "OneNumberPlan":  # noqa: ARG002 - a stage
         return OneNumberPlan(params.cost, params.place, params.target)

@@ -19,7 +19,7 @@ from dplearn.audit.fits import Rows, StagedFit, TableFit, WholeFit, refitted
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, Domain, IntegerRange
-from dplearn.estimator.part_reading import summary_of
+from dplearn.estimator.staged_fit import summary_of
 from dplearn.learners.linear_moments import moments_query
 from dplearn.learners.linear_regression import LinearRegressor
 from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression

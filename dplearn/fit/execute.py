@@ -1,0 +1,275 @@
+"""The one conductor of fits and releases: `execute` carries out a recipe on a private table.
+
+A recipe is a value of checked parameters. In this order
+
+1. the recipe's cost is compared with what is left in the ledger;
+2. `read` validates and encodes the rows: all of them, or of a table in parts each part in each pass;
+3. `plan` fixes the guarantee from public facts alone, and its warnings are issued;
+4. the ledger is charged with the guarantee of the plan;
+5. `run` makes all secret draws, and returns what is released.
+
+Nothing is spent before step 4, and no private value is read before step 2. An audit calls the same functions
+with enumerating dice, so the code that users run is the code that is verified.
+"""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.chance import PublicStream
+from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import float_errors_ignored
+from dplearn.fit.relation import Relation
+from dplearn.privacy import PrivacyLedger, open_account
+from dplearn.privacy.unknown_count import ADDED, refuse_public_counts
+from dplearn.records.groups import SHIFTS, grouping_of, selected
+from dplearn.records.part_groups import grouped_parts, groups_in_parts
+from dplearn.records.part_sources import table_in_memory, table_in_parts
+from dplearn.records.passes import PartsChangedError
+from dplearn.records.rows import count_of
+from dplearn.records.table import Held, InParts, Table
+from dplearn.records.tables import check_index
+
+__all__ = ["Facts", "Ready", "Recipe", "begin", "execute"]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The public facts of a table.
+
+    Attributes
+    ----------
+    n_samples : int or None
+        The number of records; None where it is private.
+    """
+
+    n_samples: Any
+
+
+class Recipe(ABC):
+    """What a learner or a release does, with checked parameters.
+
+    Attributes
+    ----------
+    name : str
+        For the ledger's history.
+    cost : ApproxDP or None
+        Public. The most that it costs, with its neighbours and what it protects; None if unknown.
+    random_state : None, int or numpy random generator
+        The source of public choices, such as the rows of groups that take part.
+    takes : str
+        The parameter with the table, for messages.
+    named : bool
+        Whether the parts of a table have columns with names, one of which may hold the groups.
+    group_rows : int or None
+        How many rows of a group take part. None: one, chosen before the table is read.
+    repeated : bool
+        Whether a group of fewer rows has each of them several times, so that each group has as many; else the
+        rows are chosen before the table is read.
+    keeps_types : bool
+        Whether the rows keep their types, so that all parts have the same categories.
+    """
+
+    name: str
+    cost: Any
+    random_state: Any = None
+    takes = "X"
+    named = True
+    group_rows: int | None = None
+    repeated = False
+    keeps_types = False
+
+    @abstractmethod
+    def read(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Validate and encode rows in memory, all or those of a part; return public facts, and the rows.
+
+        Inside the declared domain no error, warning, type or size depends on the values, and each row is made
+        from its own row alone. Nothing is drawn.
+        """
+
+    @abstractmethod
+    def plan(self, facts: Any) -> Any:
+        """Return the plan, from public facts alone; its `guarantee` costs at most `cost`."""
+
+    @abstractmethod
+    def run(self, table: Table, plan: Any, dice: Dice) -> Any:
+        """Make all secret draws, and return what is released."""
+
+    def parts_of(self, X: Any, y: Any) -> Table | None:
+        """Return the table in parts that is given, or None if it is in memory."""
+        return table_in_parts(X, y)
+
+    def in_memory(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Return a table in memory and its labels as they are read."""
+        return table_in_memory(X), y
+
+    def from_parts(self, table: Table) -> tuple[Any, Table]:
+        """Return the public facts of all parts, and the table of their encoded rows."""
+        found, rows = table.read(self.read_part, self.takes, categories=self.keeps_types)
+        first = next(each for each in found if each is not None)
+        return replace(first, n_samples=len(rows)), rows
+
+    def read_part(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Validate and encode the rows of a part, if not as those in memory."""
+        return self.read(X, y)
+
+    def prepared(self, facts: Any, table: Table) -> Any:  # noqa: ARG002 - of use to subclasses
+        """Return the facts, with public values of the whole table that no part of it has."""
+        return facts
+
+    def try_out(self, plan: Any, table: Table) -> None:  # noqa: B027 - of use to subclasses
+        """Refuse, before the charge, what cannot be carried out as planned; no value of the table is used."""
+
+    def warnings_of(self, released: Any) -> Sequence[str]:  # noqa: ARG002 - of use to subclasses
+        """Return warnings about what was released, functions of it alone."""
+        return ()
+
+    @property
+    def takes_added(self) -> str:
+        """The beginning of the message about a table in parts whose number of records is private."""
+        return f"{self.takes} must be a table in memory"
+
+
+@dataclass(frozen=True, repr=False)
+class Ready:
+    """A recipe whose table has been read and planned: what follows are draws.
+
+    Attributes
+    ----------
+    recipe : Recipe
+    table : Table
+        Private.
+    plan : Plan
+        Public.
+    """
+
+    recipe: Recipe
+    table: Table
+    plan: Any
+
+    def run(self, dice: Dice) -> Any:
+        """Return what the recipe releases."""
+        return self.recipe.run(self.table, self.plan, dice)
+
+
+def begin(recipe: Recipe, X: Any, y: Any = None, *, groups: Any = None) -> Ready:
+    """Read a table and plan a recipe, without a secret draw or a charge."""
+    relation, facts, table = _read(recipe, X, y, groups)
+    table = replace(table, facts=recipe.prepared(facts, table))
+    plan = recipe.plan(table.facts)
+    recipe.try_out(plan, table)
+    return Ready(recipe, table, relation.planned(plan))
+
+
+def execute(
+    recipe: Recipe,
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    ledger: PrivacyLedger | None = None,
+    dice: Dice,
+    stacklevel: int = 3,
+) -> Any:
+    """Carry out a recipe on a private table, and return what it releases.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Public.
+    X, y : object
+        Private. The table and its labels, in memory or in parts.
+    groups : object, optional
+        Private. The group of each row; of a table in parts the name of the column with these.
+    ledger : PrivacyLedger, optional
+        Charged once, before any draw.
+    dice : Dice
+        The source of all secret draws.
+    stacklevel : int, default=3
+        That of warnings: the call of the function that calls this one.
+    """
+    relation = Relation(groups=groups is not None)
+    cost = recipe.cost
+    charge = open_account(ledger, None if cost is None else relation.protecting(cost), name=recipe.name)
+    with float_errors_ignored():
+        ready = begin(recipe, X, y, groups=groups)
+        for text in ready.plan.warnings:
+            warnings.warn(text, UserWarning, stacklevel=stacklevel)
+        charge(ready.plan.guarantee)
+        released = ready.run(dice)
+    for text in recipe.warnings_of(released):
+        with suppress(UserWarning):  # as an error it would lose a release that is paid for
+            warnings.warn(text, UserWarning, stacklevel=stacklevel)
+    return released
+
+
+def _read(recipe: Recipe, X: Any, y: Any, groups: Any) -> tuple[Relation, Any, Table]:
+    """Return which tables are neighbours, the public facts, and the table of encoded rows."""
+    parts = recipe.parts_of(X, y)
+    check_index("groups", groups, X, of=recipe.takes)
+    if recipe.cost is not None and recipe.cost.neighbors == ADDED:
+        refuse_public_counts(recipe.takes_added, groups, parts)
+        facts, rows = recipe.read(*recipe.in_memory(X, y))
+        return Relation(), replace(facts, n_samples=None), Table(Held(rows))
+    relation = Relation(groups=groups is not None, parts=parts is not None)
+    if groups is None:
+        facts, table = _held(recipe, *recipe.in_memory(X, y)) if parts is None else recipe.from_parts(parts)
+        return relation, facts, table
+    read = _read_groups if parts is None else partial(_read_groups_of_parts, parts)
+    facts, table, n_groups = read(recipe, X, y, groups)
+    return relation, replace(facts, n_samples=n_groups), table
+
+
+def _held(recipe: Recipe, X: Any, y: Any) -> tuple[Any, Table]:
+    facts, rows = recipe.read(X, y)
+    return facts, Table(Held(rows))
+
+
+def _read_groups(recipe: Recipe, X: Any, y: Any, groups: Any) -> tuple[Any, Table, int]:
+    """Read a table in memory whose records are groups of its rows."""
+    X, y = recipe.in_memory(X, y)
+    most, shifts = recipe.group_rows or 1, _shifts(recipe)
+    grouping = grouping_of(groups, count_of(X), most=most, shifts=shifts)
+    if recipe.repeated:
+        facts, table = _held(recipe, X, y)
+        return facts, table.grouped(grouping), grouping.n_groups
+    places: NDArray[np.int64] = grouping.once().slots[:, 0]
+    rows = selected(X, places), None if y is None else selected(y, places)
+    return *_held(recipe, *rows), grouping.n_groups
+
+
+def _read_groups_of_parts(
+    parts: Table,
+    recipe: Recipe,
+    X: Any,  # noqa: ARG001 - it is `parts`
+    y: Any,  # noqa: ARG001
+    groups: Any,
+) -> tuple[Any, Table, int]:
+    """Read a table in parts, of which a column, or parts beside them, hold the groups."""
+    given = (grouped_parts if recipe.named else groups_in_parts)(parts, groups)
+    grouping = given.grouping(recipe.group_rows or 1, _shifts(recipe))
+    if not recipe.repeated:
+        chosen, order = given.chosen(grouping.once())
+        try:
+            facts, table = recipe.from_parts(chosen)
+        except PartsChangedError:
+            if recipe.named:
+                raise
+            raise ValueError(f"{recipe.takes} and their groups must have the same parts each time") from None
+        return facts, replace(table, order=order), grouping.n_groups
+    facts, table = recipe.from_parts(given.table)
+    if not isinstance(table.blocks, InParts) or table.blocks.lengths != list(given.lengths):
+        raise PartsChangedError
+    return facts, table.grouped(grouping), grouping.n_groups
+
+
+def _shifts(recipe: Recipe) -> Any:
+    """Return the public chance by which rows of groups are chosen."""
+    return partial(PublicStream.of(recipe.random_state, recipe.name, "groups").labels, SHIFTS)
