@@ -131,18 +131,7 @@ class Release(ABC, Generic[AnyPlan, Result]):
         charge = open_account(ledger, known, name=self.name)
         dice = dice_for(self.random_state, self.name, *self.context)
         with float_errors_ignored():
-            source = self.source_of(values)
-            if self.guarantee.neighbors == ADDED:
-                refuse_public_counts(f"{self.takes} must be in memory", groups, source)
-            if groups is None:
-                rows = self.read(in_memory(values)) if source is None else read_parts(self, source)
-                plan = self.plan_of(rows)
-                plan = plan if source is None else assuming_parts(plan)
-            else:
-                rows, n_groups = self.read_groups(values, groups, source)
-                plan = assuming_groups(self.plan(n_groups))
-                plan = replace(plan, guarantee=replace(plan.guarantee, protects="groups"))
-                plan = plan if source is None else assuming_parts_of_groups(plan)
+            rows, plan = self.begin(values, groups)
             for text in plan.warnings:
                 warnings.warn(text, UserWarning, stacklevel=self.stacklevel)
             charge(plan.guarantee)
@@ -151,6 +140,22 @@ class Release(ABC, Generic[AnyPlan, Result]):
             with suppress(UserWarning):  # as an error it would lose a release that is paid for
                 warnings.warn(text, UserWarning, stacklevel=self.stacklevel)
         return result
+
+    def begin(self, values: Any, groups: Any = None) -> tuple[Sized, AnyPlan]:
+        """Read private values and plan their release, without a draw or a charge; arguments as for `run`."""
+        source = self.source_of(values)
+        if self.guarantee.neighbors == ADDED:
+            refuse_public_counts(f"{self.takes} must be in memory", groups, source)
+        if groups is None:
+            rows = self.read(in_memory(values)) if source is None else read_parts(self, source)
+            plan = self.plan_of(rows)
+            plan = plan if source is None else assuming_parts(plan)
+        else:
+            rows, n_groups = self.read_groups(values, groups, source)
+            plan = assuming_groups(self.plan(n_groups))
+            plan = replace(plan, guarantee=replace(plan.guarantee, protects="groups"))
+            plan = plan if source is None else assuming_parts_of_groups(plan)
+        return rows, plan
 
     def read_groups(self, values: Any, groups: Any, source: Source | None = None) -> tuple[Sized, int]:
         """Return the encoded values that take part, chosen by public chance, and the number of groups.

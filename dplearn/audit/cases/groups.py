@@ -18,7 +18,7 @@ from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.ensembles import Extreme
 from dplearn.audit.cases.naive_bayes import _shown as tables_shown
 from dplearn.audit.cases.queries import MEAN
-from dplearn.audit.fits import Fit, Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, WholeFit, refitted
 from dplearn.audit.rules import RULES, groups_within, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, IntegerRange
@@ -115,32 +115,24 @@ def _summed(rows: Rows, dice: Dice) -> tuple[str, Any]:
     return repr(answer.means), answer.means
 
 
-def _released(make: Callable[[], Release[Any, Any]], text: Callable[[Any], str]) -> Fit:
+def _released(make: Callable[[], Release[Any, Any]], text: Callable[[Any], str]) -> ReleaseFit:
     """Return a release of values of each group, those of each record."""
 
-    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        release = make()
-        values: Any = [value for own in rows for value in own]
-        if release.name == "grouped":
-            values = (
-                tuple(map(list, zip(*values, strict=True)))
-                if isinstance(values[0], tuple)
-                else (values, None)
-            )
-        records, n_groups = release.read_groups(values, groups_of(rows))
-        plan = release.plan(n_groups)
-        found = release.release(release.summarize(records, plan), plan, dice)
-        return text(found), found
+    def values(rows: Rows) -> Any:
+        every: Any = list(chain.from_iterable(rows))
+        if make().name != "grouped":
+            return every
+        return tuple(map(list, zip(*every, strict=True))) if isinstance(every[0], tuple) else (every, None)
 
-    return fit
+    return ReleaseFit(make, values, lambda found: (text(found), found), groups_of)
 
 
 def _two_rows(categories: Any, epsilon: Any, delta: Any) -> _Grouped:
-    """Return the stages of a release of two rows of each group, with values on a grid of one step, if any."""
+    """Return a release of two rows of each group, with values on a grid of one step, if any."""
     values = categories is not None
-    stages = _Grouped(values, (-1, 1) if values else None, categories, epsilon, delta, 0, "replace_one", 2)
-    stages.bits = 0
-    return stages
+    release = _Grouped(values, (-1, 1) if values else None, categories, epsilon, delta, 0, "replace_one", 2)
+    release.bits = 0
+    return release
 
 
 _LEARNED = partial(_two_rows, None, 6, Fraction(1, 4))
