@@ -1,35 +1,40 @@
-"""Fits of estimators as computations for audits: all stages on each path, or only the stages with draws.
+"""Fits and releases as computations for audits: all of it on each path, or only what makes draws.
 
-The stages `_params`, `_read`, `_plan` and `_summarize` make no draw, so a `StagedFit` runs them once a table,
-and `_release` and `_publish` once a path. A `WholeFit` runs the whole fit on each path; one such case a class
-verifies that the stages together are the fit.
+Reading, planning and summarising make no draw, so a `StagedFit` or a `ReleaseFit` does this once a table, and
+the rest once a path; this module alone knows the stages, through `ready`. A `WholeFit` runs the whole fit on
+each path; one such case a class verifies that the stages together are the fit.
 """
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from sklearn.base import clone
 
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.staged_fit import summary_of
+from dplearn.fit.execute import begin
 from dplearn.learners.bins import UNDECLARED
 from dplearn.privacy.plan import Plan
+from dplearn.releases.stages import Release
 
 __all__ = [
     "Fit",
     "IncrementalFit",
     "PartedFit",
+    "Ready",
+    "ReleaseFit",
     "Rows",
     "StagedFit",
     "TableFit",
     "WholeFit",
     "fitted_with",
+    "ready",
     "refitted",
     "run_on",
     "two_parts",
@@ -110,6 +115,70 @@ def fitted_with(model: Any, X: Any, y: Any = None, *, dice: Dice, groups: Any = 
     fresh = clone(model).set_params(ledger=None)
     fresh._fit(X, y, dice, **({} if groups is None else {"groups": groups}))
     return fresh
+
+
+@dataclass(frozen=True, repr=False)
+class Ready:
+    """A fit or a release after all that makes no draw.
+
+    Attributes
+    ----------
+    plan : Plan
+        Public. The plan of the fit or the release.
+    warnings : tuple of Warning
+        The warnings before the draws, which have not been issued.
+    summary : object
+        Private. What the draws are made from.
+    run : callable
+        Maps dice to a fitted estimator, or to the result of the release; as often as is wanted. Warnings
+        after the draws of a fit are issued; those of a release are attributes of its result.
+    """
+
+    plan: Any
+    warnings: tuple[Warning | str, ...]
+    summary: Any
+    run: Run
+
+
+def ready(of: Any, X: Any, y: Any = None, *, groups: Any = None, **public: Any) -> Ready:
+    """Read, plan and summarise a table for a fit or a release, without a draw or a charge.
+
+    Parameters
+    ----------
+    of : PrivateEstimator or Release
+        An unfitted estimator supplies the parameters; it is not changed, and its ledger is not charged.
+    X, y, groups : object
+        As for the fit or the release.
+    **public : object
+        Public. Further arguments of the fit, such as public rows.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if isinstance(of, Release):
+            found = begin(of, X, y, groups=groups)
+            rows, plan, summarize, finish = found.table, found.plan, _same, of.run
+        else:
+            learner = _twin(of)
+            learner.ledger = None
+            rows, plan = learner._begin(X, y, learner._params(False), groups=groups, **public)
+            summarize, finish = partial(summary_of, learner), partial(_fitted, learner)
+        for text in plan.warnings:
+            warnings.warn(text, UserWarning, stacklevel=2)
+        summary = summarize(rows, plan)
+    return Ready(plan, tuple(each.message for each in caught), summary, partial(finish, summary, plan))
+
+
+def _same(table: Any, plan: Any) -> Any:  # noqa: ARG001 - as a function of both
+    return table
+
+
+def _fitted(unfitted: Any, summary: Any, plan: Any, dice: Dice) -> Any:
+    """Make the draws of a fit and return the fitted estimator."""
+    learner, plan = _twin(unfitted), _renewed(plan)
+    learner._publish(learner._release(summary, plan, dice), plan)
+    for text in learner._released_warnings(plan):
+        warnings.warn(text, UserWarning, stacklevel=2)
+    return learner
 
 
 def refitted(model: Any) -> Callable[[], Any]:
@@ -242,56 +311,70 @@ class StagedFit(TableFit):
         return PartedFit(self.whole)
 
     def on(self, rows: Rows) -> Run:
-        """Return the fit on one table; its first stages run when it is first called."""
-        ready: list[_Ready | None] = []
+        """Return the fit on one table, which is read when it is first called."""
+
+        @cache
+        def before() -> tuple[int, Ready] | None:
+            with suppress(Exception):  # the whole fit raises it on each path
+                X, y = self.whole.table(rows)
+                return self.whole.n_records(rows, X), ready(self.whole.make(), X, y, **self.whole.more(rows))
+            return None
 
         def run(dice: Dice) -> tuple[str, Any]:
-            if not ready:
-                ready.append(self._read(rows))
-            # If a stage raises an error, the whole fit raises it on each path.
-            return self.whole(rows, dice) if ready[0] is None else self._finish(ready[0], dice)
+            found = before()
+            if found is None:
+                return self.whole(rows, dice)
+            n, fit = found
+            with _notes_on_few(n) as notes:
+                for message in fit.warnings:
+                    warnings.warn(message, stacklevel=1)
+                text, published = self.whole.shown(fit.run(dice))
+            return text, (published, notes)
 
         return run
 
-    def _read(self, rows: Rows) -> "_Ready | None":
-        """Run the stages that make no draw, or return None if one of them raises an error."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                learner = self.whole.make()
-                X, y = self.whole.table(rows)
-                table, plan = learner._begin(X, y, learner._params(False), **self.whole.more(rows))
-                for text in plan.warnings:
-                    warnings.warn(text, UserWarning, stacklevel=1)
-                summary = summary_of(learner, table, plan)
-            except Exception:
-                return None
-        return _Ready(
-            self.whole.n_records(rows, X), learner, plan, summary, [each.message for each in caught]
-        )
 
-    def _finish(self, ready: "_Ready", dice: Dice) -> tuple[str, Any]:
-        """Run `_release` and `_publish` on a copy of the estimator after `_summarize`."""
-        with _notes_on_few(ready.n_samples) as notes:
-            for message in ready.caught:
-                warnings.warn(message, stacklevel=1)
-            learner = _twin(ready.learner)
-            plan = _renewed(ready.plan)
-            learner._publish(learner._release(ready.summary, plan, dice), plan)
-            for words in learner._released_warnings(plan):
-                warnings.warn(words, UserWarning, stacklevel=1)
-            text, published = self.whole.shown(learner)
-        return text, (published, notes)
+@dataclass(frozen=True)
+class ReleaseFit(TableFit):
+    """A release, with all that makes no draw done once a table.
 
+    Attributes
+    ----------
+    make : callable
+        Factory of the release.
+    values : callable
+        Maps records to X of the release, or to a pair of X and y.
+    shown : callable
+        Maps the result to a short text that identifies the outcome, and to all published values.
+    groups : callable, optional
+        Maps records to the groups of the values, where a record is a group.
+    """
 
-class _Ready(NamedTuple):
-    """The state of a fit before its draws."""
+    make: Callable[[], Release]
+    values: Callable[[Rows], Any]
+    shown: Callable[[Any], tuple[str, Any]]
+    groups: Callable[[Rows], Any] | None = None
 
-    n_samples: int
-    learner: Any
-    plan: Any
-    summary: Any
-    caught: list[Any]
+    def in_two_parts(self) -> "ReleaseFit":
+        """Return the same release of a table in two parts, the first record and all others."""
+        return replace(self, values=lambda rows: [self.values(part) for part in (rows[:1], rows[1:]) if part])
+
+    def on(self, rows: Rows) -> Run:
+        """Return the release of one table, which is read when it is first called."""
+        groups = None if self.groups is None else self.groups(rows)
+        values = self.values(rows)
+        X, y = values if isinstance(values, tuple) else (values, None)
+        before = cache(lambda: ready(self.make(), X, y, groups=groups))
+
+        def run(dice: Dice) -> tuple[str, Any]:
+            found = before()
+            for message in found.warnings:
+                if str(message) not in found.plan.warnings:  # which are public
+                    warnings.warn(message, stacklevel=1)
+            text, published = self.shown(found.run(dice))
+            return text, (published, found.plan.warnings)
+
+        return run
 
 
 def _renewed(plan: Any) -> Any:

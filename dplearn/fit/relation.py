@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import AT_LEAST_ONE
-from dplearn.records.reading import COLUMNS, ROWS
+from dplearn.records.reading import COLUMNS, COLUMNS_AND_CATEGORIES, ROWS
 
 __all__ = ["GROUPS", "N_IS_PUBLIC", "PARTS", "PARTS_OF_GROUPS", "ROWS_OF_TABLE", "Relation", "without_count"]
 
@@ -51,6 +51,12 @@ _VARIANTS = {
     COLUMNS: _Variants(
         "the number of groups and the number, names and types of the columns are public",
         "the number, names and types of the columns are public",
+    ),
+    COLUMNS_AND_CATEGORIES: _Variants(
+        "the number of groups and the number, names and types of the columns are public, the categories of"
+        " categorical columns among them",
+        "the number, names and types of the columns are public, the categories of categorical columns among"
+        " them",
     ),
     ROWS: _Variants(
         "each row of X is made from rows of one group alone, by rules that are public or were released"

@@ -35,7 +35,7 @@ from dplearn.privacy.plan import Plan, hidden, records_needed
 from dplearn.privacy.unknown_count import ADDED, added
 from dplearn.records.groups import rows_of_shards
 from dplearn.records.reading import (
-    COLUMNS,
+    COLUMNS_AND_CATEGORIES,
     ROWS,
     check_classes,
     check_given,
@@ -57,8 +57,6 @@ __all__ = [
 ]
 
 Outcome = TypeVar("Outcome")
-
-_CATEGORIES = COLUMNS + ", the categories of categorical columns among them"
 
 
 @dataclass(frozen=True)
@@ -296,7 +294,13 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         if params.cost.neighbors == ADDED:
             stream = None  # shards are drawn in the release
         independent = "a teacher's training and answers depend only on its own shard and public randomness"
-        assumes = (_CATEGORIES, ROWS, labels_assumed(params.classes), independent, *self._assumed(params))
+        assumes = (
+            COLUMNS_AND_CATEGORIES,
+            ROWS,
+            labels_assumed(params.classes),
+            independent,
+            *self._assumed(params),
+        )
         return AggregationPlan(
             guarantee=replace(params.cost, assumes=assumes),
             aggregation=params.aggregation,

@@ -38,6 +38,7 @@ from dplearn.records.part_sources import table_in_memory
 
 __all__ = [
     "COLUMNS",
+    "COLUMNS_AND_CATEGORIES",
     "ROWS",
     "TABLE",
     "as_product",
@@ -54,6 +55,7 @@ __all__ = [
 ]
 
 COLUMNS = "the number of records and the number, names and types of the columns are public"
+COLUMNS_AND_CATEGORIES = COLUMNS + ", the categories of categorical columns among them"
 ROWS = "each row of X is made from one record alone, by rules that are public or were released privately"
 #: The assumptions of guarantees about a table; for its labels see `labels_assumed`.
 TABLE = (COLUMNS, ROWS)

@@ -16,10 +16,20 @@ from dplearn.audit.case import AuditCase
 from dplearn.audit.cases import CASES
 from dplearn.audit.distributions import observe
 from dplearn.audit.enumeration import distribution_on
-from dplearn.audit.fits import StagedFit, TableFit, WholeFit, fitted_with, refitted, run_on
+from dplearn.audit.fits import (
+    ReleaseFit,
+    StagedFit,
+    TableFit,
+    WholeFit,
+    fitted_with,
+    ready,
+    refitted,
+    run_on,
+)
 from dplearn.chance import EnumeratingDice, SeededDice
 from dplearn.domains import IntegerRange
 from dplearn.privacy import ApproxDP
+from dplearn.releases.quantiles import _Quantiles
 
 STAGED = [case for case in CASES.values() if isinstance(case.fit, StagedFit)]
 ROWS = ((0, "no"), (1, "yes"), (1, "yes"))
@@ -64,6 +74,46 @@ def test_a_model_is_fitted_with_given_dice_and_stays_as_it_was():
     assert grouped.guarantee_.protects == "groups"
     with pytest.raises(TypeError, match="model must be an estimator of dplearn, got LogisticRegression"):
         fitted_with(LogisticRegression(), *table(ROWS), dice=SeededDice(0))
+
+
+def test_what_is_ready_is_run_as_often_as_is_wanted_and_changes_nothing():
+    ledger = PrivacyLedger(epsilon=1)
+    model = clone(MODEL).set_params(ledger=ledger)
+    found = ready(model, *table(ROWS))
+    assert found.plan.guarantee == MODEL.plan(3, n_features=1).guarantee
+    assert [str(each) for each in found.warnings] == list(found.plan.warnings)
+    assert len(found.summary) == 3
+    for seed in (0, 1, 0):
+        whole = fitted_with(model, *table(ROWS), dice=SeededDice(seed))
+        assert repr(found.run(SeededDice(seed)).concept_) == repr(whole.concept_)
+    assert not hasattr(model, "n_features_in_")
+    assert ledger.history() == []
+    grouped = ready(model, *table(ROWS), groups=[1, 1, 2])
+    assert (grouped.plan.n_samples, grouped.plan.guarantee.protects) == (2, "groups")
+
+
+class Telling(_Quantiles):
+    """Warns of the values, and refuses some."""
+
+    n_reads = 0
+
+    def read(self, values):
+        self.n_reads += 1
+        warnings.warn(f"the least value is {min(values)}", UserWarning, stacklevel=1)
+        if min(values) == 1:
+            raise ValueError("the least value is 1")
+        return super().read(values)
+
+
+@pytest.mark.parametrize("rows", [(0, 1, 1), (1, 2, 2)])
+def test_a_release_is_read_once_and_shows_its_warnings_and_errors_on_every_path(rows):
+    release = Telling("quantiles", [0.5], 1, IntegerRange(0, 2))
+    run = run_on(ReleaseFit(lambda: release, np.array, lambda found: (str(found.values), found)), rows)
+    seen = [observe(run, SeededDice(seed)) for seed in range(8)]
+    assert {each[:2] for each in seen} == {("warned", (("UserWarning", f"the least value is {rows[0]}"),))}
+    assert len({each[2] for each in seen}) == (1 if rows[0] else 3)
+    assert ("raised" in repr(seen)) == bool(rows[0])
+    assert release.n_reads == (8 if rows[0] else 1)
 
 
 def test_every_class_has_a_case_of_which_the_whole_fit_is_run():

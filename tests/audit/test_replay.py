@@ -6,9 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
-from dplearn.audit import RULES, moved_by, replay_privacy, replay_violations
+from dplearn.audit import RULES, fitted_with, moved_by, replay_privacy, replay_violations
 from dplearn.audit.rules import groups_within
 from dplearn.chance import SeededDice, SystemDice
 from dplearn.domains import IntegerRange
@@ -127,7 +126,7 @@ def test_a_whole_fit_of_an_estimator_on_data_of_any_size(mechanism):
     estimator = ExponentialMechanismClassifier(
         method=mechanism, domain=IntegerRange(0, 99), classes=[0, 1, 2]
     )
-    fit = lambda rows, dice: clone(estimator)._fit(*rows, dice)  # noqa: E731
+    fit = lambda rows, dice: fitted_with(estimator, *rows, dice=dice)  # noqa: E731
     report = replay_privacy(fit, (X, y), (other_X, other_y))
     assert report.kept
     assert report.n_draws == 6

@@ -11,6 +11,7 @@ from dplearn.audit import (
     Evidence,
     SamplingReport,
     exact_distribution,
+    fitted_with,
     least_exp_epsilon,
     sample_privacy,
     sampling,
@@ -154,9 +155,7 @@ def estimator():
 
 
 def fitted(labels, dice):
-    model = estimator()
-    model._fit(np.zeros((len(labels), 1), dtype=int), np.array(labels), dice)
-    return model
+    return fitted_with(estimator(), np.zeros((len(labels), 1), dtype=int), np.array(labels), dice=dice)
 
 
 LABELS, OTHER_LABELS = ("no", "yes"), ("yes", "yes")

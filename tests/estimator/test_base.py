@@ -10,6 +10,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 
 from dplearn import ExponentialMechanismClassifier, ThresholdClassifier
+from dplearn.audit import fitted_with
 from dplearn.audit.outcomes import freeze
 from dplearn.chance import EnumeratingDice, ReplayDice, SeededDice
 from dplearn.domains import Grid
@@ -29,13 +30,14 @@ def table():
 def test_fit_is_the_audited_method_with_dice_chosen_at_the_door(table):
     first = learner(random_state=5).fit(*table)
     second = learner(random_state=5)
-    second._fit(*table, SeededDice(5, "ExponentialMechanismClassifier", *second._context()))
+    dice = SeededDice(5, "ExponentialMechanismClassifier", *second._context())
+    second = fitted_with(second, *table, dice=dice)
     assert first.concept_ == second.concept_
 
 
 def test_all_chance_of_a_fit_is_two_draws(table):
     dice = ReplayDice(EnumeratingDice())
-    learner()._fit(*table, dice)
+    fitted_with(learner(), *table, dice=dice)
     assert [draw.primitive for draw in dice.trace] == ["power_weighted", "below"]
 
 
@@ -44,7 +46,7 @@ def test_a_refused_table_draws_nothing(table):
     X, y = table
     for bad_X, bad_y in ((X + 1, y), (X, y + 1), (X * np.nan, y), (X[:3], y)):
         with pytest.raises(ValueError, match=r"outside|declared classes|NaN|equal numbers"):
-            learner()._fit(bad_X, bad_y, dice)
+            fitted_with(learner(), bad_X, bad_y, dice=dice)
     assert dice.trace == []
 
 

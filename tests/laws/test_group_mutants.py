@@ -53,7 +53,7 @@ def rows_chosen_within_each_part(monkeypatch):
 
 
 def all_values_released(monkeypatch):
-    def read_groups(self, values, groups):
+    def read_groups(self, values, groups, source):
         rows = self.read(values)
         return rows, len(rows)
 

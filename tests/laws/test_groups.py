@@ -6,15 +6,16 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from dplearn import AdditiveClassifier, StatisticalQueryNaiveBayes, SubsampleAggregateClassifier
+from dplearn.audit.fits import ready
 from dplearn.domains import Grid
 from dplearn.ensembles.public_data import PublicData
-from dplearn.estimator.staged_fit import summary_of
+from dplearn.estimator import PrivateEstimator
+from dplearn.fit.relation import GROUPS
 from dplearn.learners import KnowledgeTransferClassifier
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy import PrivacyLedger, pipeline_guarantee
 from dplearn.queries import CentralOracle
 from dplearn.records import groups
-from dplearn.records.groups import GROUPS, GroupedRecords
 
 
 def grouped(X, y, ids):
@@ -55,7 +56,7 @@ def test_the_guarantee_protects_groups_and_the_plan_counts_them(classifier, iris
 
 def test_plans_depend_on_the_set_of_groups_and_not_on_the_number_of_rows(classifier, iris, one_a_class):
     X, y = iris
-    if protects_labels(classifier) or not hasattr(classifier, "_begin"):
+    if protects_labels(classifier) or not isinstance(classifier, PrivateEstimator):
         return
     plans = []
     for seed in (0, 1):
@@ -64,9 +65,9 @@ def test_plans_depend_on_the_set_of_groups_and_not_on_the_number_of_rows(classif
         model = clone(classifier).set_params(random_state=0)
         if "classes" in model.get_params():
             model.set_params(classes=np.unique(y).tolist())
-        table, plan = model._begin(rows, labels, model._params(False), groups=ids, **given_to(classifier, X))
-        plans.append(str(plan))
-        assert table.public.n_samples == len(X) == len(table.rows)
+        fit = ready(model, rows, labels, groups=ids, **given_to(classifier, X))
+        plans.append(str(fit.plan))
+        assert fit.plan.public.n_samples == len(X) == len(getattr(fit.summary, "records", fit.summary))
     assert plans[0] == plans[1]
 
 
@@ -136,8 +137,7 @@ def test_sums_are_over_means_of_groups_and_others_take_one_row():
         "local": StatisticalQueryNaiveBayes(domain=Grid(0, 1, 65), classes=[0, 1], trust_model="local"),
     }
     for name, model in by_sums.items():
-        table, plan = model._begin(X, y, model._params(False), groups=ids)
-        summary = summary_of(model, table, plan)
+        summary = ready(model, X, y, groups=ids).summary
         assert isinstance(summary, GroupedRecords) == (name == "sums")
         assert len(summary) == 200
 
@@ -163,8 +163,8 @@ def test_all_rows_of_a_group_are_in_one_shard_and_teachers_are_trained_apart():
         KnowledgeTransferClassifier(n_teachers=20, classes=[0, 1], max_queries=5),
     ):
         more = {} if isinstance(model, SubsampleAggregateClassifier) else {"X_public": public}
-        table, plan = model._begin(X, y, model._params(False), groups=ids, **more)
-        lessons = model._lessons(table.rows, plan)
+        fit = ready(model, X, y, groups=ids, **more)
+        lessons = model._lessons(fit.summary, fit.plan)
         assert lessons["base"] == 25  # groups of a shard; the lengths of shards are private
         assert np.sort(np.concatenate(lessons["shards"])).tolist() == list(range(2000))
         sets = [set(ids[shard].tolist()) for shard in lessons["shards"]]

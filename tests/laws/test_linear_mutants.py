@@ -9,6 +9,7 @@ import pytest
 
 from dplearn import LinearRegressor
 from dplearn.audit.cases.linear_regression import CASES, LINEAR_REPLAYS, UNIVERSE, moments_case
+from dplearn.audit.fits import ready
 from dplearn.learners import linear_moments
 from dplearn.learners.linear_moments import moments_query
 from dplearn.queries import CentralOracle, Examples, VectorQuery
@@ -30,11 +31,11 @@ def share_moved(pair, *, made=LinearRegressor, delta=1e-6, bits=6):
         learner = made(target_range=(-1, 1), epsilon=1.0, delta=delta)
         learner._finest = bits
         table = np.array(rows if isinstance(rows[0], tuple) else [rows])
-        table, plan = learner._begin(table[:, :-1], table[:, -1], learner._params(False))
-        query = moments_query(plan)
-        totals.append(query.total(learner._summarize(table, plan)).astype(object))
+        fit = ready(learner, table[:, :-1], table[:, -1])
+        query = moments_query(fit.plan)
+        totals.append(query.total(fit.summary).astype(object))
     move = totals[0] - totals[1]
-    if plan.order == 1:
+    if fit.plan.order == 1:
         return float(np.abs(move).sum() / query.l1)
     return math.sqrt((move**2).sum() / query.squared_l2)
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from dplearn.audit.cases.synthetic_table import CASES, SYNTHETIC_REPLAYS, same_tables
+from dplearn.audit.fits import ready
 from dplearn.audit.replay import replay_privacy
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, IntegerRange, Schema
@@ -147,9 +148,8 @@ def of_data(change):
         columns = table_columns(schema, 8)
         codes = schema.encode(np.array([list(row) for row in rows], dtype=object))
         layout = checked_layout(change(columns, codes), None, 2, 1000)
-        stages = TableStages(schema, layout, ApproxDP(1, "1e-6"))
-        records = stages.read([list(row) for row in rows])
-        found = stages.release(records, stages.plan(len(rows)), dice).tables
+        release = TableStages(schema, layout, ApproxDP(1, "1e-6"))
+        found = ready(release, [list(row) for row in rows]).run(dice).tables
         return [table.tolist() for table in found.base]
 
     return same_tables(fit)

@@ -14,7 +14,7 @@ from dplearn import learners, preprocessing, releases
 from dplearn.audit import FaultyDice, exact_distribution
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.learned_schema import SMALL
-from dplearn.audit.fits import run_on, two_parts
+from dplearn.audit.fits import ready, run_on, two_parts
 from dplearn.chance import SeededDice
 from dplearn.domains import IntegerRange
 from dplearn.domains.cells import object_array
@@ -23,12 +23,11 @@ from dplearn.model_selection import private_score
 from dplearn.model_selection.score import _counts, _counts_of_parts
 from dplearn.model_selection.statistics import ConfusionCounts, ErrorCount
 from dplearn.privacy import PrivacyLedger
-from dplearn.records.part_sources import column_source_of, source_of
+from dplearn.records.part_sources import source_of
 from dplearn.releases.cdf import _CDF
 from dplearn.releases.grouped import _Grouped
 from dplearn.releases.interior_point import _InteriorPoint
 from dplearn.releases.learned_schema import SchemaStages
-from dplearn.releases.part_reading import read_parts
 from dplearn.releases.quantiles import _Quantiles
 from dplearn.releases.stable_counts import _StableCounts
 from dplearn.releases.stages import Release
@@ -143,15 +142,15 @@ def test_two_parts_have_the_distributions_of_the_table(name):
 @pytest.mark.parametrize("name", RELEASES)
 def test_a_release_of_two_parts_has_the_distribution_of_the_values(name):
     release, n, shown = RELEASES[name]
-    plan = release.plan(n)
 
-    def distribution(summary):
-        return exact_distribution(lambda dice: str(shown(release.release(summary, plan, dice))), tail_bits=16)
+    def distribution(values):
+        run = ready(release, (values, None) if name == "grouped" else values).run
+        return exact_distribution(lambda dice: str(shown(run(dice))), tail_bits=16)
 
     for values in (np.arange(n), np.zeros(n, dtype=int), np.array([3, *[0] * (n - 1)])):
-        parts = read_parts(release, column_source_of(lambda values=values: two_parts(values, None)[0]))
-        of_memory = distribution(release.summarize(release.read(values), plan))
-        assert distribution(release.summarize_parts(parts, plan)).masses == of_memory.masses
+        parts = lambda values=values: two_parts(values, None)[0]  # noqa: E731
+        of_memory = distribution(values)
+        assert distribution(parts).masses == of_memory.masses
         assert len(of_memory.masses) > 1
 
 
@@ -167,27 +166,12 @@ def test_a_schema_of_two_parts_has_the_distribution_of_that_of_the_table(name, r
     kinds = ["integers"] if name == "learned_range" else ["numbers", "categories"]
     table = object_array([cell for row in rows for cell in row]).reshape(len(rows), -1)
 
-    def distribution(read):
-        release = SchemaStages(kinds, claim, numbers=SMALL)
-        summary, plan = read(release)
+    def distribution(given):
+        run = ready(SchemaStages(kinds, claim, numbers=SMALL), given).run
+        return exact_distribution(lambda dice: repr(run(dice).schema.domains), tail_bits=30)
 
-        def outcome(dice):
-            return repr(release.release(summary, plan, dice).schema.domains)
-
-        return exact_distribution(outcome, tail_bits=30)
-
-    def whole(release):
-        records = release.read(table)
-        plan = release.plan(len(records))
-        return release.summarize(records, plan), plan
-
-    def parted(release):
-        records = read_parts(release, release.source_of(two_parts(table, None)[0]))
-        plan = release.plan(len(records))
-        return release.summarize_parts(records, plan), plan
-
-    expected = distribution(whole).masses
-    assert distribution(parted).masses == expected
+    expected = distribution(table).masses
+    assert distribution(two_parts(table, None)[0]).masses == expected
     assert len(expected) > 1
 
 

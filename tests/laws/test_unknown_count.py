@@ -33,6 +33,8 @@ from dplearn import (
     queries,
     releases,
 )
+from dplearn.audit.fits import ready
+from dplearn.chance import SeededDice
 from dplearn.display import privacy_card
 from dplearn.domains import Grid, IntegerRange
 from dplearn.ensembles.public_data import PublicData
@@ -215,14 +217,17 @@ def parts_of(value, seen):
 
 
 @learners
+@pytest.mark.filterwarnings("ignore:the noisy number")
 def test_the_plan_of_a_fit_and_all_that_it_holds_are_those_of_any_number_of_records(learner):
     plans = []
     for n in SIZES:
         model = clone(learner).set_params(random_state=0)
-        table, plan = model._begin(X[:n], Y[:n], model._params(False), **public_rows(model))
-        assert table.public.n_samples is None
+        fit = ready(model, X[:n], Y[:n], **public_rows(model))
+        plan = fit.plan
+        assert plan.public.n_samples is None
         plans.append((list(parts_of(plan, {})), plan.warnings, str(plan)))
-        attributes = {name: str(value) for name, value in vars(model).items() if name.endswith("_")}
+        found = vars(fit.run(SeededDice(0))).items()
+        attributes = {name: str(value) for name, value in found if name.endswith("_in_")}
         plans[-1] += (attributes,)
     assert all(each == plans[0] for each in plans)
     assert all(text.startswith("domain is None: numbers") for text in plans[0][1])

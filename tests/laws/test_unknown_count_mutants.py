@@ -134,9 +134,8 @@ def a_release_planned_for_its_records(monkeypatch):
 
 
 def noise_for_less(monkeypatch):
-    release = CASES["added_groups"].fit.__closure__
-    [stages] = [cell.cell_contents for cell in release if isinstance(cell.cell_contents, Release)]
-    monkeypatch.setattr(stages, "shares", (stages.shares[0], 2 * stages.shares[1]))
+    release = CASES["added_groups"].fit.make()
+    monkeypatch.setattr(release, "shares", (release.shares[0], 2 * release.shares[1]))
 
 
 MUTANTS = [

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from dplearn import ExponentialMechanismClassifier, PrivacyLedger, SecretSampleClassifier
-from dplearn.audit import enumerate_privacy
+from dplearn.audit import enumerate_privacy, fitted_with
+from dplearn.audit.fits import ready
 from dplearn.chance import PublicStream
 from dplearn.concepts import Conjunctions, CountedClass, FiniteClass
 from dplearn.domains import Bits, DomainError, IntegerRange, Product
@@ -128,7 +128,7 @@ def test_other_classes_have_no_seed():
 
 def test_the_plan_adds_what_the_class_misses():
     plan = learner().plan(500)
-    fit = learner()._begin(X, Y, learner()._params(False))[1]
+    fit = ready(learner(), X, Y).plan
     assert (plan.class_size, plan.n_needed, plan.excess_error) == (1024, fit.n_needed, plan.excess_error)
     assert fit.class_size == 1024
     goal = {"epsilon": 1, "alpha": 0.1, "beta": 0.05, "agnostic": True}
@@ -163,9 +163,8 @@ def test_every_outcome_keeps_the_guarantee_for_a_seed(seed):
     model = learner(Hashed(3, 2), random_state=seed, method="permute_and_flip")
 
     def fitted(rows, dice):
-        fresh = clone(model)
-        fresh._fit(np.array([[key] for key, _ in rows]), [label for _, label in rows], dice)
-        return repr(fresh.concept_), fresh.seed_
+        found = fitted_with(model, [[key] for key, _ in rows], [label for _, label in rows], dice=dice)
+        return repr(found.concept_), found.seed_
 
     universe = [(key, label) for key in range(3) for label in (0, 1)]
     report = enumerate_privacy(fitted, universe=universe, n=2)
@@ -178,10 +177,11 @@ def test_a_class_drawn_from_labels_breaks_the_guarantee():
         def _begin(self, X, y, params, **public):
             return super()._begin(X, y, params.given(random_state=int(y[0]) + 3), **public)
 
+    model = Peeking(Hashed(3, 2), classes=[0, 1], method="permute_and_flip", random_state=0)
+
     def fitted(rows, dice):
-        model = Peeking(Hashed(3, 2), classes=[0, 1], method="permute_and_flip", random_state=0)
-        model._fit(np.array([[key] for key, _ in rows]), [label for _, label in rows], dice)
-        return repr(model.concept_)
+        found = fitted_with(model, [[key] for key, _ in rows], [label for _, label in rows], dice=dice)
+        return repr(found.concept_)
 
     universe = [(key, label) for key in range(3) for label in (0, 1)]
     assert not enumerate_privacy(fitted, universe=universe, n=2).keeps(ApproxDP(1))

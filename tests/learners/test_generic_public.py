@@ -15,10 +15,12 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from dplearn import ExponentialMechanismClassifier, PrivacyLedger, PrivateMultiOutputClassifier
+from dplearn.audit.fits import ready
 from dplearn.concepts import Conjunctions, DecisionStumps, FiniteClass, Parities, Thresholds
 from dplearn.display import privacy_card
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Learn, Product, Schema
 from dplearn.ensembles.public_data import PublicData
+from dplearn.estimator.stages import cost_of_fit
 from dplearn.learners import SecretSampleClassifier
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateMinMaxClipper
@@ -56,13 +58,13 @@ def learner(**parameters):
 @pytest.mark.parametrize("method", ["exponential", "permute_and_flip"])
 def test_with_labels_only_the_class_is_that_of_the_behaviours_on_x(method):
     model = learner(protects="labels", method=method, classes=[0, 1])
-    table, plan = model._begin(X, Y, model._params(False))
+    plan = ready(model, X, Y).plan
     n_cuts = sum(len(np.unique(column.astype(np.float32))) - 1 for column in X.T)
     assert abs(plan.class_size - (2 * n_cuts + 2)) < 30  # the domain has more bits than float32
     assert plan.class_size <= model.plan(len(X), n_features=30).class_size == 30 * 2 * len(X) + 2
     assert plan.excess_error < learner(classes=[0, 1]).plan(len(X), n_features=30).excess_error / 2
     assert model.fit(X, Y).score(X, Y) > 0.85
-    assert table.public.n_rows is None
+    assert plan.public.n_rows is None
 
 
 def test_the_guarantee_says_that_features_are_public():
@@ -162,7 +164,7 @@ def test_each_concept_class_of_the_library_protects_labels(kind, score):
     if kind == "parities":
         y = 1 - y
     model = learner(concept_class=kind, protects="labels", epsilon=20.0)
-    _, plan = model._begin(centred, y, model._params(False))
+    plan = ready(model, centred, y).plan
     assert plan.class_size <= model.plan(len(X), n_features=8, n_labels=2).class_size
     fitted = model.fit(centred, y)
     assert fitted.guarantee_.protects == "labels"
@@ -172,7 +174,7 @@ def test_each_concept_class_of_the_library_protects_labels(kind, score):
 def test_of_functions_that_agree_on_x_one_counts():
     functions = [lambda rows, cut=cut: (rows[:, 0] > cut).astype(int) for cut in (0.1, 0.2, 0.3, 5)]
     model = learner(concept_class=FiniteClass(functions), protects="labels")
-    _, plan = model._begin([[0.0], [1.0]], [0, 1], model._params(False))
+    plan = ready(model, [[0.0], [1.0]], [0, 1]).plan
     assert plan.class_size == 2
 
 
@@ -201,7 +203,7 @@ def test_public_rows_place_the_cuts_and_protect_whole_records():
 def test_the_class_depends_on_public_rows_alone():
     model = learner(classes=[0, 1])
     plans = [
-        model._begin(rows, Y[: len(rows)], model._params(False), X_public=PublicData(X[:50]))[1]
+        ready(model, rows, Y[: len(rows)], X_public=PublicData(X[:50])).plan
         for rows in (X[50:], X[50:60], X[50:51] * 1000)
     ]
     assert len({plan.class_size for plan in plans}) == 1
@@ -345,7 +347,7 @@ def test_a_table_in_parts_has_the_dichotomies_of_the_whole_table():
     whole = clone(model).fit(X, Y)
     parted = clone(model).fit(*parts(X, Y))
     assert repr(parted.concept_) == repr(whole.concept_)
-    plans = [model._begin(*table, model._params(False))[1] for table in ((X, Y), parts(X, Y))]
+    plans = [ready(model, *table).plan for table in ((X, Y), parts(X, Y))]
     assert plans[0].class_size == plans[1].class_size
     assert any("number of parts" in text for text in parted.guarantee_.assumes)
 
@@ -430,16 +432,16 @@ def test_metadata_routing_knows_public_rows():
     assert "X_public" in learner().get_metadata_routing().fit.requests
 
 
-def test_the_stages_are_those_of_a_cost_of_labels():
-    params = learner(protects="labels", epsilon=0.1)._params(True)
-    assert params.cost == ApproxDP(Fraction(1, 10), protects="labels", reproducible=True)
-    assert replace(params.cost, protects="examples").implies(replace(params.cost, reproducible=True))
+def test_the_cost_is_one_of_labels():
+    cost = cost_of_fit(learner(protects="labels", epsilon=0.1))
+    assert cost == ApproxDP(Fraction(1, 10), protects="labels", reproducible=True)
+    assert replace(cost, protects="examples").implies(replace(cost, reproducible=True))
 
 
 def test_iris_with_three_labels():
     flowers, y = load_iris(return_X_y=True)
     model = learner(protects="labels", epsilon=10.0)
-    _, plan = model._begin(flowers, y, model._params(False))
+    plan = ready(model, flowers, y).plan
     n_cuts = sum(len(np.unique(column)) - 1 for column in flowers.T)
     assert plan.class_size == n_cuts * 6 + 3
     assert model.fit(flowers, y).score(flowers, y) > 0.6

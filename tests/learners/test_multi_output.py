@@ -27,6 +27,7 @@ from dplearn import (
     SubsampleAggregateClassifier,
     ThresholdClassifier,
 )
+from dplearn.audit.fits import ready
 from dplearn.domains import DomainError, Grid, IntegerRange, Schema
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateMinMaxClipper
@@ -177,8 +178,8 @@ def test_labels_of_several_kinds_and_numbers_of_classes():
 
 
 def _plans_of(model, kinds):
-    table, plan = model._begin(X, kinds, model._params(False))
-    assert table.public.n_outputs == 2
+    plan = ready(model, X, kinds).plan
+    assert plan.public.n_outputs == 2
     return [fit.plan for fit in plan.fits]
 
 

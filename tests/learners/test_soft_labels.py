@@ -30,7 +30,7 @@ from dplearn import (
     SoftLabelTransferClassifier,
     SubsampleAggregateClassifier,
 )
-from dplearn.audit import FaultyDice
+from dplearn.audit import FaultyDice, fitted_with
 from dplearn.chance import SystemDice
 from dplearn.core.score_bins import FIXED_POINT_ONE, fixed_point
 from dplearn.core.soft_votes import soft_tally
@@ -224,9 +224,8 @@ def test_widths_are_settled_by_the_size_of_shards_and_never_widen_with_it():
 @cache
 def fitted_once(aggregation):
     """A model for refused calls, and its dice, which must not be thrown."""
-    model, dice = learner(aggregation=aggregation), FaultyDice(SystemDice())
-    model._fit(X, Y, dice)
-    return model, dice
+    dice = FaultyDice(SystemDice())
+    return fitted_with(learner(aggregation=aggregation), X, Y, dice=dice), dice
 
 
 BAD_WIDTHS = [0, 0.51, 1 / 2049, -0.1, float("nan"), float("inf"), "0.1", "wide", True, None, [0.1]]
@@ -290,9 +289,8 @@ def test_each_query_may_bring_the_width_of_its_bins(widths):
 @each_aggregation
 @pytest.mark.parametrize("asking", ["predict", "predict_proba"])
 def test_a_batch_larger_than_the_queries_left_is_refused_before_the_first_draw(aggregation, asking):
-    model = learner(aggregation=aggregation, max_queries=10)
     dice = FaultyDice(SystemDice())
-    model._fit(X, Y, dice)
+    model = fitted_with(learner(aggregation=aggregation, max_queries=10), X, Y, dice=dice)
     ask = getattr(model, asking)
     ask(X[:7])
     drawn = dice.n_draws
@@ -374,7 +372,7 @@ def test_the_whole_budget_is_charged_once_by_fit_and_nothing_by_queries():
 def test_a_fault_at_a_draw_loses_queries_and_never_gains_any(aggregation):
     for at in range(4):
         model = learner(aggregation=aggregation, max_queries=10, n_teachers=10)
-        model._fit(X, Y, FaultyDice(SystemDice(), at=at, drawn=True))
+        model = fitted_with(model, X, Y, dice=FaultyDice(SystemDice(), at=at, drawn=True))
         try:
             model.predict_proba(X[:4])
         except KeyboardInterrupt:

@@ -30,7 +30,7 @@ from dplearn import (
     QueriesExhaustedError,
     SubsampleAggregateClassifier,
 )
-from dplearn.audit import FaultyDice
+from dplearn.audit import FaultyDice, fitted_with
 from dplearn.chance import SystemDice
 from dplearn.core.votes import tally
 from dplearn.ensembles.aggregators import AGGREGATIONS, Ballot
@@ -129,9 +129,8 @@ def test_laplace_votes_need_no_delta():
 @pytest.mark.first_by_day
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 def test_a_batch_larger_than_the_queries_left_is_refused_before_the_first_draw(aggregation):
-    model = learner(aggregation=aggregation, max_queries=10)
     dice = FaultyDice(SystemDice())
-    model._fit(X, Y, dice)
+    model = fitted_with(learner(aggregation=aggregation, max_queries=10), X, Y, dice=dice)
     drawn = dice.n_draws
     model.predict(X[:7])
     left, drawn = model.remaining_queries_, dice.n_draws
@@ -409,7 +408,7 @@ def test_a_fault_at_a_draw_loses_queries_and_never_gains_any():
     for aggregation in AGGREGATIONS:
         for at in range(3):
             model = learner(aggregation=aggregation, max_queries=10, n_teachers=10)
-            model._fit(X, Y, FaultyDice(SystemDice(), at=at, drawn=True))
+            model = fitted_with(model, X, Y, dice=FaultyDice(SystemDice(), at=at, drawn=True))
             before = model.remaining_queries_
             try:
                 model.predict(X[:4])

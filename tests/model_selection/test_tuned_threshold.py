@@ -13,7 +13,7 @@ from dplearn.audit.cases.search import OneAnswer
 from dplearn.domains import Floats
 from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.model_selection import PrivateTunedThresholdClassifier
-from dplearn.model_selection.tuned_threshold import _SCORES, _scores, _table
+from dplearn.model_selection.tuned_threshold import _SCORES, _scores
 from dplearn.preprocessing import PrivateRobustScaler
 from dplearn.privacy import PrivacyLedger
 
@@ -153,7 +153,6 @@ def test_bad_parameters_are_refused_before_anything_is_charged(parameters, error
 
 def test_a_held_out_record_outside_the_domain_is_refused():
     X, y = RARE[0][:20].copy(), RARE[1][:20]
-    held = tuned()._params(True)
-    X[_table(held, 20).splits[0][1][0], 0] = np.nan
+    X[tuned().plan(20).public.splits[0][1][0], 0] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         tuned(logistic(domain=Floats())).fit(X, y)

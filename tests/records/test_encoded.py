@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dplearn.audit.fits import ready
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange, Product
 from dplearn.learners import AdditiveClassifier, ConjunctionClassifier, StatisticalQueryNaiveBayes
 from dplearn.records import encoded as module
@@ -66,11 +67,10 @@ def test_a_summary_takes_less_memory_than_its_table(kind, domain):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200_000, 6)), rng.integers(0, 2, 200_000)
     model = kind(domain=domain, classes=[0, 1])
-    params = model._params(reproducible=False)
-    model._summarize(*model._begin(X[:5000], y[:5000], params))  # makes the tables of lookups
+    ready(model, X[:5000], y[:5000])  # makes the tables of lookups
     tracemalloc.start()
     try:
-        summary = model._summarize(*model._begin(X, y, params))
+        summary = ready(model, X, y).summary
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -20,7 +20,7 @@ from dplearn import (
     StatisticalQueryNaiveBayes,
     ThresholdClassifier,
 )
-from dplearn.audit import enumerate_privacy
+from dplearn.audit import enumerate_privacy, fitted_with
 from dplearn.domains import DomainError, Floats, Hashed, IntegerRange, Schema
 from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -60,8 +60,8 @@ def test_a_whole_fit_keeps_its_claim_where_a_fraction_may_stand_among_large_inte
 
     def fit(rows, dice):
         learner = ThresholdClassifier(domain=NEAR_BIG, classes=[0, 1], epsilon=1)
-        learner._fit(holder([holder([x]) for x, _ in rows]), holder([y for _, y in rows]), dice)
-        return repr(learner.concept_)
+        X, y = holder([holder([x]) for x, _ in rows]), holder([y for _, y in rows])
+        return repr(fitted_with(learner, X, y, dice=dice).concept_)
 
     report = enumerate_privacy(fit, [(BIG, 0), (BIG + 1, 1), (0.5, 0)], 4, ordered=False)
     assert report.keeps(claim)

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dplearn.audit.fits import ready
 from dplearn.chance import SeededDice
 from dplearn.domains import DomainError, Grid, IntegerRange, LargeIntegerRange
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
@@ -81,11 +82,11 @@ def test_a_seed_repeats_the_release_and_other_parameters_have_other_noise():
 
 
 def test_what_is_released_follows_the_plan():
-    stages = _InteriorPoint(IntegerRange(0, 99), "exponential", 1, 0, 0.05, "tight")
-    plan = stages.plan(100)
-    assert plan.sizes is None
-    assert plan == interior_point_plan(100, domain=IntegerRange(0, 99))
-    assert 40 <= stages.release([40] * 50 + [60] * 50, plan, SeededDice(0)).value <= 60
+    release = _InteriorPoint(IntegerRange(0, 99), "exponential", 1, 0, 0.05, "tight")
+    found = ready(release, [40] * 50 + [60] * 50)
+    assert found.plan.sizes is None
+    assert found.plan == interior_point_plan(100, domain=IntegerRange(0, 99))
+    assert 40 <= found.run(SeededDice(0)).value <= 60
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 
 from dplearn import StatisticalQueryNaiveBayes
 from dplearn.audit.cases import CASES
+from dplearn.audit.fits import ready
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Learn, Product, Schema
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
@@ -274,10 +275,8 @@ def test_the_release_is_the_one_that_audits_verify():
     assert {"learned_range", "learned_schema"} <= {
         name for name, case in CASES.items() if "LearnedSchema" in case.verifies
     }
-    stages = SchemaStages(["integers"], ApproxDP(21))
-    records = stages.read([[0], [1]] * 500)
-    plan = stages.plan(1000)
-    assert stages.release(stages.summarize(records, plan), plan, SeededDice(0)).schema.domains[0].size > 2
+    found = ready(SchemaStages(["integers"], ApproxDP(21)), [[0], [1]] * 500)
+    assert found.run(SeededDice(0)).schema.domains[0].size > 2
 
 
 OBJECTS = {

@@ -6,7 +6,7 @@ As in `test_sample_privacy`, the control has an epsilon so much greater that the
 import numpy as np
 import pytest
 
-from dplearn.audit import sample_privacy
+from dplearn.audit import fitted_with, sample_privacy
 from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
 from dplearn.privacy import ApproxDP
 
@@ -29,8 +29,8 @@ def sampled(epsilon, parameters, n_samples):
 
     def fit(rows, dice):
         table = np.array(rows)
-        model._fit(table[:, :-1], table[:, -1].astype(int), dice)
-        return bool(model.coef_[0, 0] > 0)
+        found = fitted_with(model, table[:, :-1], table[:, -1].astype(int), dice=dice)
+        return bool(found.coef_[0, 0] > 0)
 
     return sample_privacy(fit, ROWS, NEIGHBOUR, claim=CLAIM, n_samples=n_samples)
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from dplearn.audit import sample_privacy
+from dplearn.audit.fits import ready
 from dplearn.domains import Categories, Grid, Learn, Schema
 from dplearn.privacy import ApproxDP
 from dplearn.releases import SyntheticTable
@@ -27,10 +28,7 @@ MOST = 6  # cells beyond those of the other records
 
 def sampled(parameters, table, dice):
     """Synthetic records of a fit with the given dice."""
-    stages = SyntheticTable(**parameters)._stages()
-    records = stages.read(table)
-    plan = stages.plan(len(records))
-    found = stages.release(records, plan, dice)
+    found = ready(SyntheticTable(**parameters)._stages(), table).run(dice)
     return SyntheticTable.of(found.tables, found.plan, types=found.types, n_bins=16).sample(ROWS)
 
 

@@ -5,17 +5,18 @@ vote, and a case attains what noise on one changed vote attains. With two, the d
 the claim shows. A teacher votes as in `ensembles`. Teachers are trained once for each cut of a table.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.cases.ensembles import Extreme, Spread
-from dplearn.audit.fits import Rows, TableFit, refitted
+from dplearn.audit.fits import Ready, Rows, TableFit, ready, refitted
 from dplearn.chance.dice import Dice
 from dplearn.ensembles.aggregators import Ballot
 from dplearn.ensembles.ensemble import Ensemble, SoftEnsemble
@@ -106,7 +107,7 @@ class DrawnFit(TableFit):
     make : callable
         Factory of the unfitted ensemble.
     once : bool
-        Whether the stages before the draws run once a table, and teachers are trained and asked once a cut;
+        Whether all that makes no draw is done once a table, and teachers are trained and asked once a cut;
         then `make` returns an `_OncePerCut`. False: `fit` and `predict` run on each path.
     """
 
@@ -114,10 +115,15 @@ class DrawnFit(TableFit):
     once: bool = True
 
     def on(self, rows: Rows) -> Callable[[Dice], tuple[str, Any]]:
-        """Return the computation on one table; its first stages run at the first call."""
-        ready: list[tuple[Any, Any, Any]] = []
+        """Return the computation on one table, which is read at the first call."""
         X, y = (np.array(column) for column in zip(*rows, strict=True))
         more = {"X_public": PublicData(_QUERIES)} if self.make().needs_public_rows else {}
+
+        @cache
+        def before() -> Ready:
+            first = self.make()
+            first._seen = {}
+            return ready(first, X[:, None], y, **more)
 
         def run(dice: Dice) -> tuple[str, Any]:
             if not self.once:
@@ -125,16 +131,10 @@ class DrawnFit(TableFit):
                 learner._fit(X[:, None], y, dice, **more)
                 answers = learner.predict(_QUERIES).tolist()
                 return str(answers), (answers, learner)
-            if not ready:
-                first = self.make()
-                first._seen = {}
-                table, plan = first._begin(X[:, None], y, first._params(False), **more)
-                ready.append((first, plan, first._summarize(table, plan)))
-            first, plan, summary = ready[0]
-            learner = object.__new__(type(first))
-            vars(learner).update(vars(first))
-            learner._publish(learner._release(summary, plan, dice), plan)
-            return _released(learner, (*plan.warnings, *learner._released_warnings(plan)))
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                learner = before().run(dice)
+            return _released(learner, (*map(str, before().warnings), *(str(each.message) for each in caught)))
 
         return run
 

@@ -18,7 +18,7 @@ from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.ensembles import Extreme
 from dplearn.audit.cases.naive_bayes import _shown as tables_shown
 from dplearn.audit.cases.queries import MEAN
-from dplearn.audit.fits import Fit, Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, WholeFit, refitted
 from dplearn.audit.rules import RULES, groups_within, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, IntegerRange
@@ -27,9 +27,9 @@ from dplearn.learners import ExponentialMechanismClassifier, KnowledgeTransferCl
 from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle
-from dplearn.records.groups import GroupedRecords
-from dplearn.records.part_groups import PartedTable
-from dplearn.records.parts import InTurn, PartedRecords
+from dplearn.records.groups import grouping_of_codes
+from dplearn.records.part_sources import in_parts
+from dplearn.records.passes import InTurn
 from dplearn.releases.grouped import _Grouped
 from dplearn.releases.quantiles import _Quantiles
 from dplearn.releases.stages import Release
@@ -107,40 +107,30 @@ def _summed(rows: Rows, dice: Dice) -> tuple[str, Any]:
     ]
     values = [np.array([value for value, _ in part], dtype=np.int64) for part in parts]
     members = np.array([group for part in parts for _, group in part])
-    source, lengths = InTurn(lambda: [(each, None) for each in values]), [len(each) for each in values]
-    table = PartedTable(source, members, len(rows), lengths)
-    grouping = table.grouping(most=2, shifts=lambda n: [0] * n)
-    records = GroupedRecords(PartedRecords(source, lambda X, y: X, lengths), grouping)  # noqa: ARG005
-    [answer] = CentralOracle(records, privacy=_SUMMED, dice=dice).ask(MEAN)
+    grouping = grouping_of_codes(members, len(rows), most=2, shifts=lambda n: [0] * n)
+    _, table = in_parts(InTurn(lambda: [(each, None) for each in values])).read(lambda X, _: (len(X), X))
+    [answer] = CentralOracle(table.grouped(grouping), privacy=_SUMMED, dice=dice).ask(MEAN)
     return repr(answer.means), answer.means
 
 
-def _released(make: Callable[[], Release[Any, Any]], text: Callable[[Any], str]) -> Fit:
+def _released(make: Callable[[], Release], text: Callable[[Any], str]) -> ReleaseFit:
     """Return a release of values of each group, those of each record."""
 
-    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        release = make()
-        values: Any = [value for own in rows for value in own]
-        if release.name == "grouped":
-            values = (
-                tuple(map(list, zip(*values, strict=True)))
-                if isinstance(values[0], tuple)
-                else (values, None)
-            )
-        records, n_groups = release.read_groups(values, groups_of(rows))
-        plan = release.plan(n_groups)
-        found = release.release(release.summarize(records, plan), plan, dice)
-        return text(found), found
+    def values(rows: Rows) -> Any:
+        every: Any = list(chain.from_iterable(rows))
+        if make().name != "grouped":
+            return every
+        return tuple(map(list, zip(*every, strict=True))) if isinstance(every[0], tuple) else (every, None)
 
-    return fit
+    return ReleaseFit(make, values, lambda found: (text(found), found), groups_of)
 
 
 def _two_rows(categories: Any, epsilon: Any, delta: Any) -> _Grouped:
-    """Return the stages of a release of two rows of each group, with values on a grid of one step, if any."""
+    """Return a release of two rows of each group, with values on a grid of one step, if any."""
     values = categories is not None
-    stages = _Grouped(values, (-1, 1) if values else None, categories, epsilon, delta, 0, "replace_one", 2)
-    stages.bits = 0
-    return stages
+    release = _Grouped(values, (-1, 1) if values else None, categories, epsilon, delta, 0, "replace_one", 2)
+    release.bits = 0
+    return release
 
 
 _LEARNED = partial(_two_rows, None, 6, Fraction(1, 4))

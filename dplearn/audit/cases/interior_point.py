@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any
 
 from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.fits import Rows
+from dplearn.audit.fits import ReleaseFit, Rows
 from dplearn.chance.dice import Dice
 from dplearn.domains import IntegerRange
 from dplearn.mechanisms import rec_prefix
@@ -36,16 +36,10 @@ def _exponential_case(
     name: str, universe: Sequence[int], n: int, size: int, epsilon: Any, *, required: Required
 ) -> AuditCase:
     domain = IntegerRange(0, size - 1)
-    stages = _InteriorPoint(domain, "exponential", epsilon, 0, Fraction(1, 20), "tight")
-    plan = stages.plan(n)
-
-    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        summary = stages.summarize(stages.read(rows), plan)
-        return str(stages.release(summary, plan, dice).value), ()
-
+    release = _InteriorPoint(domain, "exponential", epsilon, 0, Fraction(1, 20), "tight")
     return AuditCase(
         name,
-        fit,
+        ReleaseFit(lambda: release, list, lambda found: (str(found.value), ())),
         universe,
         n,
         ApproxDP(epsilon),

@@ -13,7 +13,7 @@ import numpy as np
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.search import OneNumber
-from dplearn.audit.fits import Rows, StagedFit, WholeFit
+from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, WholeFit
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Learn
 from dplearn.domains.cells import object_array
@@ -109,17 +109,13 @@ def schema_case(
     required : Required
         Required evidence of the case.
     """
-
-    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        stages = SchemaStages(kinds, claim, numbers=SMALL)
-        records = stages.read([list(row) for row in rows])
-        plan = stages.plan(len(records))
-        found = stages.release(stages.summarize(records, plan), plan, dice)
-        return repr(found.schema.domains), found.schema
-
     return AuditCase(
         name,
-        fit,
+        ReleaseFit(
+            lambda: SchemaStages(kinds, claim, numbers=SMALL),
+            lambda rows: [list(row) for row in rows],
+            lambda found: (repr(found.schema.domains), found.schema),
+        ),
         universe,
         n,
         claim,

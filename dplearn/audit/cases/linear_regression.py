@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.fits import Fit, Rows, StagedFit, TableFit, WholeFit, two_parts
+from dplearn.audit.fits import Fit, Rows, StagedFit, TableFit, WholeFit, ready, two_parts
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
-from dplearn.estimator.staged_fit import summary_of
 from dplearn.learners.linear_moments import moments_query
 from dplearn.learners.linear_regression import LinearRegressor
 from dplearn.privacy import ApproxDP
@@ -116,7 +115,7 @@ def moments_case(name: str, universe: Any, n: int = 1, *, required: Required = N
 
 @dataclass(frozen=True)
 class _Moments(TableFit):
-    """The released moments of a fit; the stages without draws run once a table."""
+    """The released moments of a fit; all that makes no draw is done once a table."""
 
     staged: StagedFit
     claim: ApproxDP
@@ -127,12 +126,11 @@ class _Moments(TableFit):
         return replace(self, split=lambda rows: two_parts(*_split(rows)))
 
     def on(self, rows: Rows) -> Callable[[Dice], Any]:
-        learner = self.staged.whole.make()
-        table, plan = learner._begin(*self.split(rows), learner._params(False))
-        summary, query = summary_of(learner, table, plan), moments_query(plan)
+        fit = ready(self.staged.whole.make(), *self.split(rows))
+        query = moments_query(fit.plan)
 
         def run(dice: Dice) -> tuple[str, Any]:
-            oracle = CentralOracle(summary, privacy=self.claim, dice=dice)
+            oracle = CentralOracle(fit.summary, privacy=self.claim, dice=dice)
             return str(oracle.ask(query)[0].means.tolist()), oracle.rounds
 
         return run

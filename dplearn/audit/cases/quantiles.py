@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, WholeFit, refitted
 from dplearn.audit.rules import RULES, Rule, each_moved_by
 from dplearn.chance.dice import Dice
 from dplearn.core.ranks import Cell, SortedCodes, rank_sensitivity
@@ -67,18 +67,11 @@ def quantiles_case(
         Required evidence of the case.
     """
     claim = ApproxDP(epsilon)
-    stages = _Quantiles(name, q, epsilon, IntegerRange(0, values - 1))
-    plan = stages.plan(n)
-
-    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        summary = stages.summarize(stages.read(np.array(rows)), plan)
-        released = stages.release(summary, plan, dice).values
-        return str(released.tolist()), released
-
+    release = _Quantiles(name, q, epsilon, IntegerRange(0, values - 1))
     rules = _selected_within(rank_sensitivity(q[0], alone=True)) if len(q) == 1 else None
     return AuditCase(
         name,
-        fit,
+        ReleaseFit(lambda: release, np.array, lambda found: (str(found.values.tolist()), found.values)),
         range(values),
         n,
         claim,

@@ -4,11 +4,9 @@ Keys have several types, and one is missing. With so few records the exact delta
 """
 
 from fractions import Fraction
-from typing import Any
 
 from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.fits import Rows
-from dplearn.chance.dice import Dice
+from dplearn.audit.fits import ReleaseFit
 from dplearn.privacy import ApproxDP
 from dplearn.releases.stable_counts import _StableCounts
 
@@ -17,18 +15,14 @@ __all__ = ["CASES"]
 _COUNTS = ApproxDP(2, Fraction(1, 20))
 
 
-def _counted(rows: Rows, dice: Dice) -> tuple[str, Any]:
-    stages = _StableCounts(_COUNTS.epsilon, _COUNTS.delta)
-    keys = stages.read(list(rows))
-    plan = stages.plan_of(keys)
-    found = stages.release(stages.summarize(keys, plan), plan, dice)
-    return str(found.counts), found
-
+_COUNTED = ReleaseFit(
+    lambda: _StableCounts(_COUNTS.epsilon, _COUNTS.delta), list, lambda found: (str(found.counts), found)
+)
 
 CASES = (
     AuditCase(
         "stable_counts",
-        _counted,
+        _COUNTED,
         ("a", None, 2.0),
         6,
         _COUNTS,
@@ -39,7 +33,7 @@ CASES = (
     ),
     AuditCase(
         "stable_counts_of_few",
-        _counted,
+        _COUNTED,
         ("a", None, 2.0),
         4,
         _COUNTS,

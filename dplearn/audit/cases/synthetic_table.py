@@ -9,8 +9,8 @@ more. The release with a learned schema has a column of integers, whose range is
 
 import json
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +19,7 @@ from sklearn.dummy import DummyClassifier
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.cases.learned_schema import SMALL
-from dplearn.audit.fits import Fit, Rows, TableFit, WholeFit
+from dplearn.audit.fits import Fit, ReleaseFit, Rows, WholeFit
 from dplearn.audit.rules import RULES
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, Categories, Grid, IntegerRange, Learn, Schema
@@ -27,73 +27,30 @@ from dplearn.domains.base import Domain
 from dplearn.domains.cells import object_array
 from dplearn.learners.synthetic_data import SyntheticDataClassifier
 from dplearn.privacy import ApproxDP
-from dplearn.releases.part_reading import read_parts
 from dplearn.releases.table_columns import table_columns
 from dplearn.releases.table_plan import checked_layout
 from dplearn.releases.table_stages import LearnedTableStages, TableChoices, TableStages
 
-__all__ = ["CASES", "SYNTHETIC_REPLAYS", "StagedTable", "same_tables", "synthetic_case"]
+__all__ = ["CASES", "SYNTHETIC_REPLAYS", "same_tables", "synthetic_case"]
 
 _BIT = Bits(binarize=None)
 
 
-@dataclass(frozen=True)
-class StagedTable(TableFit):
-    """The release of a synthetic table, with the stages before the draws run once a table.
+def _shown(found: Any) -> tuple[str, Any]:
+    """Return the released tables, and all distributions made of them."""
+    base = [table.tolist() for table in found.tables.base]
+    steps = [
+        (step.column, step.parents, None if step.table is None else step.table.tolist())
+        for step in found.tables.steps
+    ]
+    return f"{base} {steps}", [each.tolist() for _, each in found.tables.model.conditionals.values()]
 
-    Attributes
-    ----------
-    make : callable
-        Returns the stages of a release.
-    table : callable
-        Maps records to a table.
-    learns : bool, default=False
-        Whether the domains are released too, and are thus part of the outcome.
-    """
 
-    make: Callable[[], Any]
-    table: Callable[[Rows], Any]
-    learns: bool = False
-
-    def on(self, rows: Rows) -> Callable[[Dice], Any]:
-        """Return the release of one table, a function of the dice."""
-        return self.released(self.table(rows))
-
-    def in_two_parts(self) -> Callable[[Rows, Dice], Any]:
-        """Return the same release of a table in two parts, the first record and all others."""
-
-        def run(rows: Rows, dice: Dice) -> Any:
-            parts = [rows[:1], rows[1:]] if len(rows) > 1 else [rows]
-            return self.released([self.table(part) for part in parts])(dice)
-
-        return run
-
-    def released(self, table: Any) -> Callable[[Dice], Any]:
-        """Return the release of a table in memory or in parts, a function of the dice.
-
-        Parameters
-        ----------
-        table : object
-            As for `SyntheticTable.fit`.
-        """
-        stages = self.make()
-        source = stages.source_of(table)
-        rows: Any = stages.read(table) if source is None else read_parts(stages, source)
-        plan = stages.plan(len(rows))
-        summary = stages.summary_of(rows, plan)
-
-        def run(dice: Dice) -> tuple[str, Any]:
-            found = stages.release(summary, plan, dice).tables
-            base = [table.tolist() for table in found.base]
-            steps = [
-                (step.column, step.parents, None if step.table is None else step.table.tolist())
-                for step in found.steps
-            ]
-            columns = [(column.domain, column.size) for column in found.plan.layout.columns]
-            shown = [each.tolist() for _, each in found.model.conditionals.values()]
-            return f"{columns if self.learns else ''}{base} {steps}", shown
-
-        return run
+def _learned(found: Any) -> tuple[str, Any]:
+    """Return the same with the domains, which are released too."""
+    columns = [(column.domain, column.size) for column in found.tables.plan.layout.columns]
+    text, shown = _shown(found)
+    return f"{columns}{text}", shown
 
 
 def synthetic_case(
@@ -139,7 +96,7 @@ def synthetic_case(
 
     return AuditCase(
         name,
-        StagedTable(make, table),
+        ReleaseFit(make, table, _shown),
         universe,
         n,
         claim,
@@ -169,7 +126,7 @@ def _learned_case(name: str, n: int, *, required: Required) -> AuditCase:
 
     return AuditCase(
         name,
-        StagedTable(make, table, learns=True),
+        ReleaseFit(make, table, _learned),
         [(False, False), (True, True)],
         n,
         claim,

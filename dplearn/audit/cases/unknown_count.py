@@ -15,11 +15,10 @@ from dplearn.audit.cases.linear_regression import UNIVERSE
 from dplearn.audit.cases.logistic_regression import UNIVERSE as LINES
 from dplearn.audit.cases.naive_bayes import split
 from dplearn.audit.cases.queries import MEAN, SHARES, VECTOR
-from dplearn.audit.fits import Rows, StagedFit, TableFit, WholeFit, refitted
+from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, TableFit, WholeFit, ready, refitted
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, Domain, IntegerRange
-from dplearn.estimator.staged_fit import summary_of
 from dplearn.learners.linear_moments import moments_query
 from dplearn.learners.linear_regression import LinearRegressor
 from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
@@ -150,20 +149,20 @@ class _FewRows(LinearRegressor):
 
 @dataclass(frozen=True)
 class _Moments(TableFit):
-    """The released moments of a fit for added records; the stages without draws run once a table."""
+    """The released moments of a fit for added records; all that makes no draw is done once a table."""
 
     model: LinearRegressor
 
     def on(self, rows: Rows) -> Callable[[Dice], Any]:
         learner = _FewRows(**self.model.get_params(deep=False))
         table = np.array(rows)
-        records, plan = learner._begin(table[:, :-1], table[:, -1], learner._params(False))
-        summary, query = summary_of(learner, records, plan), moments_query(plan)
+        fit = ready(learner, table[:, :-1], table[:, -1])
+        plan, query = fit.plan, moments_query(fit.plan)
 
         def run(dice: Dice) -> tuple[str, Any]:
             oracle = oracle_for(
                 plan.noise,
-                summary,
+                fit.summary,
                 privacy=plan.guarantee,
                 dice=dice,
                 stream=plan.public.stream,
@@ -229,7 +228,7 @@ def _shown(fitted: StatisticalQueryNaiveBayes) -> tuple[str, Any]:
 
 def added_release(
     name: str,
-    stages: Release[Any, Any],
+    release: Release,
     taken: Callable[[Rows], Any],
     shown: Callable[[Any], Any],
     universe: Sequence[Hashable],
@@ -239,14 +238,14 @@ def added_release(
     required: Required,
     verifies: tuple[str, ...],
 ) -> AuditCase:
-    """Return a case of all stages of a release.
+    """Return a case of a whole release.
 
     Parameters
     ----------
     name, universe, n, required, verifies
         As for `AuditCase`.
-    stages : Release
-        The stages, for added records.
+    release : Release
+        The release, for added records.
     taken : callable
         Maps records to the values that the release reads.
     shown : callable
@@ -254,15 +253,9 @@ def added_release(
     most_records : int
         Counts are clipped to it.
     """
-    setattr(stages, "most_records", most_records)  # noqa: B010 - not of every release
-
-    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        read = stages.read(taken(rows))
-        plan = stages.plan_of(read)
-        found = stages.release(stages.summarize(read, plan), plan, dice)
-        return str(shown(found)), (found, str(plan), plan.warnings)
-
-    claim = replace(stages.guarantee, assumes=())
+    setattr(release, "most_records", most_records)  # noqa: B010 - not of every release
+    fit = ReleaseFit(lambda: release, taken, lambda found: (str(shown(found)), (found, str(found.plan))))
+    claim = replace(release.guarantee, assumes=())
     # The number of draws of learned keys is that of the keys.
     return AuditCase(
         name, fit, universe, n, claim, ordered=False, rules=None, verifies=verifies, required=required

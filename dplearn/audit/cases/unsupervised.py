@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.fits import Fit, Rows, StagedFit, WholeFit
+from dplearn.audit.fits import Fit, ReleaseFit, Rows, StagedFit, WholeFit
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Grid
@@ -98,7 +98,7 @@ def grouped_case(
     name: str,
     n: int,
     universe: Any,
-    stages_of: Callable[[], _Grouped],
+    make: Callable[[], _Grouped],
     *,
     with_values: bool,
     required: Required = NOTHING_REQUIRED,
@@ -113,28 +113,23 @@ def grouped_case(
         Number of records.
     universe : sequence of tuples of a key and a value
         Records.
-    stages_of : callable
-        Returns the stages of the release.
+    make : callable
+        Factory of the release.
     with_values : bool
         Whether values are given.
     required : Required
         Required evidence of the case.
     """
 
-    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        stages = stages_of()
-        numbers = np.array([value for _, value in rows]) if with_values else None
-        read = stages.read(([key for key, _ in rows], numbers))
-        plan = stages.plan(len(read))
-        found = stages.release(stages.summarize(read, plan), plan, dice)
-        return str((found.counts, found.sums)), found
+    def values(rows: Rows) -> tuple[Any, Any]:
+        return [key for key, _ in rows], np.array([value for _, value in rows]) if with_values else None
 
     return AuditCase(
         name,
-        fit,
+        ReleaseFit(make, values, lambda found: (str((found.counts, found.sums)), found)),
         universe,
         n,
-        stages_of().guarantee,
+        make().guarantee,
         ordered=False,
         rules=None,
         verifies=("Grouped",),
@@ -144,7 +139,7 @@ def grouped_case(
 
 @dataclass(frozen=True)
 class _Coarse:
-    """Stages of a release whose values are on a grid of one step."""
+    """Makes a release whose values are on a grid of one step."""
 
     categories: Any
     epsilon: Any
@@ -152,11 +147,11 @@ class _Coarse:
     values: bool = True
 
     def __call__(self) -> _Grouped:
-        stages = _Grouped(
+        release = _Grouped(
             self.values, (-1, 1) if self.values else None, self.categories, self.epsilon, self.delta
         )
-        stages.bits = 0
-        return stages
+        release.bits = 0
+        return release
 
 
 def _round(rows: Rows, dice: Dice) -> tuple[str, Any]:
