@@ -44,12 +44,13 @@ from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
 from dplearn.estimator.staged_fit import summary_of
 from dplearn.estimator.stages import Params, Public, Read
 from dplearn.fit.execute import Facts
+from dplearn.fit.relation import TABLE
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.events import event_of
 from dplearn.privacy.shares import GAUSSIAN, Accounting
 from dplearn.privacy.unknown_count import refuse_added
 from dplearn.records.outputs import joined_outputs, label_columns, read_outputs
-from dplearn.records.reading import TABLE, labels_assumed, read_features, read_labels
+from dplearn.records.reading import labels_assumed, read_features, read_labels
 from dplearn.records.rows import Columns, Examples
 from dplearn.records.table import Given, Table, as_table
 from dplearn.records.targets import read_numbers

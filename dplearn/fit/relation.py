@@ -12,9 +12,20 @@ from typing import Any, NamedTuple
 
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import AT_LEAST_ONE
-from dplearn.records.reading import COLUMNS, COLUMNS_AND_CATEGORIES, ROWS
 
-__all__ = ["GROUPS", "N_IS_PUBLIC", "PARTS", "PARTS_OF_GROUPS", "ROWS_OF_TABLE", "Relation", "without_count"]
+__all__ = [
+    "COLUMNS",
+    "COLUMNS_AND_CATEGORIES",
+    "GROUPS",
+    "N_IS_PUBLIC",
+    "PARTS",
+    "PARTS_OF_GROUPS",
+    "ROWS",
+    "ROWS_OF_TABLE",
+    "TABLE",
+    "Relation",
+    "without_count",
+]
 
 #: The first entry of `assumes` in the guarantee of every release for one replaced record.
 N_IS_PUBLIC = "the number of records is public"
@@ -33,6 +44,11 @@ PARTS_OF_GROUPS = (
     "the number of parts is public, a part has the same rows each time it is read, and the order of a group's"
     " rows depends on no other group"
 )
+COLUMNS = "the number of records and the number, names and types of the columns are public"
+COLUMNS_AND_CATEGORIES = COLUMNS + ", the categories of categorical columns among them"
+ROWS = "each row of X is made from one record alone, by rules that are public or were released privately"
+#: The assumptions of guarantees about a table; for its labels see `labels_assumed`.
+TABLE = (COLUMNS, ROWS)
 #: As `ROWS`, of the rows of a table without labels.
 ROWS_OF_TABLE = (
     "each row of the table is made from one record alone, by rules that are public or were released privately"

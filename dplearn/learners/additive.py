@@ -32,6 +32,7 @@ from dplearn.estimator.stages import (
     planned_columns,
     planned_outputs,
 )
+from dplearn.fit.relation import TABLE
 from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_losses import (
     RESIDUAL_BITS,
@@ -55,13 +56,7 @@ from dplearn.queries.factories import cost_of, oracle_for
 from dplearn.records.encoded import encoded
 from dplearn.records.groups import checked_rows
 from dplearn.records.outputs import declared_sets, label_columns, read_outputs
-from dplearn.records.reading import (
-    TABLE,
-    as_product,
-    declared_classes,
-    labels_assumed,
-    read_features,
-)
+from dplearn.records.reading import as_product, declared_classes, labels_assumed, read_features
 from dplearn.records.rows import Columns
 from dplearn.records.targets import STEPS, TargetRange, read_target
 

@@ -26,6 +26,7 @@ from dplearn.domains import Bits
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Read, planned_table
+from dplearn.fit.relation import TABLE
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
@@ -36,7 +37,6 @@ from dplearn.queries.share_noise import central_noise, share_noise
 from dplearn.records.encoded import encoded
 from dplearn.records.groups import checked_rows
 from dplearn.records.reading import (
-    TABLE,
     as_product,
     check_classes,
     check_two_labels,

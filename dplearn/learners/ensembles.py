@@ -28,21 +28,13 @@ from dplearn.ensembles.teachers import check_teachable
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.callbacks import TellsProgress
 from dplearn.estimator.stages import Params, Public, Read
-from dplearn.fit.relation import without_count
+from dplearn.fit.relation import COLUMNS_AND_CATEGORIES, ROWS, without_count
 from dplearn.learners.counted_fits import counted_plan, counted_shares, noisy_count
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden, records_needed
 from dplearn.privacy.unknown_count import ADDED, added
 from dplearn.records.groups import rows_of_shards
-from dplearn.records.reading import (
-    COLUMNS_AND_CATEGORIES,
-    ROWS,
-    check_classes,
-    check_given,
-    labels_assumed,
-    read_labels,
-    read_rows,
-)
+from dplearn.records.reading import check_classes, check_given, labels_assumed, read_labels, read_rows
 from dplearn.records.rows import Examples, count_of
 from dplearn.records.table import Table, as_table
 from dplearn.records.tables import rows_of, sliceable

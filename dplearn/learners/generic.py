@@ -34,6 +34,7 @@ from dplearn.estimator import RuleClassifier
 from dplearn.estimator.fit_parameters import refuse_parameters
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Read
+from dplearn.fit.relation import TABLE
 from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
 from dplearn.learners.representation_sizes import (
@@ -46,7 +47,6 @@ from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden, noted
 from dplearn.records.reading import (
-    TABLE,
     as_product,
     check_classes,
     check_given,

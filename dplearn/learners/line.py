@@ -20,6 +20,7 @@ from dplearn.concepts.lines import Line, LinePoint, Lines, check_prime, plane
 from dplearn.core.lines import counted, leading_line, leading_point
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.stages import Params, Public, Read
+from dplearn.fit.relation import TABLE
 from dplearn.learners.line_sizes import (
     line_budgets,
     line_failure,
@@ -34,7 +35,6 @@ from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden, noted
 from dplearn.records.reading import (
-    TABLE,
     check_classes,
     check_two_labels,
     labels_assumed,

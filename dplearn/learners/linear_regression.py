@@ -17,7 +17,7 @@ from dplearn.domains import Domain, Floats, Product
 from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Read, planned_columns
-from dplearn.fit.relation import without_count
+from dplearn.fit.relation import TABLE, without_count
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.linear_moments import bounded_rows, matrix_of, moments_query
 from dplearn.learners.linear_noise import linear_plan
@@ -31,7 +31,7 @@ from dplearn.queries import Examples
 from dplearn.queries.factories import cost_of, oracle_for
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
 from dplearn.records.groups import checked_rows
-from dplearn.records.reading import TABLE, as_product, read_features
+from dplearn.records.reading import as_product, read_features
 from dplearn.records.targets import TargetRange, read_target
 
 __all__ = ["LinearPlan", "LinearRegressor"]

@@ -20,6 +20,7 @@ from dplearn.domains import Domain, Floats, Product, Schema
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Read, planned_table
+from dplearn.fit.relation import TABLE
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.counted_fits import counted, counted_plan, counted_warnings
 from dplearn.learners.logistic_columns import (
@@ -44,7 +45,6 @@ from dplearn.queries.images import ImageOracle
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
 from dplearn.records.groups import checked_rows
 from dplearn.records.reading import (
-    TABLE,
     as_product,
     check_classes,
     declared_classes,

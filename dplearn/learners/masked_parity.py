@@ -21,6 +21,7 @@ from dplearn.core.gf2 import BitMatrix
 from dplearn.domains import Bits, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.stages import Params, Public, Read
+from dplearn.fit.relation import TABLE
 from dplearn.learners.masked_parity_sizes import (
     MaskedParitySizes,
     masked_parity_sample_size,
@@ -33,7 +34,6 @@ from dplearn.queries.bounds import QUERY_MODELS
 from dplearn.queries.factories import oracle_for
 from dplearn.records.bit_rows import packed_rows
 from dplearn.records.reading import (
-    TABLE,
     as_product,
     check_classes,
     check_two_labels,

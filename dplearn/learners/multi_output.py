@@ -21,6 +21,7 @@ from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.estimator.staged_fit import summary_of
 from dplearn.estimator.stages import Params, Public, Read
+from dplearn.fit.relation import TABLE
 from dplearn.learners.multi_label_limit import least_of_outputs
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.privacy import ApproxDP, Composition, Event, PrivacyLedger
@@ -35,7 +36,7 @@ from dplearn.records.outputs import (
     read_outputs,
     sets_of_outputs,
 )
-from dplearn.records.reading import TABLE, declared_classes, labels_assumed, read_rows
+from dplearn.records.reading import declared_classes, labels_assumed, read_rows
 from dplearn.records.rows import Examples, count_of
 
 __all__ = ["MultiOutputPlan", "PrivateMultiOutputClassifier"]

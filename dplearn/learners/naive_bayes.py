@@ -31,7 +31,7 @@ from dplearn.estimator.incremental import (
 )
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Read, planned_table
-from dplearn.fit.relation import without_count
+from dplearn.fit.relation import TABLE, without_count
 from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
@@ -42,7 +42,6 @@ from dplearn.queries.share_noise import ShareNoise, central_noise, share_noise
 from dplearn.records.encoded import encoded
 from dplearn.records.groups import checked_rows
 from dplearn.records.reading import (
-    TABLE,
     as_product,
     check_classes,
     declared_classes,

@@ -25,6 +25,7 @@ from dplearn.concepts.base import ChosenConcept
 from dplearn.domains import Bits
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.estimator.stages import Params, Public, PublicOutputs, Read
+from dplearn.fit.relation import TABLE
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations, chosen_plan
 from dplearn.learners.parity_plan import ParityPlan
 from dplearn.privacy import ApproxDP, Event, PrivacyLedger
@@ -34,14 +35,7 @@ from dplearn.records.outputs import (
     n_outputs_of,
     read_outputs,
 )
-from dplearn.records.reading import (
-    TABLE,
-    as_product,
-    check_two_labels,
-    labels_assumed,
-    read_features,
-    read_rows,
-)
+from dplearn.records.reading import as_product, check_two_labels, labels_assumed, read_features, read_rows
 from dplearn.records.rows import shape_of
 
 __all__ = ["ParityClassifier", "ParityPlan"]

@@ -36,6 +36,7 @@ from dplearn.domains.cells import frame_column, holds_times, is_frame, object_ar
 from dplearn.domains.keys import KEYS_ASSUMED, read_keys, spelled
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.estimator.stages import Params, Public, PublicOutputs, Read
+from dplearn.fit.relation import TABLE
 from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.point_rules import ChosenKeys, ChosenPoint, ChosenPrefix, prefix_buckets
 from dplearn.learners.point_sizes import (
@@ -63,7 +64,7 @@ from dplearn.records.outputs import (
     n_outputs_of,
     read_outputs,
 )
-from dplearn.records.reading import TABLE, check_two_labels, labels_assumed, read_features
+from dplearn.records.reading import check_two_labels, labels_assumed, read_features
 from dplearn.records.rows import Columns, Examples
 
 __all__ = ["ChosenPoint", "PointClassifier", "PointPlan"]

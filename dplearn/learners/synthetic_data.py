@@ -29,13 +29,13 @@ from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Read, planned_columns, planned_table
+from dplearn.fit.relation import TABLE
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import hidden
 from dplearn.privacy.shares import CONCENTRATED
 from dplearn.records.encoded import encoded
 from dplearn.records.reading import (
-    TABLE,
     as_product,
     check_classes,
     declared_classes,

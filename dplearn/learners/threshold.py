@@ -22,6 +22,7 @@ from dplearn.core.nonuniform_floats import NONUNIFORM_SIZE, last_code, nonunifor
 from dplearn.domains import Domain, Floats, IntegerRange, NumberDomain, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.stages import Params, Public, Read
+from dplearn.fit.relation import TABLE
 from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
 from dplearn.learners.threshold_sizes import (
@@ -38,7 +39,6 @@ from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import Plan, hidden, noted
 from dplearn.records.reading import (
-    TABLE,
     as_product,
     check_classes,
     check_two_labels,

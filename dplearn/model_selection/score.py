@@ -17,7 +17,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains.cells import cells_of
 from dplearn.ensembles.own_code import check_own_code
-from dplearn.fit.relation import Relation
+from dplearn.fit.relation import ROWS, Relation
 from dplearn.model_selection.candidates import last_step
 from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.model_selection.measures import Measure, NoisyTable, released_ends
@@ -29,7 +29,7 @@ from dplearn.privacy.result_table import ResultTable
 from dplearn.records.groups import SHIFTS, grouping_of, selected
 from dplearn.records.part_sources import table_in_parts
 from dplearn.records.part_types import PartTypes
-from dplearn.records.reading import ROWS, check_classes, label_cells
+from dplearn.records.reading import check_classes, label_cells
 from dplearn.records.rows import count_of
 from dplearn.records.table import Given, InParts, Table
 from dplearn.records.tables import check_index

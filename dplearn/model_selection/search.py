@@ -21,6 +21,7 @@ from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.fit_parameters import refuse_parameters
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Read
+from dplearn.fit.relation import TABLE
 from dplearn.model_selection.candidates import (
     check_candidate,
     last_step,
@@ -35,7 +36,7 @@ from dplearn.model_selection.tasks import task_of
 from dplearn.model_selection.trial import Choice, Trial, all_planned_gaussian
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import fitted_together
-from dplearn.records.reading import TABLE, read_rows
+from dplearn.records.reading import read_rows
 from dplearn.records.rows import Examples
 
 __all__ = ["PrivateSearchCV", "steps_assumed"]

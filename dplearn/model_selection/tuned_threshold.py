@@ -25,6 +25,7 @@ from dplearn.ensembles.isolation import alone
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Read
+from dplearn.fit.relation import TABLE
 from dplearn.mechanisms import laplace_counts
 from dplearn.model_selection.candidates import (
     check_candidate,
@@ -41,7 +42,6 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import fitted_together
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.records.reading import (
-    TABLE,
     check_classes,
     check_two_labels,
     declared_classes,

@@ -33,6 +33,7 @@ from dplearn.core.unit_rows import norm_powers
 from dplearn.domains import Floats, NumberDomain, Product
 from dplearn.estimator.incremental import Calls, joined_deviations
 from dplearn.estimator.stages import Params, Public
+from dplearn.fit.relation import TABLE
 from dplearn.preprocessing.number_columns import NumberColumns, Numbers, declared_numbers
 from dplearn.privacy import ApproxDP, Event
 from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
@@ -41,7 +42,7 @@ from dplearn.queries import CentralOracle, Oracle, VectorQuery
 from dplearn.queries.gaussian_noise import can_be_drawn
 from dplearn.queries.planned_noise import planned_deviation
 from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.reading import TABLE, as_product
+from dplearn.records.reading import as_product
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table, as_table
 from dplearn.releases.few_records import quantile_warnings

@@ -19,11 +19,12 @@ from dplearn.chance.dice import Dice
 from dplearn.core.ranks import Ranks, SortedCodes
 from dplearn.domains import NumberDomain
 from dplearn.estimator.stages import Params, Public, Read
+from dplearn.fit.relation import TABLE
 from dplearn.preprocessing.number_columns import NamesOfColumns, NumberColumns, Numbers, declared_numbers
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.reading import TABLE, as_product
+from dplearn.records.reading import as_product
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table, as_table
 from dplearn.releases.extremes import ExtremesPlan, counts_within, release_extremes

@@ -37,10 +37,6 @@ from dplearn.domains.product import refuse_text
 from dplearn.records.part_sources import table_in_memory
 
 __all__ = [
-    "COLUMNS",
-    "COLUMNS_AND_CATEGORIES",
-    "ROWS",
-    "TABLE",
     "as_product",
     "check_classes",
     "check_given",
@@ -53,12 +49,6 @@ __all__ = [
     "read_rows",
     "refuse_sparse",
 ]
-
-COLUMNS = "the number of records and the number, names and types of the columns are public"
-COLUMNS_AND_CATEGORIES = COLUMNS + ", the categories of categorical columns among them"
-ROWS = "each row of X is made from one record alone, by rules that are public or were released privately"
-#: The assumptions of guarantees about a table; for its labels see `labels_assumed`.
-TABLE = (COLUMNS, ROWS)
 
 NOT_NUMERIC = (
     "X holds a value that is not a number; declare the columns with domain=Schema(...), or encode them before"

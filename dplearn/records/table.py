@@ -16,7 +16,7 @@ record may be a group of rows; then each of its rows counts as often as it takes
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,7 @@ class Table:
         What is public about the table.
     """
 
-    blocks: "Blocks"
+    blocks: "Held | InParts"
     grouping: Grouping | None = None
     order: Places | None = None
     facts: Any = None
@@ -141,19 +141,6 @@ class Table:
         step = _Read(encode, partial(types.check_same, name=name, categories=categories), checks)
         rows = InParts(blocks.parts, (*blocks.steps, step), checks)
         return [each and each.shown for each in found], Table(rows)
-
-
-class Blocks(Protocol):
-    """Where the rows of a table are."""
-
-    weights: Places | None
-
-    @property
-    def n_rows(self) -> int: ...
-    def map(self, function: Callable[[Any], Any]) -> "Blocks": ...
-    def sums(self, function: Sums) -> Sequence[Any]: ...
-    def take(self, places: Places) -> Any: ...
-    def at_once(self, function: Callable[[Any], Any]) -> Any: ...
 
 
 @dataclass(frozen=True, repr=False, eq=False)

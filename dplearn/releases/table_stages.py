@@ -19,11 +19,10 @@ from dplearn.domains.cells import cells_of, is_frame
 from dplearn.domains.column_kinds import ColumnKinds, kinds_of
 from dplearn.domains.product import refuse_text
 from dplearn.fit.execute import Facts
-from dplearn.fit.relation import ROWS_OF_TABLE
+from dplearn.fit.relation import COLUMNS, ROWS_OF_TABLE
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import CONCENTRATED
 from dplearn.records.part_sources import table_in_memory
-from dplearn.records.reading import COLUMNS
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table
 from dplearn.releases.learned_schema import (

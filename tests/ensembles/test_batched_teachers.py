@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from dplearn.records.parts import InTurn, PartedRecords
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification
 from sklearn.impute import SimpleImputer
@@ -23,7 +24,6 @@ from dplearn.ensembles.batched_teachers import BatchedTraining, batched_training
 from dplearn.ensembles.shards import shards
 from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.teachers import LabelShares, train_and_ask, train_teachers
-from dplearn.records.parts import InTurn, PartedRecords
 from dplearn.records.rows import Examples
 
 TEACHERS = {

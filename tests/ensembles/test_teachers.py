@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from dplearn.records.parts import InTurn, PartedRecords
 from joblib import parallel_config
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -32,7 +33,6 @@ from dplearn.ensembles import teachers as module
 from dplearn.ensembles.asking import Labels, Scores
 from dplearn.ensembles.shards import shards
 from dplearn.ensembles.teachers import LabelShares, answers_of, train_and_ask, train_teachers
-from dplearn.records.parts import InTurn, PartedRecords
 from dplearn.records.rows import Examples
 from dplearn.records.tables import rows_of
 

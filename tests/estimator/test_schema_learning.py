@@ -26,11 +26,12 @@ from dplearn import (
 from dplearn.domains import Learn, Schema
 from dplearn.estimator import schema_learning
 from dplearn.estimator.schema_learning import SchemaFitPlan
+from dplearn.fit.relation import TABLE
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateMinMaxClipper
 from dplearn.privacy import ApproxDP, Composition, GaussianSums
 from dplearn.privacy.shares import concentrated_budget, gaussian_budget
-from dplearn.records.reading import TABLE, labels_assumed
+from dplearn.records.reading import labels_assumed
 from dplearn.releases.learned_schema import SchemaStages
 
 N = 4000

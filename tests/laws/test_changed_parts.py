@@ -10,20 +10,20 @@ import pyarrow as pa
 import pytest
 from scipy.sparse import csc_matrix, csr_matrix
 from sklearn.base import clone, is_regressor
+from tests.releases.test_part_reading import MORE, series_of
 
 from dplearn import AdditiveClassifier, StatisticalQueryNaiveBayes, SubsampleAggregateClassifier, releases
 from dplearn.domains import Categories, Grid, IntegerRange, Schema
 from dplearn.estimator import part_reading
 from dplearn.preprocessing import PrivateStandardScaler
-from dplearn.records import part_groups, parts
+from dplearn.records import part_groups
 from dplearn.records.part_digests import digest_of
-from dplearn.records.parts import PartsChangedError
+from dplearn.records.passes import PartsChangedError
 from dplearn.releases import part_reading as reading_of_releases
 from tests.laws.conftest import TRANSFORMERS
 from tests.laws.test_groups import given_to
 from tests.laws.test_groups_of_parts import framed
 from tests.laws.test_parts import IRIS, with_coarse_domain
-from tests.releases.test_part_reading import MORE, series_of
 from tests.releases.test_stages import RELEASES, VALUES
 
 NEVER = 10**6

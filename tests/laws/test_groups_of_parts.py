@@ -12,10 +12,9 @@ from sklearn.pipeline import make_pipeline
 from dplearn import AdditiveRegressor, StatisticalQueryNaiveBayes
 from dplearn.domains import Grid
 from dplearn.ensembles.public_data import PublicData
+from dplearn.fit.relation import PARTS, PARTS_OF_GROUPS
 from dplearn.preprocessing import PrivateQuantileTransformer, PrivateStandardScaler
 from dplearn.privacy import PrivacyLedger, pipeline_guarantee
-from dplearn.records.part_groups import PARTS_OF_GROUPS
-from dplearn.records.parts import PARTS
 from tests.laws.conftest import TRANSFORMERS
 from tests.laws.test_parts import published, with_coarse_domain
 

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from dplearn.concepts import ConceptClass, FiniteClass, Parities
 from dplearn.core.gf2 import BitMatrix
 from dplearn.domains import DomainError, Grid, Product
+from dplearn.fit.relation import PARTS as ASSUMED
 from dplearn.learners import (
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
@@ -28,7 +29,6 @@ from dplearn.learners import (
 from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy import Guarantee, PrivacyLedger
-from dplearn.records.parts import PARTS as ASSUMED
 from dplearn.records.rows import taken
 from dplearn.releases import median
 from tests.laws.conftest import OF_NUMBERS, TRANSFORMERS

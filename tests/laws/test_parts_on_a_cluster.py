@@ -17,7 +17,7 @@ from dplearn.learners import (
 )
 from dplearn.model_selection import private_score
 from dplearn.preprocessing import PrivateRobustScaler
-from dplearn.records.parts import PartsUnreadableError
+from dplearn.records.passes import PartsUnreadableError
 from dplearn.releases import cdf, median, stable_counts
 
 #: A cluster of processes is started, and loses some: at night.

@@ -15,7 +15,7 @@ from dplearn.domains import Grid, IntegerRange, Schema
 from dplearn.model_selection import private_score
 from dplearn.preprocessing import PrivateQuantileTransformer, PrivateStandardScaler
 from dplearn.privacy import PrivacyLedger
-from dplearn.records.parts import PartsUnreadableError
+from dplearn.records.passes import PartsUnreadableError
 
 SECRET = "Smith-1971"
 FRAME = pd.DataFrame({"a": np.arange(120.0) % 10, "person": np.arange(120), "y": np.arange(120) // 2 % 2})

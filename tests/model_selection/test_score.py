@@ -24,13 +24,13 @@ from sklearn.tree import DecisionTreeClassifier
 from dplearn import ExponentialMechanismClassifier, PrivacyLedger, SubsampleAggregateClassifier
 from dplearn.audit import exact_distribution
 from dplearn.domains import DomainError
+from dplearn.fit.relation import PARTS
 from dplearn.model_selection import private_score
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
 from dplearn.model_selection.score import _counts, _release
 from dplearn.model_selection.statistics import ErrorCount
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP
-from dplearn.records.parts import PARTS
 
 NO = DummyClassifier(strategy="constant", constant=0).fit([[0]] * 2, [0, 1])
 

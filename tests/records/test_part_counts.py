@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from dplearn.records.parts import InTurn, PartedRecords
 
 from dplearn.core.intervals import SortedRecords, children_of, whole
 from dplearn.records.part_counts import PartedTreeRecords, gathered_codes
-from dplearn.records.parts import InTurn, PartedRecords
 
 
 def in_parts(codes, cuts):

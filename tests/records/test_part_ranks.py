@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from dplearn.records.parts import InTurn, PartedRecords
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +13,6 @@ from dplearn.domains import Grid
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.records import part_ranks
 from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.parts import InTurn, PartedRecords
 from dplearn.records.rows import Columns
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)

@@ -17,7 +17,7 @@ from dplearn import PrivacyLedger, StatisticalQueryNaiveBayes
 from dplearn.domains import Hashed
 from dplearn.records.part_sources import column_source_of, source_of, table_in_memory
 from dplearn.records.part_tables import table_of
-from dplearn.records.parts import PartsUnreadableError
+from dplearn.records.passes import PartsUnreadableError
 
 FRAME = pd.DataFrame({"age": [31, 42, 57], "town": ["x", "y", "x"], "ill": ["no", "yes", "no"]})
 CUT = [FRAME[:2], FRAME[2:]]

@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from dplearn.records.parts import InTurn, PartedRecords, PartsChangedError, Task, summed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.domains import DomainError
-from dplearn.records.parts import InTurn, PartedRecords, PartsChangedError, Task, summed
 from dplearn.records.rows import Examples, as_records, count_of
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)

@@ -9,9 +9,9 @@ import pytest
 
 from dplearn import releases
 from dplearn.domains import DomainError, IntegerRange
+from dplearn.fit.relation import PARTS, PARTS_OF_GROUPS
 from dplearn.privacy import PrivacyLedger
-from dplearn.records.part_groups import PARTS_OF_GROUPS
-from dplearn.records.parts import PARTS, PartsChangedError
+from dplearn.records.passes import PartsChangedError
 from tests.releases.test_stages import AGES, RELEASES, VALUES
 
 N = len(VALUES)
