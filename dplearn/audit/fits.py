@@ -350,7 +350,7 @@ class ReleaseFit(TableFit):
         Maps records to the groups of the values, where a record is a group.
     """
 
-    make: Callable[[], Release]
+    make: Callable[[], Release[Any]]
     values: Callable[[Rows], Any]
     shown: Callable[[Any], tuple[str, Any]]
     groups: Callable[[Rows], Any] | None = None

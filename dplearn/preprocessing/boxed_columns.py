@@ -15,7 +15,7 @@ released first, and its numbers are clipped to an interval around both.
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.ranks import Ranks, SortedCodes
 from dplearn.core.row_blocks import row_blocks
 from dplearn.core.unit_rows import norm_powers
 from dplearn.domains import Floats, NumberDomain, Product
@@ -41,7 +40,7 @@ from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.queries import CentralOracle, Oracle, VectorQuery
 from dplearn.queries.gaussian_noise import can_be_drawn
 from dplearn.queries.planned_noise import planned_deviation
-from dplearn.records.part_ranks import parted_ranks
+from dplearn.records.part_ranks import ranks_of
 from dplearn.records.reading import as_product
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table, as_table
@@ -404,15 +403,9 @@ def _ranges(summary: Columns | Table, plan: BoxPlan, dice: Dice) -> dict[int, Nu
     if not plan.unbounded:
         return {}
     columns = as_table(summary).map(partial(_coarse, product=plan.product, places=plan.unbounded))
-    ranks: Sequence[Ranks]
-    window, count = (
-        rank_windows(_ENDS, _COARSE.size, plan.n_samples, privacy=plan.ranges),
-        len(plan.unbounded),
-    )
-    ranks = columns.at_once(lambda rows: [SortedCodes(codes) for codes in rows.columns])
-    if ranks is None:
-        window = rank_windows(_ENDS, _COARSE.size, plan.n_samples, privacy=plan.ranges)
-        ranks = parted_ranks(columns, [_COARSE.size] * count, [window] * count)
+    count = len(plan.unbounded)
+    window = rank_windows(_ENDS, _COARSE.size, plan.n_samples, privacy=plan.ranges)
+    ranks = ranks_of(columns, [_COARSE.size] * count, [window] * count)
     return {
         place: release_quantiles(each, _COARSE, _ENDS, privacy=plan.ranges, dice=dice)
         for place, each in zip(plan.unbounded, ranks, strict=True)

@@ -233,7 +233,7 @@ def _counts_of(searched: Mapping[int, ExtremesPlan], records: Columns) -> list[N
 
 def _ranks_of(summary: _SortedColumns | Table, plan: ColumnsPlan, drawn: Set[int]) -> Sequence[Ranks]:
     """Return the ranks of the codes of each column; those of the columns in `drawn` are found in passes."""
-    if isinstance(summary, _SortedColumns):
+    if isinstance(summary, _SortedColumns):  # sorted once for all paths of an audit
         return summary.ranks
     sizes = [domain.size for domain in plan.product.domains]
     windows = [

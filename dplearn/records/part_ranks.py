@@ -24,10 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.code_counts import CodeCounts
+from dplearn.core.ranks import Ranks, SortedCodes
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table
 
-__all__ = ["PartedRanks", "parted_ranks"]
+__all__ = ["PartedRanks", "parted_ranks", "ranks_of"]
 
 _DIGIT = 16  # bits that a pass tells apart, unless there are very many windows
 _COUNTS = 1 << 22  # counts of one pass
@@ -36,6 +37,12 @@ _FEWEST = 1 << 10  # codes that are gathered for each
 _SCANS = 4  # of a column for its intervals; for more, a sort takes less time
 
 Window = tuple[int, int]  # ranks from .. to less than
+
+
+def ranks_of(table: Table, sizes: Sequence[int], windows: Sequence[Sequence[Window]]) -> Sequence[Ranks]:
+    """Return the ranks of the codes in each column, in memory or as `parted_ranks` does."""
+    held = table.at_once(lambda rows: [SortedCodes(codes) for codes in rows.columns])
+    return parted_ranks(table, sizes, windows) if held is None else held
 
 
 def parted_ranks(

@@ -166,7 +166,7 @@ def cdf_plan(
     return _CDF(epsilon, delta, method, domain).plan(Facts(n_samples), alpha=alpha, beta=beta)
 
 
-class _CDF(ColumnRelease):
+class _CDF(ColumnRelease[CDFRelease]):
     """The recipe of `cdf`."""
 
     def __init__(self, epsilon: Any, delta: Any, method: str, domain: Any, random_state: Any = None):

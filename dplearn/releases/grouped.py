@@ -399,10 +399,11 @@ class _Totals:
         return [counts, sums[:size]]
 
 
-class _Grouped(ColumnRelease):
+class _Grouped(ColumnRelease[Grouped]):
     """The recipe of `grouped`: X are the keys, and y the values or None."""
 
     takes = "keys"
+    group_rows: int = 1
     bits = _BITS  # of the grid of values; audits use fewer
     most_records = MOST_RECORDS  # audits use fewer
 

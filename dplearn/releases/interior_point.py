@@ -226,7 +226,7 @@ def interior_point_plan(
     return _InteriorPoint(domain, method, epsilon, delta, beta, constants).plan(Facts(n_samples))
 
 
-class _InteriorPoint(ColumnRelease):
+class _InteriorPoint(ColumnRelease[InteriorPoint]):
     """The recipe of `interior_point`; the method that "auto" chooses depends on public numbers only."""
 
     def __init__(

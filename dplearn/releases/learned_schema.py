@@ -380,7 +380,7 @@ class SchemaFacts(Facts):
     kinds: ColumnKinds
 
 
-class SchemaStages(Release):
+class SchemaStages(Release[LearnedSchema]):
     """The stages of `learned_schema`, also within the fit of a learner.
 
     Parameters

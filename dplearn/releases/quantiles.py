@@ -407,7 +407,7 @@ def median_plan(
     return _Quantiles("median", 0.5, epsilon, domain).plan(Facts(n_samples), alpha=alpha, beta=beta)
 
 
-class _Quantiles(ColumnRelease):
+class _Quantiles(ColumnRelease[Quantiles]):
     """The recipe of `quantiles` and `median`; `name` is the function's name in the ledger."""
 
     def __init__(self, name: str, q: Any, epsilon: Any, domain: Any, random_state: Any = None):

@@ -269,7 +269,7 @@ def stable_counts_plan(
     return _StableCounts(epsilon, delta, neighbors=neighbors).plan(Facts(n_samples), beta=beta, n_keys=n_keys)
 
 
-class _StableCounts(ColumnRelease):
+class _StableCounts(ColumnRelease[StableCounts]):
     """The recipe of `stable_counts`."""
 
     takes = "keys"

@@ -7,7 +7,7 @@ data, such as `quantiles_plan`. Both make the same recipe, of checked parameters
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from dplearn._validation import check_count
 from dplearn.chance import dice_for
@@ -56,7 +56,10 @@ class Released:
         return ()
 
 
-class Release(Recipe):
+Result = TypeVar("Result", bound=Released)
+
+
+class Release(Recipe, Generic[Result]):
     """The recipe of a release.
 
     Parameters
@@ -83,7 +86,7 @@ class Release(Recipe):
         found: ApproxDP = self.cost
         return found
 
-    def run_on(self, X: Any, y: Any, ledger: PrivacyLedger | None, groups: Any = None) -> Any:
+    def run_on(self, X: Any, y: Any, ledger: PrivacyLedger | None, groups: Any = None) -> Result:
         """Carry out the release on private values and return the result.
 
         Parameters
@@ -96,10 +99,13 @@ class Release(Recipe):
             Private. The group of each value.
         """
         dice = dice_for(self.random_state, self.name, *self.context)
-        return execute(self, X, y, groups=groups, ledger=ledger, dice=dice, stacklevel=self.stacklevel)
+        found: Result = execute(
+            self, X, y, groups=groups, ledger=ledger, dice=dice, stacklevel=self.stacklevel
+        )
+        return found
 
     @abstractmethod
-    def plan(self, facts: Facts) -> Any:
+    def plan(self, facts: Any) -> Any:
         """Return the plan of a release of records of which these facts are public."""
 
     def checked_count(self, facts: Facts) -> int | None:
@@ -112,7 +118,7 @@ class Release(Recipe):
         return released.warnings
 
 
-class ColumnRelease(Release):
+class ColumnRelease(Release[Result]):
     """The recipe of a release of one column."""
 
     takes = "values"

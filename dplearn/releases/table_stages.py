@@ -123,7 +123,7 @@ class TableFacts(Facts):
     kinds: ColumnKinds | None = None
 
 
-class TableStages(Release):
+class TableStages(Release[ReleasedTable]):
     """The recipe of a synthetic table.
 
     Parameters
@@ -197,7 +197,7 @@ class TableStages(Release):
         return ReleasedTable(released_tables(table, plan, dice), plan, table.facts.types)
 
 
-class LearnedTableStages(Release):
+class LearnedTableStages(Release[ReleasedTable]):
     """The recipe of a synthetic table whose schema is released first, from a share of its budget.
 
     Parameters
@@ -363,7 +363,7 @@ def cells_in(columns: Sequence[TableColumn], rows: Columns) -> NDArray[np.int16]
     return cells
 
 
-def _rows(recipe: Release, table: Any) -> Any:
+def _rows(recipe: Release[Any], table: Any) -> Any:
     return recipe.read(table, None)[1]
 
 

@@ -113,7 +113,7 @@ def _summed(rows: Rows, dice: Dice) -> tuple[str, Any]:
     return repr(answer.means), answer.means
 
 
-def _released(make: Callable[[], Release], text: Callable[[Any], str]) -> ReleaseFit:
+def _released(make: Callable[[], Release[Any]], text: Callable[[Any], str]) -> ReleaseFit:
     """Return a release of values of each group, those of each record."""
 
     def values(rows: Rows) -> Any:

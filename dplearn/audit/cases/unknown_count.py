@@ -228,7 +228,7 @@ def _shown(fitted: StatisticalQueryNaiveBayes) -> tuple[str, Any]:
 
 def added_release(
     name: str,
-    release: Release,
+    release: Release[Any],
     taken: Callable[[Rows], Any],
     shown: Callable[[Any], Any],
     universe: Sequence[Hashable],
