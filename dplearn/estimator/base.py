@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
@@ -30,13 +31,18 @@ from dplearn.core.float_errors import IgnoresFloatErrors, float_errors_ignored
 from dplearn.estimator.epsilon_choice import chosen_epsilon
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
 from dplearn.estimator.part_transforming import TransformsParts
+from dplearn.estimator.private_count import counted_plan, counted_warnings
 from dplearn.estimator.shown import guarantee_html
 from dplearn.estimator.staged_fit import StagedFit, summary_of
 from dplearn.estimator.stages import Params, Public, Read
 from dplearn.fit.execute import begin, execute
+from dplearn.fit.relation import Relation
 from dplearn.privacy import ApproxDP, Event, Guarantee, PrivacyLedger, event_of
-from dplearn.privacy.unknown_count import NEIGHBORS
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, NEIGHBORS
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
+from dplearn.queries.central_oracle import COUNT_SHARE, CentralOracle
+from dplearn.queries.factories import oracle_for
+from dplearn.queries.oracle import Oracle
 from dplearn.records.table import Table
 
 __all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateRegressor", "PrivateTransformer"]
@@ -69,6 +75,10 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         }
     )
     ledger: PrivacyLedger | None
+    noisy_count_: int
+    #: Whether a private number of records is estimated first, and the fit then planned by the estimate.
+    counts_records = False
+    _most_records = MOST_RECORDS  # where their number is private; audits use fewer
     #: Whether `domain="learn"` is a value of the parameter `domain`; see `learns_schema`.
     can_learn_schema = False
     #: Whether `fit` takes tables in parts; see `dplearn.records.part_sources.table_in_parts`.
@@ -222,9 +232,9 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         for text in self._released_warnings(plan):
             warnings.warn(text, UserWarning, stacklevel=_USER)
 
-    def _released_warnings(self, plan: Any) -> tuple[str, ...]:  # noqa: ARG002 - of use to subclasses
+    def _released_warnings(self, plan: Any) -> tuple[str, ...]:
         """Return warnings after a fit: a function of its plan and of the attributes that it published."""
-        return ()
+        return counted_warnings(plan, self.noisy_count_) if getattr(plan, "for_count", None) else ()
 
     @contextmanager
     def _fitted_attributes_kept(self) -> Iterator[None]:
@@ -290,6 +300,18 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         """Return the plan of a fit, whose `guarantee` costs at most `params.cost`."""
         raise NotImplementedError
 
+    def _planned_fit(self, params: Params, public: Public, **more: Any) -> Any:
+        """Return the plan of a fit; a private number of records is a guess, or None in a fit."""
+        if params.cost.neighbors != ADDED:
+            return self._plan(params, public, **more)
+        if not self.counts_records:
+            return Relation(uncounted=True).planned(self._plan(params, public, **more))
+
+        def plan_of(cost: ApproxDP, public: Public) -> Any:
+            return self._plan(params.given(cost=cost), public, **more)
+
+        return counted_plan(plan_of, params.cost, public)
+
     def _event(self, plan: Any) -> Event:
         """Return the privacy event of the release of a fit with the given plan, for composition.
 
@@ -306,7 +328,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
 
     def _plan_for(self, params: Params, public: Public, n_samples: int, **more: Any) -> Any:
         """Return the plan of a fit on another number of records."""
-        return self._plan(params, replace(public, n_samples=n_samples), **more)
+        return self._planned_fit(params, replace(public, n_samples=n_samples), **more)
 
     def _summarize(self, table: Read, plan: Any) -> Any:  # noqa: ARG002 - of use to subclasses
         """Return the encoded rows, or an object whose `records` they are; nothing is drawn.
@@ -316,7 +338,25 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         return table.rows
 
     def _release(self, summary: Any, plan: Any, dice: Dice) -> Any:
-        """Make all secret draws, and return the released outcome."""
+        """Make all secret draws, and return the outcome; by default they answer queries about the summary."""
+        waits = getattr(plan, "for_count", None)
+        oracle = oracle_for(
+            plan.noise,
+            summary,
+            privacy=plan.guarantee,
+            dice=dice,
+            stream=plan.public.stream,
+            count_share=COUNT_SHARE if waits else Fraction(0),
+            most_records=self._most_records,
+        )
+        if not waits or not isinstance(oracle, CentralOracle):
+            return self._learn(oracle, plan)
+        found = waits(oracle.estimated_count())
+        oracle.replace_records(lambda rows: self._summarize(Read(plan.public, rows), found))
+        return self._learn(oracle, found)
+
+    def _learn(self, oracle: Oracle, plan: Any) -> Any:
+        """Return the outcome of a learner by queries: a function of the answers alone."""
         raise NotImplementedError
 
     def _publish(self, outcome: Any, plan: Any) -> None:

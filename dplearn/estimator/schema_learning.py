@@ -327,7 +327,7 @@ class _SchemaParams(Params):
         plan = None
         for domain in dict.fromkeys((schema.unranged, schema.widest, schema.narrowest)):
             inner = self.inner(domain, classes=public.classes, budget=rest)
-            plan = inner._plan(inner._params(self.cost.reproducible), public, **more)
+            plan = inner._planned_fit(inner._params(self.cost.reproducible), public, **more)
         return plan
 
     def released(self, kinds: ColumnKinds) -> ColumnKinds:

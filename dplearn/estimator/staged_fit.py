@@ -81,7 +81,7 @@ class StagedFit(Recipe):
         return self._learner._prepared(found, self.params, **self._public).public
 
     def plan(self, facts: Public) -> Any:
-        return self._learner._plan(self.params, facts)
+        return self._learner._planned_fit(self.params, facts)
 
     def try_out(self, plan: Any, table: Table) -> None:
         self._learner._try_out(plan, table, self.params)
@@ -104,6 +104,8 @@ def summary_of(learner: Any, table: Table, plan: Any) -> Any:
     plan : Plan
         From the learner's `_plan`.
     """
+    if getattr(plan, "for_count", None):  # rows are summarised when the number of records has been estimated
+        return _rows_of(table)
     reader = learner if not isinstance(table.blocks, InParts) else _without_ledger(learner)
     return _rows_of(table.map(_Summarizer(reader, table.facts, plan)))
 

@@ -217,7 +217,7 @@ def _read(recipe: Recipe, X: Any, y: Any, groups: Any) -> tuple[Relation, Any, T
     if recipe.cost is not None and recipe.cost.neighbors == ADDED:
         refuse_public_counts(recipe.takes_added, groups, parts)
         facts, rows = recipe.read(*recipe.in_memory(X, y))
-        return Relation(), replace(facts, n_samples=None), Table(Held(rows))
+        return Relation(uncounted=True), replace(facts, n_samples=None), Table(Held(rows))
     relation = Relation(groups=groups is not None, parts=parts is not None)
     if groups is None:
         facts, table = _held(recipe, *recipe.in_memory(X, y)) if parts is None else recipe.from_parts(parts)

@@ -97,10 +97,13 @@ class Relation:
         Whether a record is a group of rows; else it is a row.
     parts : bool
         Whether one part of the rows at a time is in memory.
+    uncounted : bool
+        Whether a neighbour has one record more or less, and the number of records is private.
     """
 
     groups: bool = False
     parts: bool = False
+    uncounted: bool = False
 
     def protecting(self, cost: ApproxDP) -> ApproxDP:
         """Return the cost of a fit for one replaced row as that for one replaced record."""
@@ -112,7 +115,7 @@ class Relation:
 
     def assuming(self, guarantee: ApproxDP) -> ApproxDP:
         """Return the guarantee of a fit for one replaced row as that for one replaced record."""
-        assumes = guarantee.assumes
+        assumes = without_count(guarantee.assumes) if self.uncounted else guarantee.assumes
         if self.groups:
             assumes = (*(_variants(each).groups for each in assumes), GROUPS)
         if self.parts:

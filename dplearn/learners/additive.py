@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_number, shown
 from dplearn._writing import brief
-from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Floats
 from dplearn.ensembles.native_threads import native_threads
@@ -47,12 +46,11 @@ from dplearn.learners.additive_plan import BINS, FINEST, AdditivePlan, Bits, add
 from dplearn.learners.additive_steps import learn_additive
 from dplearn.learners.additive_weights import margin_shift, weighted, weights_of
 from dplearn.learners.bins import declared_columns
-from dplearn.learners.counted_fits import counted, counted_plan, counted_warnings
 from dplearn.learners.logistic_weights import check_class_weight, check_weighted_classes
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added
+from dplearn.privacy.unknown_count import ADDED, added
 from dplearn.queries import Examples, Oracle
-from dplearn.queries.factories import cost_of, oracle_for
+from dplearn.queries.factories import cost_of
 from dplearn.records.encoded import encoded
 from dplearn.records.groups import checked_rows
 from dplearn.records.outputs import declared_sets, label_columns, read_outputs
@@ -127,7 +125,7 @@ class _Additive(PrivateEstimator):
     _bits: Bits | None = None  # all bits; None: at most those of `_finest`, as many as noise allows
     _steps: int | None = None  # None: by the noise
     _bins = BINS
-    _most_records = MOST_RECORDS  # for neighbors="add_remove"
+    counts_records = True
 
     def _values(self, reproducible: bool) -> dict[str, Any]:
         """Return the checked parameters that classifiers and regressors share."""
@@ -166,19 +164,10 @@ class _Additive(PrivateEstimator):
         failure = check_number("beta", beta, above=0, below=1)
         domain = as_product(params.declared, public.n_features, public.names)
         assumes = (*TABLE, *domain.assumes, assumed)
-
-        def plan_of(cost: ApproxDP, public: Public) -> AdditivePlan:
-            plan = additive_plan(params.given(cost=cost), public, loss_of, domain, beta=failure)
-            return replace(plan, guarantee=replace(cost, assumes=assumes))
-
-        if params.cost.neighbors == ADDED:
-            return counted_plan(plan_of, params.cost, public)  # type: ignore[no-any-return]
-        return plan_of(params.cost, public)
+        plan = additive_plan(params, public, loss_of, domain, beta=failure)
+        return replace(plan, guarantee=replace(params.cost, assumes=assumes))
 
     def _summarize(self, table: Read, plan: AdditivePlan) -> Examples:
-        if plan.for_count is not None:  # cells depend on the number of records, which has to be estimated
-            rows: Examples = table.rows
-            return rows
         # One replaced record replaces one row of cells and one target.
         cells = np.empty((len(table.rows), len(plan.columns)), dtype=np.int16, order="F")
         for here, block in table.rows.X.blocks(_BLOCK):
@@ -186,20 +175,9 @@ class _Additive(PrivateEstimator):
                 cells[here, place] = column.of(codes)
         return Examples(cells, table.rows.y)
 
-    def _release(self, summary: Examples, plan: AdditivePlan, dice: Dice) -> "_Outcome":
-        oracle: Oracle
-        if plan.guarantee.neighbors == ADDED:
-            oracle, plan = counted(self, summary, plan, dice, most_records=self._most_records)
-        else:
-            stream = plan.public.stream
-            oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=stream)
+    def _learn(self, oracle: Oracle, plan: AdditivePlan) -> "_Outcome":
         with native_threads(None):  # the matrices are small, and more threads would wait for each other
             return _Outcome(learn_additive(oracle, plan), plan)
-
-    def _released_warnings(self, plan: AdditivePlan) -> tuple[str, ...]:
-        if plan.guarantee.neighbors != ADDED:
-            return ()
-        return counted_warnings(plan, self.noisy_count_)
 
     def _publish_model(self, model: AdditiveModel, plan: AdditivePlan, unit: float, origin: float) -> None:
         """Set the attributes that classifiers and regressors share; margins are multiplied by `unit`."""
@@ -485,7 +463,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         public = planned_outputs(
             params, n_samples, n_features=n_features, n_labels=n_labels, n_outputs=n_outputs
         )
-        plan = self._plan(params, public, beta=beta)
+        plan: AdditivePlan = self._planned_fit(params, public, beta=beta)
         return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
 
     def _params(self, reproducible: bool) -> Params:
@@ -825,7 +803,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         """
         params = self._params(self.random_state is not None)
         public = planned_columns(params, n_samples, n_features=n_features)
-        plan = self._plan(params, public, beta=beta)
+        plan: AdditivePlan = self._planned_fit(params, public, beta=beta)
         return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
 
     def _params(self, reproducible: bool) -> Params:

@@ -19,7 +19,6 @@ from sklearn.utils import Tags
 
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
-from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept, Concept, Labels
 from dplearn.core.search import first
 from dplearn.domains import Bits
@@ -32,7 +31,7 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.queries import Examples, HistogramQuery, Oracle
 from dplearn.queries.bounds import TailBound
-from dplearn.queries.factories import check_reports, cost_of, oracle_for
+from dplearn.queries.factories import check_reports, cost_of
 from dplearn.queries.share_noise import central_noise, share_noise
 from dplearn.records.encoded import encoded
 from dplearn.records.groups import checked_rows
@@ -281,8 +280,7 @@ class ConjunctionClassifier(RuleClassifier):
         # One replaced record replaces one row of bins and one label.
         return Examples(stacked(plan.bins, table.rows.X), table.rows.y)
 
-    def _release(self, summary: Examples, plan: "ConjunctionPlan", dice: Dice) -> Concept:
-        oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
+    def _learn(self, oracle: Oracle, plan: "ConjunctionPlan") -> Concept:
         return learn_conjunction(oracle, plan.bins, positive=plan.positive, alpha=plan.alpha, beta=plan.beta)
 
     def _publish(self, outcome: Concept, plan: "ConjunctionPlan") -> None:

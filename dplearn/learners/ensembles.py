@@ -27,9 +27,9 @@ from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.teachers import check_teachable
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.callbacks import TellsProgress
+from dplearn.estimator.private_count import counted_plan, counted_shares, noisy_count
 from dplearn.estimator.stages import Params, Public, Read
-from dplearn.fit.relation import COLUMNS_AND_CATEGORIES, ROWS, without_count
-from dplearn.learners.counted_fits import counted_plan, counted_shares, noisy_count
+from dplearn.fit.relation import COLUMNS_AND_CATEGORIES, ROWS
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden, records_needed
 from dplearn.privacy.unknown_count import ADDED, added
@@ -206,7 +206,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         labels = check_given("n_labels", labels, source="classes", low=2)
         n_rows = check_count("n_rows", n_rows, low=1)
         public = EnsembleTable(n_samples, 0, labels, n_rows=n_rows)
-        return replace(self._plan(params, public), replan=partial(self._plan_for, params, public))
+        return replace(self._planned_fit(params, public), replan=partial(self._plan_for, params, public))
 
     def _params(self, reproducible: bool) -> Params:
         if self.classes is not None:
@@ -273,9 +273,8 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             return replace(found, count=count)
         n: Any = public.n_samples  # a guess; None in a fit
         plan = self._sized(params, replace(public, n_samples=1))  # nothing depends on the number
-        guarantee = replace(plan.guarantee, assumes=without_count(plan.guarantee.assumes))
         size: Any = None if n is None else n // plan.n_teachers
-        return replace(plan, guarantee=guarantee, public=public, n_samples=n, shard_size=size)
+        return replace(plan, public=public, n_samples=n, shard_size=size)
 
     def _sized(self, params: Params, public: Public) -> AggregationPlan:
         """Return the plan for a number of records, which is a guess or an estimate if it is private."""

@@ -12,12 +12,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import check_number
-from dplearn.chance.dice import Dice
 from dplearn.domains import Domain, Floats, Product
 from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Read, planned_columns
-from dplearn.fit.relation import TABLE, without_count
+from dplearn.fit.relation import TABLE
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.linear_moments import bounded_rows, matrix_of, moments_query
 from dplearn.learners.linear_noise import linear_plan
@@ -26,9 +25,9 @@ from dplearn.learners.linear_posterior import LinearModel
 from dplearn.learners.logistic_effects import identified
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.privacy import PrivacyLedger
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added
-from dplearn.queries import Examples
-from dplearn.queries.factories import cost_of, oracle_for
+from dplearn.privacy.unknown_count import ADDED, added
+from dplearn.queries import Examples, Oracle
+from dplearn.queries.factories import cost_of
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
 from dplearn.records.groups import checked_rows
 from dplearn.records.reading import as_product, read_features
@@ -166,7 +165,6 @@ class LinearRegressor(PrivateRegressor):
     _finest = FINEST  # bits of the grid of the rows; audits use fewer
 
     reads_parts = True
-    _most_records = MOST_RECORDS  # audits use fewer
 
     def __init__(
         self,
@@ -210,7 +208,7 @@ class LinearRegressor(PrivateRegressor):
         """
         params = self._params(self.random_state is not None)
         public = planned_columns(params, n_samples, n_features=n_features)
-        plan = self._plan(params, public, beta=beta)
+        plan: LinearPlan = self._planned_fit(params, public, beta=beta)
         return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
 
     def _params(self, reproducible: bool) -> Params:
@@ -241,23 +239,13 @@ class LinearRegressor(PrivateRegressor):
         plan = linear_plan(params, public, design, beta=failure)
         assumed = (_NUMBERS if design is None else design.domain).assumes
         assumes = (*TABLE, *assumed, params.target.assumption)
-        if params.cost.neighbors == ADDED:
-            assumes = without_count(assumes)
         return replace(plan, guarantee=replace(params.cost, assumes=assumes))
 
     def _summarize(self, table: Read, plan: LinearPlan) -> NDArray[np.float64]:
         # One replaced record replaces one row.
         return bounded_rows(table.rows.X, table.rows.y, plan)
 
-    def _release(self, summary: NDArray[np.float64], plan: LinearPlan, dice: Dice) -> LinearModel:
-        oracle = oracle_for(
-            plan.noise,
-            summary,
-            privacy=plan.guarantee,
-            dice=dice,
-            stream=plan.public.stream,
-            most_records=self._most_records,
-        )
+    def _learn(self, oracle: Oracle, plan: LinearPlan) -> LinearModel:
         answer = oracle.ask(moments_query(plan))[0]
         scale = plan.steps**2
         off = moment_weights(plan.order)[1]

@@ -14,7 +14,6 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_count_or_auto, check_number
-from dplearn.chance.dice import Dice
 from dplearn.core.row_blocks import dense
 from dplearn.domains import Domain, Floats, Product, Schema
 from dplearn.estimator import PrivateClassifier
@@ -22,7 +21,6 @@ from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Read, planned_table
 from dplearn.fit.relation import TABLE
 from dplearn.learners.bins import declared_columns
-from dplearn.learners.counted_fits import counted, counted_plan, counted_warnings
 from dplearn.learners.logistic_columns import (
     N_BUCKETS,
     ReducedRows,
@@ -37,10 +35,10 @@ from dplearn.learners.logistic_noise import MOST_COLUMNS, logistic_plan
 from dplearn.learners.logistic_plan import FINEST, LogisticPlan, row_order
 from dplearn.learners.logistic_steps import LogisticModel, learn_logistic
 from dplearn.learners.logistic_weights import check_class_weight, check_weighted_classes
-from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added
+from dplearn.privacy import PrivacyLedger
+from dplearn.privacy.unknown_count import ADDED, added
 from dplearn.queries import Examples, Oracle
-from dplearn.queries.factories import cost_of, oracle_for
+from dplearn.queries.factories import cost_of
 from dplearn.queries.images import ImageOracle
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
 from dplearn.records.groups import checked_rows
@@ -208,7 +206,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     _finest = FINEST  # bits of the grid of the rows; audits use fewer
     _levels = 9  # of scores, by magnitude; audits use fewer
     _most_columns = MOST_COLUMNS  # of a table that is not wide; audits use fewer
-    _most_records = MOST_RECORDS  # for neighbors="add_remove"; audits use fewer
+    counts_records = True
 
     reads_parts = True
 
@@ -262,7 +260,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         """
         params = self._params(self.random_state is not None)
         public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
-        plan = self._plan(params, public, beta=beta)
+        plan: LogisticPlan = self._planned_fit(params, public, beta=beta)
         return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
 
     def _params(self, reproducible: bool) -> Params:
@@ -301,30 +299,15 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         design = _design(params.declared, public)
         assumed = (_NUMBERS if design is None else design.domain).assumes
         assumes = (*TABLE, *assumed, labels_assumed(params.classes))
-
-        def plan_of(cost: ApproxDP, public: Public) -> LogisticPlan:
-            plan = logistic_plan(params.given(cost=cost), public, design, beta=failure)
-            return replace(plan, guarantee=replace(cost, assumes=assumes))
-
-        if params.cost.neighbors == ADDED:
-            return counted_plan(plan_of, params.cost, public)  # type: ignore[no-any-return]
-        return plan_of(params.cost, public)
+        plan = logistic_plan(params, public, design, beta=failure)
+        return replace(plan, guarantee=replace(params.cost, assumes=assumes))
 
     def _summarize(self, table: Read, plan: LogisticPlan) -> Examples:
         # One replaced record replaces one row and one label.
-        if plan.for_count is not None:  # rows are made when the number of records has been estimated
-            rows: Examples = table.rows
-            return rows
         X = table.rows.X
         return Examples(plan.rows(X) if plan.n_kept is None else sparse_rows(X), table.rows.y)
 
-    def _release(self, summary: Examples, plan: LogisticPlan, dice: Dice) -> "_Outcome":
-        oracle: Oracle
-        if plan.guarantee.neighbors == ADDED:
-            oracle, plan = counted(self, summary, plan, dice, most_records=self._most_records)
-        else:
-            stream = plan.public.stream
-            oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=stream)
+    def _learn(self, oracle: Oracle, plan: LogisticPlan) -> "_Outcome":
         if plan.n_kept is None:
             return _Outcome(learn_logistic(oracle, plan), plan)
         masses = oracle.ask(mass_query(plan), plan.selection_share)[0]
@@ -335,11 +318,6 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         inner = plan.narrowed(matrix.shape[1])
         model = learn_logistic(ImageOracle(oracle, ReducedRows(inner, matrix)), inner)
         return _Outcome(model, inner, columns, matrix)
-
-    def _released_warnings(self, plan: LogisticPlan) -> tuple[str, ...]:
-        if plan.guarantee.neighbors != ADDED:
-            return ()
-        return counted_warnings(plan, self.noisy_count_)
 
     def _publish(self, outcome: "_Outcome", plan: LogisticPlan) -> None:
         model, matrix = outcome.model, outcome.matrix

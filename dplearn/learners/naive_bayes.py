@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number
 from dplearn._writing import brief
-from dplearn.chance.dice import Dice
 from dplearn.core.simplex import nearest_shares
 from dplearn.domains import Floats
 from dplearn.estimator import RuleClassifier
@@ -31,13 +30,13 @@ from dplearn.estimator.incremental import (
 )
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Read, planned_table
-from dplearn.fit.relation import TABLE, without_count
+from dplearn.fit.relation import TABLE
 from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, refuse_added
+from dplearn.privacy.unknown_count import ADDED, added, refuse_added
 from dplearn.queries import Examples, HistogramQuery, Oracle
-from dplearn.queries.factories import check_reports, cost_of, oracle_for
+from dplearn.queries.factories import check_reports, cost_of
 from dplearn.queries.share_noise import ShareNoise, central_noise, share_noise
 from dplearn.records.encoded import encoded
 from dplearn.records.groups import checked_rows
@@ -214,7 +213,6 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     """
 
     reads_parts = True
-    _most_records = MOST_RECORDS  # audits use fewer
 
     def __init__(
         self,
@@ -268,7 +266,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         """
         params = self._params(self.random_state is not None)
         public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
-        plan = self._plan(params, public, beta=beta)
+        plan: NaiveBayesPlan = self._planned_fit(params, public, beta=beta)
         return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
 
     @available_if(_has_public_count)  # type: ignore[untyped-decorator]  # scikit-learn has no types
@@ -379,7 +377,6 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         *deviations, class_deviation = joined_deviations(earlier, own, n)
         delta = params.cost.delta if kind == "gaussian" else Fraction(0)
         assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
-        assumes = without_count(assumes) if unknown else assumes
         records = (n or 1) if unknown else 1
         return NaiveBayesPlan(
             guarantee=replace(params.cost, delta=delta, assumes=assumes),
@@ -406,15 +403,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         # One replaced record replaces one row of bins and one label.
         return Examples(stacked(plan.bins, table.rows.X), table.rows.y)
 
-    def _release(self, summary: Examples, plan: "NaiveBayesPlan", dice: Dice) -> "NaiveBayesTables":
-        oracle = oracle_for(
-            plan.noise,
-            summary,
-            privacy=plan.guarantee,
-            dice=dice,
-            stream=plan.public.stream,
-            most_records=self._most_records,
-        )
+    def _learn(self, oracle: Oracle, plan: "NaiveBayesPlan") -> "NaiveBayesTables":
         return learn_naive_bayes(oracle, plan)
 
     def _publish(self, outcome: "NaiveBayesTables", plan: "NaiveBayesPlan") -> None:

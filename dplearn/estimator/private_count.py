@@ -16,15 +16,15 @@ from fractions import Fraction
 from typing import Any, cast
 
 from dplearn.chance.dice import Dice
-from dplearn.estimator.stages import Public, Read
+from dplearn.estimator.stages import Public
 from dplearn.fit.relation import without_count
 from dplearn.mechanisms import gaussian_counts, laplace_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.shares import CONCENTRATED, GAUSSIAN, concentrated_budget, gaussian_budget
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
-from dplearn.queries.central_oracle import COUNT_SHARE, CentralOracle
+from dplearn.queries.central_oracle import COUNT_SHARE
 
-__all__ = ["counted", "counted_plan", "counted_shares", "counted_warnings", "noisy_count"]
+__all__ = ["counted_plan", "counted_shares", "counted_warnings", "noisy_count"]
 
 _ANY = 1  # a number of records by which parameters are checked before one is known
 
@@ -67,42 +67,6 @@ def counted_plan(
         return replace(plan, guarantee=guarantee)
     for_count(MOST_RECORDS)  # if the plan for an estimate raises an error, so does one of these two
     return replace(plan, guarantee=guarantee, public=public, for_count=for_count)
-
-
-def counted(learner: Any, summary: Any, plan: Any, dice: Dice, *, most_records: int) -> tuple[Any, Any]:
-    """Estimate the number of records, and return an oracle over their summary and its plan.
-
-    Parameters
-    ----------
-    learner : PrivateEstimator
-        Its stage `_summarize` runs with the new plan, which makes each row from its own record.
-    summary : object
-        Private. The rows of the table.
-    plan : Plan
-        From `counted_plan`, in a fit.
-    dice : Dice
-        Source of chance.
-    most_records : int
-        As for `CentralOracle`.
-
-    Returns
-    -------
-    oracle : CentralOracle
-        Its shares are those of the remaining budget.
-    plan : Plan
-        Released. The plan for the estimated number of records.
-    """
-    oracle = CentralOracle(
-        summary,
-        privacy=plan.guarantee,
-        dice=dice,
-        noise=plan.noise,
-        count_share=COUNT_SHARE,
-        most_records=most_records,
-    )
-    found = plan.for_count(oracle.estimated_count())
-    oracle.replace_records(lambda rows: learner._summarize(Read(plan.public, rows), found))
-    return oracle, found
 
 
 def counted_shares(cost: ApproxDP, *, concentrated: bool) -> tuple[ApproxDP | ZeroConcentratedDP, ApproxDP]:
