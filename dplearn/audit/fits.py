@@ -17,7 +17,6 @@ from sklearn.base import clone
 
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.staged_fit import summary_of
 from dplearn.fit.execute import begin
 from dplearn.learners.bins import UNDECLARED
 from dplearn.privacy.plan import Plan
@@ -156,27 +155,24 @@ def ready(of: Any, X: Any, y: Any = None, *, groups: Any = None, **public: Any) 
         warnings.simplefilter("always")
         if isinstance(of, Release):
             found = begin(of, X, y, groups=groups)
-            rows, plan, summarize, finish = found.table, found.plan, _same, of.run
+            run = found.run
         else:
             learner = _twin(of)
             learner.ledger = None
-            rows, plan = learner._begin(X, y, learner._params(False), groups=groups, **public)
-            summarize, finish = partial(summary_of, learner), partial(_fitted, learner)
-        for text in plan.warnings:
+            found = learner._begin(X, y, learner._params(False), groups=groups, **public)
+            run = partial(_fitted, found)
+        for text in found.plan.warnings:
             warnings.warn(text, UserWarning, stacklevel=2)
-        summary = summarize(rows, plan)
-    return Ready(plan, tuple(each.message for each in caught), summary, partial(finish, summary, plan))
+        summary = found.summary
+    return Ready(found.plan, tuple(each.message for each in caught), summary, run)
 
 
-def _same(table: Any, plan: Any) -> Any:  # noqa: ARG001 - as a function of both
-    return table
-
-
-def _fitted(unfitted: Any, summary: Any, plan: Any, dice: Dice) -> Any:
+def _fitted(found: Any, dice: Dice) -> Any:
     """Make the draws of a fit and return the fitted estimator."""
-    learner, plan = _twin(unfitted), _renewed(plan)
-    learner._publish(learner._release(summary, plan, dice), plan)
-    for text in learner._released_warnings(plan):
+    learner, plan = _twin(found.recipe.learner), _renewed(found.plan)
+    recipe = found.recipe.of(learner)
+    recipe.run(found.summary, plan, dice)
+    for text in recipe.told(plan):
         warnings.warn(text, UserWarning, stacklevel=2)
     return learner
 

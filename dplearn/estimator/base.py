@@ -31,14 +31,13 @@ from dplearn.core.float_errors import IgnoresFloatErrors, float_errors_ignored
 from dplearn.estimator.epsilon_choice import chosen_epsilon
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
 from dplearn.estimator.part_transforming import TransformsParts
-from dplearn.estimator.private_count import counted_plan, counted_warnings
+from dplearn.estimator.private_count import counted_warnings
 from dplearn.estimator.shown import guarantee_html
-from dplearn.estimator.staged_fit import StagedFit, summary_of
+from dplearn.estimator.staged_fit import StagedFit
 from dplearn.estimator.stages import Params, Public, Read
-from dplearn.fit.execute import begin, execute
-from dplearn.fit.relation import Relation
+from dplearn.fit.execute import Ready, begin, execute
 from dplearn.privacy import ApproxDP, Event, Guarantee, PrivacyLedger, event_of
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, NEIGHBORS
+from dplearn.privacy.unknown_count import MOST_RECORDS, NEIGHBORS
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.queries.central_oracle import COUNT_SHARE, CentralOracle
 from dplearn.queries.factories import oracle_for
@@ -224,12 +223,12 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             Public. Further arguments of `fit`, such as public rows; passed to `_prepared`.
         """
         params = self._params(reproducible) if params is None else params
-        recipe = StagedFit(self, params, self._cost(params, X, y), public)
+        recipe = self._recipe(self._with_public_choices(params), self._cost(params, X, y), **public)
         with self._fitted_attributes_kept():
             if params.earlier is None:  # what an earlier fit published is not covered by this one's guarantee
                 self._delete_fitted_attributes()
             plan = execute(recipe, X, y, groups=groups, ledger=self.ledger, dice=dice, stacklevel=_USER + 1)
-        for text in self._released_warnings(plan):
+        for text in recipe.told(plan):
             warnings.warn(text, UserWarning, stacklevel=_USER)
 
     def _released_warnings(self, plan: Any) -> tuple[str, ...]:
@@ -252,16 +251,15 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
 
-    def _begin(
-        self, X: Any, y: Any, params: Params, *, groups: Any = None, **public: Any
-    ) -> tuple[Table, Any]:
-        """Read the table and plan the fit, without a secret draw or a charge."""
-        ready = begin(StagedFit(self, params, params.cost, public), X, y, groups=groups)
-        return ready.table, ready.plan
+    def _recipe(self, params: Params, cost: ApproxDP | None = None, **public: Any) -> StagedFit:
+        """Return the fit as a recipe, with the further public arguments of `fit`."""
+        kind: type[StagedFit] = params.recipe or StagedFit
+        return kind(self, params, cost, public)
 
-    def _finish(self, table: Table, plan: Any, dice: Dice) -> None:
-        """Release and publish according to the plan; the ledger has been charged before."""
-        self._publish(self._release(summary_of(self, table, plan), plan, dice), plan)
+    def _begin(self, X: Any, y: Any, params: Params, *, groups: Any = None, **public: Any) -> Ready:
+        """Read the table and plan the fit, without a secret draw or a charge."""
+        recipe = self._recipe(self._with_public_choices(params), params.cost, **public)
+        return begin(recipe, X, y, groups=groups)
 
     def _params(self, reproducible: bool) -> Params:
         """Check the constructor's parameters, and return them with the greatest cost of a fit."""
@@ -302,15 +300,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
 
     def _planned_fit(self, params: Params, public: Public, **more: Any) -> Any:
         """Return the plan of a fit; a private number of records is a guess, or None in a fit."""
-        if params.cost.neighbors != ADDED:
-            return self._plan(params, public, **more)
-        if not self.counts_records:
-            return Relation(uncounted=True).planned(self._plan(params, public, **more))
-
-        def plan_of(cost: ApproxDP, public: Public) -> Any:
-            return self._plan(params.given(cost=cost), public, **more)
-
-        return counted_plan(plan_of, params.cost, public)
+        return self._recipe(params).plan(public, **more)
 
     def _event(self, plan: Any) -> Event:
         """Return the privacy event of the release of a fit with the given plan, for composition.

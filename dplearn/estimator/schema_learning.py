@@ -10,17 +10,16 @@ If all noise of the learner's plan is Gaussian, and calibrated by `gaussian_budg
 divides rho or mu^2 in place of epsilon: the same share of the budget gives a several times more accurate
 schema. With `accounting=CONCENTRATED` the calibration is by `concentrated_budget`.
 
-The decorator replaces the stages. With any other `domain` they are the stages of the learner. With
-`domain="learn"`, or `Learn(...)`:
+With any other `domain` a fit consists of the learner's own stages. With `domain="learn"`, or `Learn(...)`, it
+is a recipe around a recipe, `LearnedFit`:
 
-1. `_params` checks the parameters of the learner; a fit costs the learner's epsilon and delta.
-2. `_read` keeps rows as they are, and reads them once with a public schema that accepts every cell, so that
+1. The parameters of the learner are checked; a fit costs the learner's epsilon and delta.
+2. `read` keeps rows as they are, and reads them once with a public schema that accepts every cell, so that
    the learner raises its errors before the charge.
-3. `_plan` divides the cost between the schema and the learner's own stages, the rest.
-4. `_summarize` returns rows and labels.
-5. `_release` releases the schema, and then runs the stages of an inner learner, with the schema as its
-   domain and the rest as its budget, on the rows. All cells lie in the schema, so nothing raises an error.
-6. `_publish` publishes the outcome of the inner learner, and the schema as `schema_`.
+3. `plan` divides the cost between the schema and the learner's own fit, the rest.
+4. `run` releases the schema, and then runs the fit of an inner learner, with the schema as its domain and the
+   rest as its budget, on the rows. All cells lie in the schema, so nothing raises an error. It publishes the
+   outcome of the inner learner, and the schema as `schema_`.
 
 A regressor with `target_range="learn"` does the same: its target is a last column of numbers of the released
 schema, alone or after those of X, and the inner learner has the released range of it, with `clip_target`.
@@ -41,8 +40,8 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Grid, Learn, Product, Schema
 from dplearn.domains.cells import is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
-from dplearn.estimator.staged_fit import summary_of
-from dplearn.estimator.stages import Params, Public, Read
+from dplearn.estimator.staged_fit import StagedFit
+from dplearn.estimator.stages import Params, Public
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import TABLE
 from dplearn.privacy import ApproxDP
@@ -52,7 +51,7 @@ from dplearn.privacy.unknown_count import refuse_added
 from dplearn.records.outputs import joined_outputs, label_columns, read_outputs
 from dplearn.records.reading import labels_assumed, read_features, read_labels
 from dplearn.records.rows import Columns, Examples
-from dplearn.records.table import Given, Table, as_table
+from dplearn.records.table import Given, Table
 from dplearn.records.targets import read_numbers
 from dplearn.releases.learned_schema import (
     NUMBERS,
@@ -118,7 +117,8 @@ def learns_schema(
     """
 
     def decorated(kind: Kind) -> Kind:
-        for name, stage in _stages(kind, parameter, concentrated or _never, accounting).items():
+        stages = _stages(kind, parameter, concentrated or _never, accounting)
+        for name, stage in stages.items():
             setattr(kind, name, wraps(getattr(kind, name))(stage))
         kind.can_learn_schema = True  # type: ignore[attr-defined]
         return kind
@@ -129,9 +129,8 @@ def learns_schema(
 def _stages(
     kind: Any, parameter: str, concentrated: Callable[[Any], bool], accounting: Accounting
 ) -> dict[str, Callable[..., Any]]:
-    """Return the stages of a class, each of which is the own one unless the fit learns the schema."""
-    replaced = (*_OF_FITS, "_params", "_publish", "_released_warnings", "_event", "__sklearn_tags__")
-    own = {name: getattr(kind, name) for name in replaced}
+    """Return the stages of a class that depend on whether the fit learns the schema."""
+    own = {name: getattr(kind, name) for name in ("_params", "_event", "__sklearn_tags__")}
 
     def params(learner: Any, reproducible: bool) -> Any:
         domain = _value(learner, parameter)
@@ -147,31 +146,8 @@ def _stages(
         learns = as_learn(_value(learner, parameter)) is not None
         return own["__sklearn_tags__"](_with(learner, {parameter: _ANY}) if learns else learner)
 
-    def publish(learner: Any, outcome: Any, plan: Any) -> None:
-        learned = isinstance(plan, SchemaFitPlan)
-        own["_publish"](learner, *(outcome.with_guarantee(plan.guarantee) if learned else (outcome, plan)))
-        vars(learner).pop("schema_", None)  # of an earlier fit
-        if learned and plan.params.learns_domain:
-            learner.schema_ = outcome.schema
-
-    def dispatched(name: str, given: int) -> Callable[..., Any]:
-        def stage(learner: Any, *args: Any, **more: Any) -> Any:
-            if isinstance(args[given], (_SchemaParams, SchemaFitPlan)):
-                return _OF_FITS[name](learner, *args, **more)
-            return own[name](learner, *args, **more)
-
-        return stage
-
-    of_fits = {name: dispatched(name, given) for name, given in _GIVEN.items()}
     event = _event_stage(own["_event"], concentrated, accounting)
-    others: dict[str, Callable[..., Any]] = {
-        "_params": params,
-        "_publish": publish,
-        "_released_warnings": _warnings_stage(own["_released_warnings"]),
-        "_event": event,
-        "__sklearn_tags__": tags,
-    }
-    return {**of_fits, **others}
+    return {"_params": params, "_event": event, "__sklearn_tags__": tags}
 
 
 def _refuse_other_texts(learner: Any, parameter: str, domain: Any) -> None:
@@ -198,21 +174,6 @@ def _event_stage(
         return own(learner, plan)
 
     return event
-
-
-def _warnings_stage(own: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the warnings after a fit, with those about the learned schema and the range of the target."""
-
-    def released_warnings(learner: Any, plan: Any) -> tuple[str, ...]:
-        if not isinstance(plan, SchemaFitPlan):
-            return tuple(own(learner, plan))
-        told = without_values(learner.schema_, plan.schema) if plan.params.learns_domain else ()
-        low, high = learner.target_range_ if plan.params.ranged else (0.0, 1.0)
-        if high - low <= max(_NARROW * max(abs(low), abs(high)), _NEAR_ZERO):
-            told += (_NARROW_RANGE.format(low, high),)
-        return (*own(learner, plan), *told)
-
-    return released_warnings
 
 
 def gaussian_noise(plan: Any) -> bool:
@@ -250,10 +211,6 @@ class _Outcome:
     schema: Product
     plan: Any
     released: Any
-
-    def with_guarantee(self, guarantee: ApproxDP) -> tuple[Any, Any]:
-        """Return the outcome and the plan of the inner fit, with the guarantee of the whole fit."""
-        return self.released, replace(self.plan, guarantee=guarantee)
 
 
 class _SchemaParams(Params):
@@ -299,7 +256,8 @@ class _SchemaParams(Params):
         given |= {"parameter": parameter, "numbers": numbers, "group_rows": None}
         given |= {"learn": learn or Learn(), "learns_domain": learn is not None}
         given["declared"] = own.declared if learn is None else None
-        return cls(own.cost, own=own, learner=inner, classes=getattr(own, "classes", None), **given)
+        classes = getattr(own, "classes", None)
+        return cls(own.cost, own=own, learner=inner, classes=classes, recipe=LearnedFit, **given)
 
     def __getattr__(self, name: str) -> Any:
         if "own" not in vars(self):  # of a copy before it has attributes
@@ -350,31 +308,82 @@ class _SchemaParams(Params):
         )
 
 
-def _read(learner: Any, X: Any, y: Any, params: Any) -> Read:
-    dtype = getattr(X, "dtype", None)
-    of_list = dtype is None and not is_frame(X)
-    X = read_features(learner, X, domain=_ANY, reset=True)
-    kinds = ColumnKinds(())
-    if params.learns_domain:
-        kinds = kinds_of(X, params.learn.columns, dtype, of_list=of_list)
-    classes, targets = _read_targets(y, X.shape[0], params)
-    # The inner learner reads the table with a schema that accepts every cell: its errors come before the
-    # charge, and depend on no value of X.
-    schema = params.stages(kinds, params.cost).plan(Facts(X.shape[0])).narrowest
-    reader = params.inner(schema, classes=classes)
-    rows = Examples(X, targets)
-    own = reader._params(params.cost.reproducible)
-    found = reader._read(X, _given_targets(rows, classes), own).public
-    public = _SchemaPublic(
-        X.shape[0],
-        X.shape[1],
-        names=getattr(learner, "feature_names_in_", None),
-        classes=classes,
-        kinds=kinds,
-        inner=found,
-        accepted=_value(reader, params.parameter).assumes if params.learns_domain else (),
-    )
-    return Read(public, rows)
+class LearnedFit(StagedFit):
+    """The fit of a learner that learns its schema first: a recipe around that of an inner learner."""
+
+    params: Any
+
+    def read(self, X: Any, y: Any) -> tuple[_SchemaPublic, Examples]:
+        params, learner = self.params, self.learner
+        dtype = getattr(X, "dtype", None)
+        of_list = dtype is None and not is_frame(X)
+        X = read_features(learner, X, domain=_ANY, reset=True)
+        kinds = ColumnKinds(())
+        if params.learns_domain:
+            kinds = kinds_of(X, params.learn.columns, dtype, of_list=of_list)
+        classes, targets = _read_targets(y, X.shape[0], params)
+        # The inner learner reads the table with a schema that accepts every cell: its errors come before the
+        # charge, and depend on no value of X.
+        schema = params.stages(kinds, params.cost).plan(Facts(X.shape[0])).narrowest
+        reader = params.inner(schema, classes=classes)
+        rows = Examples(X, targets)
+        own = reader._params(params.cost.reproducible)
+        found = reader._read(X, _given_targets(rows, classes), own).public
+        public = _SchemaPublic(
+            X.shape[0],
+            X.shape[1],
+            names=getattr(learner, "feature_names_in_", None),
+            classes=classes,
+            kinds=kinds,
+            inner=found,
+            accepted=_value(reader, params.parameter).assumes if params.learns_domain else (),
+        )
+        return public, rows
+
+    def plan(self, facts: Any, **more: Any) -> SchemaFitPlan:
+        params = self.params
+        found = replace(getattr(facts, "inner", facts), n_samples=facts.n_samples)
+        kinds = getattr(facts, "kinds", None) or _planned_kinds(params.learn, facts)
+        fit = _LearnerFit(params, kinds, found, more, getattr(facts, "accepted", ()))
+        plan = schema_fit_plan(
+            fit, params.cost, params.learn.share, facts.n_samples, params=params, public=facts
+        )
+        if params.ranged and plan.schema.tail is None:
+            raise ValueError(
+                f"target_range='learn' needs {plan.schema.n_needed} records, got {facts.n_samples}: epsilon"
+                f" {float(plan.schema.guarantee.epsilon):.3g} is spent on the ranges of"
+                f" {len(plan.schema.columns.of_numbers)} columns, y included; declare"
+                " target_range=(low, high), or domain=, or increase epsilon"
+            )
+        return plan
+
+    def summarized(self, table: Table, plan: Any) -> Table:  # noqa: ARG002
+        return table  # in table order; each row is encoded once the schema is known
+
+    def released(self, summary: Table, plan: SchemaFitPlan, dice: Dice) -> _Outcome:
+        # The costs of the two releases add up; see `learns_schema`.
+        params, classes = self.params, plan.public.classes
+        schema = _released_schema(summary, plan, dice)
+        inner = params.inner(schema, classes=classes, budget=plan.rest)
+        own = Params.given(inner._params(params.cost.reproducible), learned=True)  # some have another `given`
+        ready = inner._begin(*_given(summary, classes), own)
+        if plan.stages.concentrated is not None and not params.concentrated(ready.plan):
+            raise RuntimeError(OTHER_NOISE)
+        released = ready.recipe.released(ready.summary, ready.plan, dice)
+        return _Outcome(_without_target(schema)[0] if params.ranged else schema, ready.plan, released)
+
+    def publish(self, outcome: _Outcome, plan: SchemaFitPlan) -> None:
+        super().publish(outcome.released, replace(outcome.plan, guarantee=plan.guarantee))
+        if self.params.learns_domain:
+            self.learner.schema_ = outcome.schema
+
+    def told(self, plan: SchemaFitPlan) -> tuple[str, ...]:
+        learner, params = self.learner, self.params
+        found = without_values(learner.schema_, plan.schema) if params.learns_domain else ()
+        low, high = learner.target_range_ if params.ranged else (0.0, 1.0)
+        if high - low <= max(_NARROW * max(abs(low), abs(high)), _NEAR_ZERO):
+            found += (_NARROW_RANGE.format(low, high),)
+        return (*super().told(plan), *found)
 
 
 def _read_targets(y: Any, n: int, params: Any) -> tuple[Any, NDArray[Any]]:
@@ -399,11 +408,14 @@ def _given_targets(rows: Examples, classes: Any) -> Any:
     return rows.y if classes is None else classes[rows.y]
 
 
-def _given(summary: Any, classes: Any) -> tuple[Any, Any]:
+def _given(table: Table, classes: Any) -> tuple[Any, Any]:
     """Return X and y as the inner learner reads them, in memory or in parts."""
-    if isinstance(summary, Table):
-        return summary.map(lambda rows: Given(*_given(rows, classes))), None
-    return summary.X, _given_targets(summary, classes)
+    held = table.at_once(partial(_given_rows, classes))
+    return (table.map(partial(_given_rows, classes)), None) if held is None else (held.X, held.y)
+
+
+def _given_rows(classes: Any, rows: Examples) -> Given:
+    return Given(rows.X, _given_targets(rows, classes))
 
 
 def _cells(stages: SchemaStages, params: Any, kinds: ColumnKinds, rows: Examples) -> Any:
@@ -415,23 +427,6 @@ def _cells(stages: SchemaStages, params: Any, kinds: ColumnKinds, rows: Examples
         return Columns([target])
     of_X = SchemaStages(kinds, stages.guarantee, numbers=params.numbers)
     return Columns([*of_X.codes_of(rows.X).columns, target])
-
-
-def _plan(learner: Any, params: Any, public: Any, **more: Any) -> SchemaFitPlan:  # noqa: ARG001 - a stage
-    found = replace(getattr(public, "inner", public), n_samples=public.n_samples)
-    kinds = getattr(public, "kinds", None) or _planned_kinds(params.learn, public)
-    fit = _LearnerFit(params, kinds, found, more, getattr(public, "accepted", ()))
-    plan = schema_fit_plan(
-        fit, params.cost, params.learn.share, public.n_samples, params=params, public=public
-    )
-    if params.ranged and plan.schema.tail is None:
-        raise ValueError(
-            f"target_range='learn' needs {plan.schema.n_needed} records, got {public.n_samples}: epsilon"
-            f" {float(plan.schema.guarantee.epsilon):.3g} is spent on the ranges of"
-            f" {len(plan.schema.columns.of_numbers)} columns, y included; declare target_range=(low, high),"
-            " or domain=, or increase epsilon"
-        )
-    return plan
 
 
 @dataclass(frozen=True)
@@ -499,38 +494,10 @@ def _planned_kinds(learn: Learn, public: Any) -> ColumnKinds:
     return ColumnKinds(("numbers",) * width) if declared is None else declared
 
 
-def _summarize(learner: Any, table: Read, plan: SchemaFitPlan) -> Examples:  # noqa: ARG001 - a stage
-    rows: Examples = table.rows  # in table order; each is encoded once the schema is known
-    return rows
-
-
-def _release(learner: Any, summary: Examples, plan: SchemaFitPlan, dice: Dice) -> _Outcome:  # noqa: ARG001
-    # The costs of the two releases add up; see `learns_schema`.
-    schema = _released_schema(summary, plan, dice)
-    params, classes = plan.params, plan.public.classes
-    inner = params.inner(schema, classes=classes, budget=plan.rest)
-    own = Params.given(inner._params(params.cost.reproducible), learned=True)  # some have another `given`
-    table, inner_plan = inner._begin(*_given(summary, classes), own)
-    if plan.stages.concentrated is not None and not params.concentrated(inner_plan):
-        raise RuntimeError(OTHER_NOISE)
-    released = inner._release(summary_of(inner, table, inner_plan), inner_plan, dice)
-    return _Outcome(_without_target(schema)[0] if params.ranged else schema, inner_plan, released)
-
-
-def _released_schema(summary: Examples | Table, plan: SchemaFitPlan, dice: Dice) -> Product:
-    columns = as_table(summary).map(partial(_cells, plan.stages, plan.params, plan.public.kinds))
+def _released_schema(rows: Table, plan: SchemaFitPlan, dice: Dice) -> Product:
+    columns = rows.map(partial(_cells, plan.stages, plan.params, plan.public.kinds))
     released: LearnedSchema = plan.stages.run(columns, plan.schema, dice)
     return released.schema
-
-
-#: The stages of a fit that learns the schema, and the position of their parameters or their plan.
-_OF_FITS: dict[str, Callable[..., Any]] = {
-    "_read": _read,
-    "_plan": _plan,
-    "_summarize": _summarize,
-    "_release": _release,
-}
-_GIVEN = {"_read": 2, "_plan": 0, "_summarize": 1, "_release": 1}
 
 
 def _without_target(schema: Any) -> tuple[Any, tuple[float, float]]:

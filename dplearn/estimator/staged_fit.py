@@ -13,15 +13,18 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
 from dplearn.chance.dice import Dice
+from dplearn.estimator.private_count import counted_plan
 from dplearn.estimator.stages import Params, Public, Read
 from dplearn.fit.execute import Recipe
+from dplearn.fit.relation import Relation
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.unknown_count import ADDED
 from dplearn.records.outputs import n_outputs_of, read_outputs
 from dplearn.records.reading import check_classes, read_labels
 from dplearn.records.rows import count_of
 from dplearn.records.table import Given, InParts, Table
 
-__all__ = ["StagedFit", "summary_of"]
+__all__ = ["StagedFit"]
 
 _EXACT = 2.0**53  # floats represent all integers up to there
 
@@ -43,19 +46,23 @@ class StagedFit(Recipe):
 
     def __init__(self, learner: Any, params: Params, cost: ApproxDP | None, public: Mapping[str, Any]):
         self.name, self.cost, self.random_state = type(learner).__name__, cost, learner.random_state
-        self.params, self._learner, self._public = learner._with_public_choices(params), learner, public
+        self.params, self.learner, self.public = params, learner, public
         self.keeps_types = learner.keeps_types
         # A learner of sums alone has several rows of each group.
         self.group_rows = getattr(params, "group_rows", None)
         self.repeated = self.group_rows is not None
 
+    def of(self, learner: Any, **params: Any) -> "StagedFit":
+        """Return the fit of another estimator of the class, with some parameters changed."""
+        return type(self)(learner, self.params.given(**params), self.cost, self.public)
+
     def read(self, X: Any, y: Any) -> tuple[Public, Any]:
-        found = self._learner._read(X, y, self.params)
+        found = self.learner._read(X, y, self.params)
         return found.public, found.rows
 
     def parts_of(self, X: Any, y: Any) -> Table | None:
         parts = super().parts_of(X, y)
-        if parts is not None and not self._learner.reads_parts:
+        if parts is not None and not self.learner.reads_parts:
             raise TypeError(
                 f"X must be a table in memory for {self.name}, got one in parts; the guide on"
                 " tables of any size lists the learners of tables in parts"
@@ -63,51 +70,61 @@ class StagedFit(Recipe):
         return parts
 
     def from_parts(self, table: Table) -> tuple[Public, Table]:
-        params = self.params
-        if is_classifier(self._learner) and params.classes is None:
-            params = params.given(classes=_found_labels(self._learner, table))
+        learner, labels = self.learner, {}
+        if is_classifier(learner) and self.params.classes is None:
+            labels = {"classes": _found_labels(learner, table)}
         # Reading a part uses up nothing of a random generator.
-        reader = _PartReader(_without_ledger(self._learner), params.given(random_state=0))
+        reader = _PartReader(self.of(_without_ledger(learner), **labels, random_state=0))
         found, rows = table.read(reader, categories=self.keeps_types)
         known = [each for each in found if each is not None]
         _check_equal_outputs(part.n_outputs for part in known)
         for name, value in known[0].attributes.items():
-            setattr(self._learner, name, value)
-        stream = self._learner._public_stream(params) if known[0].drew else None
+            setattr(learner, name, value)
+        stream = learner._public_stream(self.params) if known[0].drew else None
         return replace(known[0].public, n_samples=len(rows), stream=stream), rows
 
     def prepared(self, facts: Any, table: Table) -> Any:
         found = Read(facts, _rows_of(table))
-        return self._learner._prepared(found, self.params, **self._public).public
+        return self.learner._prepared(found, self.params, **self.public).public
 
-    def plan(self, facts: Public) -> Any:
-        return self._learner._planned_fit(self.params, facts)
+    def plan(self, facts: Public, **more: Any) -> Any:
+        params, learner = self.params, self.learner
+        if params.cost.neighbors != ADDED:
+            return learner._plan(params, facts, **more)
+        if not learner.counts_records:
+            return Relation(uncounted=True).planned(learner._plan(params, facts, **more))
+
+        def plan_of(cost: ApproxDP, facts: Public) -> Any:
+            return learner._plan(params.given(cost=cost), facts, **more)
+
+        return counted_plan(plan_of, params.cost, facts)
 
     def try_out(self, plan: Any, table: Table) -> None:
-        self._learner._try_out(plan, table, self.params)
+        self.learner._try_out(plan, table, self.params)
 
-    def run(self, table: Table, plan: Any, dice: Dice) -> Any:
-        summary = summary_of(self._learner, table, plan)
-        self._learner._publish(self._learner._release(summary, plan, dice), plan)
+    def summarized(self, table: Table, plan: Any) -> Any:
+        """Return the learner's summary: of rows in memory that count once each, else a table of it."""
+        if getattr(plan, "for_count", None):  # rows are summarised when their number has been estimated
+            return _rows_of(table)
+        reader = _without_ledger(self.learner) if table.in_parts else self.learner
+        return _rows_of(table.map(_Summarizer(reader, table.facts, plan)))
+
+    def run(self, table: Any, plan: Any, dice: Dice) -> Any:
+        self.publish(self.released(table, plan, dice), plan)
         return plan
 
+    def released(self, summary: Any, plan: Any, dice: Dice) -> Any:
+        """Make all secret draws, and return the outcome."""
+        return self.learner._release(summary, plan, dice)
 
-def summary_of(learner: Any, table: Table, plan: Any) -> Any:
-    """Return the learner's summary of a table: of rows in memory that count once each, or a table of it.
+    def publish(self, outcome: Any, plan: Any) -> None:
+        """Set the fitted attributes."""
+        self.learner._publish(outcome, plan)
 
-    Parameters
-    ----------
-    learner : PrivateEstimator
-        The learner.
-    table : Table
-        Private. The encoded rows.
-    plan : Plan
-        From the learner's `_plan`.
-    """
-    if getattr(plan, "for_count", None):  # rows are summarised when the number of records has been estimated
-        return _rows_of(table)
-    reader = learner if not isinstance(table.blocks, InParts) else _without_ledger(learner)
-    return _rows_of(table.map(_Summarizer(reader, table.facts, plan)))
+    def told(self, plan: Any) -> tuple[str, ...]:
+        """Return warnings about what was published."""
+        found: tuple[str, ...] = self.learner._released_warnings(plan)
+        return found
 
 
 def _rows_of(table: Table) -> Any:
@@ -142,17 +159,15 @@ class _Found:
 class _PartReader:
     """The reading of one part, without draws."""
 
-    learner: Any
-    params: Params
+    fit: StagedFit
 
     def __call__(self, X: Any, y: Any) -> tuple[_Found, Any]:
-        _check_given(self.learner, y)
-        reader = _unfitted(self.learner)
-        table = reader._read(X, y, self.params)
+        _check_given(self.fit.learner, y)
+        reader = _unfitted(self.fit.learner)
+        public, rows = self.fit.of(reader).read(X, y)
         attributes = {name: value for name, value in vars(reader).items() if name.endswith("_in_")}
-        public = table.public
         shown = _Found(replace(public, stream=None), public.stream is not None, n_outputs_of(y), attributes)
-        return shown, table.rows
+        return shown, rows
 
 
 @dataclass(frozen=True, repr=False)

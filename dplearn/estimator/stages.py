@@ -48,6 +48,8 @@ class Params:
     cost: ApproxDP
     #: The earlier calls that a call of `partial_fit` continues; None in a fit. See `incremental.Calls`.
     earlier: Any = None
+    #: The recipe of the fit, if not `StagedFit`.
+    recipe: Any = None
 
     def __init__(self, cost: ApproxDP, **values: Any):
         vars(self).update(values, cost=cost)

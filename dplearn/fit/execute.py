@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -98,8 +98,12 @@ class Recipe(ABC):
     def plan(self, facts: Any) -> Any:
         """Return the plan, from public facts alone; its `guarantee` costs at most `cost`."""
 
+    def summarized(self, table: Table, plan: Any) -> Any:  # noqa: ARG002 - of use to subclasses
+        """Return what `run` is given of the table, without a draw; an audit does this once for all paths."""
+        return table
+
     @abstractmethod
-    def run(self, table: Table, plan: Any, dice: Dice) -> Any:
+    def run(self, table: Any, plan: Any, dice: Dice) -> Any:
         """Make all secret draws, and return what is released."""
 
     def parts_of(self, X: Any, y: Any) -> Table | None:
@@ -137,7 +141,7 @@ class Recipe(ABC):
         return f"{self.takes} must be a table in memory"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Ready:
     """A recipe whose table has been read and planned: what follows are draws.
 
@@ -154,9 +158,14 @@ class Ready:
     table: Table
     plan: Any
 
+    @cached_property
+    def summary(self) -> Any:
+        """Private. What is released from."""
+        return self.recipe.summarized(self.table, self.plan)
+
     def run(self, dice: Dice) -> Any:
         """Return what the recipe releases."""
-        return self.recipe.run(self.table, self.plan, dice)
+        return self.recipe.run(self.summary, self.plan, dice)
 
 
 def begin(recipe: Recipe, X: Any, y: Any = None, *, groups: Any = None) -> Ready:

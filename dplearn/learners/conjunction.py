@@ -216,7 +216,10 @@ class ConjunctionClassifier(RuleClassifier):
             Number of columns; required unless `domain` determines it.
         """
         params = self._params(self.random_state is not None)
-        return self._plan(params, planned_table(params, n_samples, n_features=n_features, n_labels=2))
+        plan: ConjunctionPlan = self._planned_fit(
+            params, planned_table(params, n_samples, n_features=n_features, n_labels=2)
+        )
+        return plan
 
     def _params(self, reproducible: bool) -> Params:
         classes = declared_classes(self.classes, self.domain)

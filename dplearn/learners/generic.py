@@ -286,7 +286,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
             check_count("n_rows", n_rows, low=1)
             _check_takes_rows(params, "n_rows")
         public = GenericTable(n_samples, features, labels, n_rows=n_rows)
-        return self._plan(params, public, alpha=alpha, beta=beta)
+        plan: GenericPlan = self._planned_fit(params, public, alpha=alpha, beta=beta)
+        return plan
 
     def _params(self, reproducible: bool) -> Params:
         protects = check_choice("protects", self.protects, ("examples", "labels"))

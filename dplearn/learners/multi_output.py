@@ -19,7 +19,6 @@ from dplearn.core.float_errors import ignores_float_errors
 from dplearn.ensembles.isolation import learner_alone
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
-from dplearn.estimator.staged_fit import summary_of
 from dplearn.estimator.stages import Params, Public, Read
 from dplearn.fit.relation import TABLE
 from dplearn.learners.multi_label_limit import least_of_outputs
@@ -229,8 +228,8 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
             labels = outputs.classes[place]
             learner = _with_share(params, share, None if params.classes is None else labels, seeds[place])
             own = learner._params(reproducible)
-            _, plan = learner_alone(learner, lambda: learner._begin(rows, labels[records.y[:, place]], own))
-            return _Fit(learner, own, plan)
+            ready = learner_alone(learner, lambda: learner._begin(rows, labels[records.y[:, place]], own))
+            return _Fit(learner, own, ready.plan)
 
         share, fits = _shared(params.cost, count, read)
         public = MultiOutputTable(
@@ -263,7 +262,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
             public=public,
         )
 
-    def _release(self, summary: Examples, plan: "MultiOutputPlan", dice: Dice) -> "list[_Released]":
+    def _release(self, summary: Examples, plan: "MultiOutputPlan", dice: Dice) -> list[Any]:
         # One replaced record replaces one record of each output's table; each release has its own draws.
         released = []
         for place, fit in enumerate(plan.fits):
@@ -272,10 +271,8 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
             released.append(learner_alone(learner, partial(_released, learner, summary.X, labels, fit, dice)))
         return released
 
-    def _publish(self, outcome: "list[_Released]", plan: "MultiOutputPlan") -> None:
-        for each in outcome:
-            each.learner._publish(each.outcome, each.plan)
-        self.estimators_ = [each.learner for each in outcome]
+    def _publish(self, outcome: list[Any], plan: "MultiOutputPlan") -> None:
+        self.estimators_ = outcome
         sets = list(plan.public.sets)
         self.classes_ = sets if plan.public.many else sets[0]
         self.n_outputs_ = plan.n_outputs
@@ -285,7 +282,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         given = [
             text
             for learner, fit in zip(self.estimators_, plan.fits, strict=True)
-            for text in learner._released_warnings(fit.plan)
+            for text in learner._recipe(fit.params).told(fit.plan)
         ]
         return tuple(dict.fromkeys(given))
 
@@ -431,20 +428,12 @@ class _Fit:
         return event
 
 
-@dataclass(frozen=True, repr=False)
-class _Released:
-    """A classifier, its plan and its released outcome."""
-
-    learner: Any
-    plan: Any
-    outcome: Any
-
-
-def _released(learner: Any, X: Any, labels: NDArray[Any], fit: _Fit, dice: Dice) -> _Released:
-    """Return the released outcome of the planned fit of one output."""
-    table, plan = learner._begin(X, labels, fit.params)
-    assert plan.guarantee == fit.plan.guarantee  # what has been charged
-    return _Released(learner, plan, learner._release(summary_of(learner, table, plan), plan, dice))
+def _released(learner: Any, X: Any, labels: NDArray[Any], fit: _Fit, dice: Dice) -> Any:
+    """Return the classifier of one output after its planned fit."""
+    ready = learner._begin(X, labels, fit.params)
+    assert ready.plan.guarantee == fit.plan.guarantee  # what has been charged
+    ready.run(dice)
+    return learner
 
 
 def _checked(estimator: Any) -> Any:

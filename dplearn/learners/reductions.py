@@ -38,6 +38,7 @@ from dplearn.privacy.subsampled import subsampled
 from dplearn.privacy.unknown_count import refuse_added
 from dplearn.records.reading import read_rows
 from dplearn.records.rows import shape_of, taken
+from dplearn.records.table import Held, Table
 
 __all__ = ["SecretSampleClassifier", "SecretSamplePlan"]
 
@@ -165,26 +166,25 @@ class SecretSampleClassifier(PrivateClassifier):
     def _read(self, X: Any, y: Any, params: Params) -> Read:
         rows = read_rows(self, X, reset=True, sparse=False)
         inner = params.inner
-        table: Read = learner_alone(inner, lambda: inner._read(rows, y, params.inner_params))
-        return table
+        return Read(*learner_alone(inner, lambda: inner._recipe(params.inner_params).read(rows, y)))
 
     def _plan(self, params: Params, public: Public) -> "SecretSamplePlan":
         # The labels of the inner fit are those of all records, since the labels in the sample are private.
         drawn = replace(public, n_samples=params.sample_size)
-        plan = _planned(params, public.n_samples, params.inner._plan(params.inner_params, drawn))
-        return replace(plan, inner=params.inner)
+        fit = params.inner._recipe(params.inner_params)
+        return replace(_planned(params, public.n_samples, fit.plan(drawn)), fit=fit)
 
     def _release(self, summary: Any, plan: "SecretSamplePlan", dice: Dice) -> Any:
         places = np.asarray(dice.below(plan.n_samples, size=plan.sample_size), dtype=np.int64)
-        inner_plan = plan.estimator_plan
-        drawn, inner = Read(inner_plan.public, taken(summary, places)), plan.inner
+        fit, inner_plan = plan.fit, plan.estimator_plan
+        drawn = Table(Held(taken(summary, places)), facts=inner_plan.public)
         return learner_alone(
-            inner, lambda: inner._release(inner._summarize(drawn, inner_plan), inner_plan, dice)
+            fit.learner, lambda: fit.released(fit.summarized(drawn, inner_plan), inner_plan, dice)
         )
 
     def _publish(self, outcome: Any, plan: "SecretSamplePlan") -> None:
-        inner = plan.inner
-        inner._publish(outcome, plan.estimator_plan)
+        plan.fit.publish(outcome, plan.estimator_plan)
+        inner = plan.fit.learner
         inner.guarantee_ = self.guarantee_ = plan.guarantee
         self.estimator_ = inner
         self.classes_ = inner.classes_
@@ -278,7 +278,7 @@ class SecretSamplePlan(Plan):
     sample_size: int
     largest_sample_size: int
     estimator_plan: Any
-    inner: Any = hidden()
+    fit: Any = hidden()
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -447,7 +447,8 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         """
         params = self._params(self.random_state is not None)
         public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
-        return self._plan(params, public)
+        plan: SyntheticDataPlan = self._planned_fit(params, public)
+        return plan
 
     def _params(self, reproducible: bool) -> Params:
         if self.estimator is not None:
@@ -675,7 +676,10 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
             Number of columns; required unless `domain` determines it.
         """
         params = self._params(self.random_state is not None)
-        return self._plan(params, planned_columns(params, n_samples, n_features=n_features))
+        plan: SyntheticDataPlan = self._planned_fit(
+            params, planned_columns(params, n_samples, n_features=n_features)
+        )
+        return plan
 
     def _params(self, reproducible: bool) -> Params:
         if self.estimator is not None:

@@ -266,9 +266,9 @@ def fit_candidate(
         for step in _acting(candidate):
             if isinstance(step, PrivateEstimator):
                 is_last = step is last_step(candidate)
-                table, plan = step._begin(given, labels if is_last else None, step._params(reproducible))
-                left.charge(plan.guarantee, step._event(plan))
-                step._finish(table, plan, dice)
+                ready = step._begin(given, labels if is_last else None, step._params(reproducible))
+                left.charge(ready.plan.guarantee, step._event(ready.plan))
+                ready.run(dice)
                 given = given if is_last else step.transform(given)
             else:
                 given = _transformed(step, given)
@@ -305,7 +305,7 @@ def read_by_candidate(
             given = labels if step is last_step(candidate) else None
             reader = clone(step)
             read = partial(reader._begin, rows, given, _checked(reader, reproducible))
-            _, plan = alone(read, reraised)
+            plan = alone(read, reraised).plan
             left.charge(plan.guarantee, reader._event(plan))
             notes += plan.warnings
             break

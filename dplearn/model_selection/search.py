@@ -245,11 +245,11 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         n = check_count("n_samples", n_samples, low=2)
         params = self._params(self.random_state is not None)
         table = self._table(params, n)
-        plan = self._plan(params, replace(table, gaussian=True), beta=beta)
+        plan: SearchPlan = self._planned_fit(params, replace(table, gaussian=True), beta=beta)
         sizes = {"n_features": n_features, "n_labels": n_labels}
-        if isinstance(plan, SearchPlan) and plan.gaussian and all_planned_gaussian(plan, sizes):
-            return plan
-        return self._plan(params, table, beta=beta)
+        if not (isinstance(plan, SearchPlan) and plan.gaussian and all_planned_gaussian(plan, sizes)):
+            plan = self._planned_fit(params, table, beta=beta)
+        return plan
 
     def _params(self, reproducible: bool) -> Params:
         candidates = self._candidates()

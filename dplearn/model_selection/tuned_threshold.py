@@ -251,7 +251,10 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
             Number of records.
         """
         params = self._params(self.random_state is not None)
-        return self._plan(params, _table(params, check_count("n_samples", n_samples, low=2)))
+        plan: TunedThresholdPlan = self._planned_fit(
+            params, _table(params, check_count("n_samples", n_samples, low=2))
+        )
+        return plan
 
     def _params(self, reproducible: bool) -> Params:
         check_choice("scoring", self.scoring, tuple(_SCORES))
