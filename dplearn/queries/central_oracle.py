@@ -5,25 +5,21 @@ With a guarantee for an added record, the number of records is estimated from a 
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.core.float_errors import float_errors_ignored
-from dplearn.mechanisms.noisy_counts import gaussian_sums, laplace_counts
-from dplearn.privacy import ApproxDP, GaussianSums
+from dplearn.privacy import ApproxDP
 from dplearn.privacy.gaussian_dp import MOST_NUMBERS
-from dplearn.privacy.guarantees import epsilon_of
-from dplearn.privacy.shares import gaussian_budget
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.queries.bounds import TailBound, sampling_bound
 from dplearn.queries.budgeted import Account, Bounds, BudgetedOracle
-from dplearn.queries.gaussian_noise import SumNoise, can_be_drawn
+from dplearn.queries.noise import Noise
 from dplearn.queries.oracle import Answer
 from dplearn.queries.query import MeanQuery, StatisticalQuery
 from dplearn.records.table import as_table
@@ -32,7 +28,6 @@ __all__ = ["COUNT_SHARE", "CentralOracle"]
 
 #: The part of the budget for the number of records, where it is private.
 COUNT_SHARE = Fraction(1, 10)
-_FAR = 1 << 62
 _NOISES = (AUTO, "laplace", "gaussian")
 _RARE = Fraction(1, 1 << 40)
 _NUMBER = MeanQuery(None, low=0, high=1)  # type: ignore[arg-type] # of records; its total is counted
@@ -133,19 +128,17 @@ class CentralOracle(BudgetedOracle):
         if noise == "gaussian" and not privacy.delta:
             raise ValueError("delta must be above 0 for noise='gaussian', got 0")
         gaussian = noise == "gaussian" or (noise == AUTO and privacy.delta > 0)
-        #: The rows of a record: a record that is a group of rows has the mean of their values.
-        self._each = table.each
-        self._added = privacy.neighbors == ADDED
-        self._most_records = check_count("most_records", most_records, low=1, high=MOST_RECORDS)
         self._count_share = check_number("count_share", count_share, low=0, below=1)
-        rest = Fraction(1)
+        most = check_count("most_records", most_records, low=1, high=MOST_RECORDS)
+        self._added = privacy.neighbors == ADDED
         if self._added:
             if table.in_parts or table.grouping is not None:
                 raise TypeError("records must be in memory, and no groups, for neighbors='add_remove'")
             self._n = 1  # until it is estimated
-            rest -= self._count_share
-        self._budget = gaussian_budget(privacy) * rest if gaussian else None
-        self._epsilon = epsilon_of(privacy) * rest
+        kind = "gaussian" if gaussian else "laplace"
+        noise_of_all = Noise.of(kind, privacy, self._n, each=table.each, most_records=most)
+        rest = 1 - self._count_share if self._added else Fraction(1)
+        self._noise = replace(noise_of_all, budget=noise_of_all.budget * rest)
 
     @property
     def _size(self) -> str:
@@ -157,13 +150,14 @@ class CentralOracle(BudgetedOracle):
             return
         if account.count is None:
             part = self._count_share / (1 - self._count_share)
-            if not self._can_be_drawn(_NUMBER, part):
+            if not self._noise.can_be_drawn(_NUMBER, part):
                 raise ValueError(_TOO_MUCH)
             total = np.array([len(account.records)], dtype=np.int64)
-            [noisy], bits = self._noisy(account, _NUMBER, part, total)
-            account.count = min(max(round(float(noisy) / 2.0**bits), 1), self._most_records)
+            [noisy], bits = self._noise.added_to(total, _NUMBER, part, account.dice)
+            account.count = min(max(round(float(noisy) / 2.0**bits), 1), self._noise.most_records)
             account.numbers += 1
         self._n = account.count
+        self._noise = replace(self._noise, n=self._n)
 
     def estimated_count(self) -> int:
         """Return the estimate of a private number of records; the first call spends `count_share`."""
@@ -183,48 +177,27 @@ class CentralOracle(BudgetedOracle):
             account.records = account.records.map(image)
 
     def _check(self, account: Account, asked: list[StatisticalQuery], part: Fraction) -> None:
-        if any(self._most(query) >= _FAR for query in asked):
-            n = self._most_records if self._added else self._n
+        if not all(map(self._noise.fits, asked)):
+            n = self._noise.most_records if self._added else self._n
             raise ValueError(f"queries must have bounds below 2**62 / n for {n} records")
-        if self._budget is None:
+        if not self._noise.gaussian:
             return
         if account.numbers + sum(query.size for query in asked) > MOST_NUMBERS:
             raise ValueError(f"queries must have at most {MOST_NUMBERS} numbers in all")
-        if not all(self._can_be_drawn(query, part) for query in asked):
+        if not all(self._noise.can_be_drawn(query, part) for query in asked):
             raise ValueError(_TOO_MUCH)
 
-    def _can_be_drawn(self, query: StatisticalQuery, part: Fraction) -> bool:
-        if self._budget is None:
-            return True
-        noise = self._noise(query, part * self._budget)
-        return can_be_drawn(noise.squared_l2, part * self._budget)
-
-    # A replaced group replaces `each` rows, so the totals of the rows differ by at most `each` times as much.
-
-    def _most(self, query: StatisticalQuery) -> int:
-        n = self._most_records if self._added else self._n * self._each
-        return n * max(abs(query.low), abs(query.high))
-
-    def _l1(self, query: StatisticalQuery) -> int:
-        return query.added_l1 if self._added else query.l1 * self._each
-
-    def _squared_l2(self, query: StatisticalQuery) -> int:
-        return query.added_squared_l2 if self._added else query.squared_l2 * self._each**2
-
-    def _noise(self, query: StatisticalQuery, budget: Fraction) -> SumNoise:
-        return SumNoise.of(self._squared_l2(query), budget, self._most(query), query.size)
-
     def _bounds(self, query: StatisticalQuery, part: Fraction) -> Bounds:
-        noise = self._noise_bound(query, part)
+        noise = self._noise.bound(query, part)
         if not self._added:
             sampling = sampling_bound(query.high - query.low, self._n, query.size)
-            factor = float(query.unit) / (self._n * self._each)
+            factor = float(query.unit) / (self._n * self._noise.each)
             return noise.times(factor), sampling.times(float(query.unit))
         if not self._count_share:
             return noise.times(float(query.unit)), TailBound()
         # With sums S, n and their noisy values T, m: T/m - S/n = (T - S)/m + (S/n) (n - m)/m, and |S/n| is at
         # most the greatest number. A union bound over all noisy values holds for both terms together.
-        count = self._noise_bound(_NUMBER, self._count_share / (1 - self._count_share))
+        count = self._noise.bound(_NUMBER, self._count_share / (1 - self._count_share))
         reach = max(abs(query.low), abs(query.high))
         noise = TailBound(
             noise.linear + reach * count.linear, noise.root + reach * count.root, size=query.size + 1
@@ -233,14 +206,6 @@ class CentralOracle(BudgetedOracle):
         sampling = sampling_bound(query.high - query.low, least, query.size)
         return noise.times(float(query.unit) / self._n), sampling.times(float(query.unit))
 
-    def _noise_bound(self, query: StatisticalQuery, part: Fraction) -> TailBound:
-        """Return the bound on the noise in totals, in steps."""
-        if self._budget is None:
-            ratio = decay_ratio(part * self._epsilon / self._l1(query))
-            return TailBound(linear=1 / decay_rate(ratio), size=query.size)
-        deviation = self._noise(query, part * self._budget).deviation
-        return TailBound(root=math.sqrt(2) * deviation, size=query.size)
-
     def _exact(self, account: Account, asked: list[StatisticalQuery]) -> list[Any]:
         # One pass over the records for all queries of a round.
         return account.records.sums(lambda rows: [query.total(rows) for query in asked])
@@ -248,43 +213,11 @@ class CentralOracle(BudgetedOracle):
     def _answer(
         self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds, exact: Any
     ) -> Answer:
-        n = self._n * self._each
-        sums, bits = self._noisy(account, query, part, exact)
+        n = self._n * self._noise.each
+        sums, bits = self._noise.added_to(exact, query, part, account.dice)
         means = sums * float(query.unit) / (n * 2.0**bits)
         if self._added and self._count_share:  # else the ends of totals keep means within the bounds
             means = means.clip(float(query.low * query.unit), float(query.high * query.unit))
-            sums_noise = self._noise_bound(query, part).times(float(query.unit) / n)
+            sums_noise = self._noise.bound(query, part).times(float(query.unit) / n)
             return Answer(means, self._n, *bounds, sums_noise)
         return Answer(means, self._n, *bounds)
-
-    def _noisy(
-        self, account: Account, query: StatisticalQuery, part: Fraction, exact: Any
-    ) -> tuple[NDArray[np.float64], int]:
-        """Return noisy multiples of totals, in steps, and the binary logarithm of the multiplier.
-
-        `part` is that of the budget for queries.
-        """
-        # The ends of totals are public, and no total is beyond them.
-        n = self._n * self._each
-        low, high, bits = n * query.low, n * query.high, 0
-        if self._added:
-            high = self._most(query)
-            low = -high
-        if self._budget is None:
-            privacy = ApproxDP(part * self._epsilon)
-            noisy = laplace_counts(
-                exact, privacy=privacy, dice=account.dice, sensitivity=self._l1(query), low=low, high=high
-            )
-        else:
-            budget = part * self._budget
-            noise = self._noise(query, budget)
-            bits = noise.bits
-            noisy = gaussian_sums(
-                noise.of_sums(exact),
-                privacy=GaussianSums(budget),
-                dice=account.dice,
-                squared_sensitivity=noise.squared_l2,
-                low=int(noise.of_sums(low)),
-                high=int(noise.of_sums(high)),
-            )
-        return np.asarray(noisy, dtype=np.float64), bits

@@ -10,15 +10,11 @@ import math
 from fractions import Fraction
 
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.shares import gaussian_budget
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
-from dplearn.queries.gaussian_noise import SumNoise
+from dplearn.queries.noise import Noise
 from dplearn.queries.query import StatisticalQuery
 from dplearn.queries.randomizers import LocalRandomizer
 
 __all__ = ["planned_deviation", "planned_reports"]
-
-_FAR = 1 << 500  # above every useful standard deviation, and within the range of floats
 
 
 def planned_deviation(
@@ -42,14 +38,7 @@ def planned_deviation(
     if noise == "local":
         randomizer, count = planned_reports(privacy, n_samples, query, share)
         return math.sqrt(randomizer.variance / count) * float(query.unit)
-    added = privacy.neighbors == ADDED
-    if noise == "gaussian":
-        most = (MOST_RECORDS if added else n_samples) * max(abs(query.low), abs(query.high))
-        moved = query.added_squared_l2 if added else query.squared_l2
-        drawn = SumNoise.of(moved, gaussian_budget(privacy) * share, most, query.size)
-        return drawn.deviation * float(query.unit) / n_samples
-    squared = 2 * ((query.added_l1 if added else query.l1) / (privacy.epsilon * share)) ** 2
-    return math.sqrt(min(squared, Fraction(_FAR))) * float(query.unit) / n_samples
+    return Noise.of(noise, privacy, n_samples).deviation(query, share) * float(query.unit) / n_samples
 
 
 def planned_reports(
