@@ -547,6 +547,7 @@ def test_teachers_of_a_table_in_parts_are_those_of_the_table_in_memory(gathered,
         return iter([(X[:1], y[:1]), (X[1:50], y[1:50]), (X[50:], y[50:])])
 
     _, rows = in_parts(InTurn(parts)).read(lambda X, y: (len(X), Examples(X, y)))
+    reads.clear()
     whole = train_teachers(forest, X, y, cut, seeds=range(7))
     parted = train_teachers(forest, rows, None, cut, seeds=range(7))
     asked = Labels(np.array([0, 1]))
