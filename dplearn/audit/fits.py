@@ -151,19 +151,25 @@ def ready(of: Any, X: Any, y: Any = None, *, groups: Any = None, **public: Any) 
     **public : object
         Public. Further arguments of the fit, such as public rows.
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        if isinstance(of, Release):
-            found = begin(of, X, y, groups=groups)
-            run = found.run
-        else:
-            learner = _twin(of)
-            learner.ledger = None
-            found = learner._begin(X, y, learner._params(False), groups=groups, **public)
-            run = partial(_fitted, found)
-        for text in found.plan.warnings:
-            warnings.warn(text, UserWarning, stacklevel=2)
-        summary = found.summary
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            if isinstance(of, Release):
+                found = begin(of, X, y, groups=groups)
+                run = found.run
+            else:
+                learner = _twin(of)
+                learner.ledger = None
+                found = learner._begin(X, y, learner._params(False), groups=groups, **public)
+                run = partial(_fitted, found)
+            for text in found.plan.warnings:
+                warnings.warn(text, UserWarning, stacklevel=2)
+            summary = found.summary
+    except Exception:
+        for each in caught:
+            warnings.warn(each.message, stacklevel=2)
+        raise
     return Ready(found.plan, tuple(each.message for each in caught), summary, run)
 
 
@@ -311,7 +317,8 @@ class StagedFit(TableFit):
 
         @cache
         def before() -> tuple[int, Ready] | None:
-            with suppress(Exception):  # the whole fit raises it on each path
+            # The whole fit shows the error and the warnings before it on each path.
+            with suppress(Exception), warnings.catch_warnings(action="ignore"):
                 X, y = self.whole.table(rows)
                 return self.whole.n_records(rows, X), ready(self.whole.make(), X, y, **self.whole.more(rows))
             return None

@@ -234,11 +234,14 @@ class InParts:
             yield result.found()
 
     def sums(self, function: Sums) -> Sequence[Any]:
+        numbers = set()  # also of parts from which no row takes part
+
         def task(number: int) -> Task:
+            numbers.add(number)
             return self._task(number, _Summed(function, self._own(number)))
 
-        n_parts, *sums = self.parts.total(task).found() or [0]
-        if n_parts != self._n_summed:
+        sums: Sequence[Any] = self.parts.total(task).found() or []
+        if len(numbers) < len(self.checks):
             raise PartsChangedError
         return sums
 
@@ -273,13 +276,6 @@ class InParts:
     def _starts(self) -> list[int]:
         found: list[int] = np.cumsum([0, *self.lengths]).tolist()
         return found
-
-    @cached_property
-    def _n_summed(self) -> int:
-        """The number of parts with rows that take part."""
-        if self.weights is None:
-            return sum(length > 0 for length in self.lengths)
-        return sum(bool(own is not None and own.any()) for own in map(self._own, range(len(self.checks))))
 
 
 def as_table(records: Any, name: str = "records") -> Table:
@@ -366,16 +362,13 @@ def _read_again(encode: Any, check_types: Any, check: _Check | None, given: Give
 
 @dataclass(frozen=True, repr=False)
 class _Summed:
-    """The number of parts, 1, and sums over the rows of one; None without rows that take part."""
+    """Sums over the rows of a part; None without rows that take part."""
 
     function: Sums
     weights: NDArray[np.int16] | None
 
-    def __call__(self, rows: Any) -> list[Any] | None:
-        if rows is None:
-            return None
-        sums = _weighted_sums(self.function, _by_weight(rows, self.weights))
-        return None if sums is None else [1, *sums]
+    def __call__(self, rows: Any) -> Sequence[Any] | None:
+        return None if rows is None else _weighted_sums(self.function, _by_weight(rows, self.weights))
 
 
 def _taken(places: Places, rows: Any) -> Any:

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from dplearn.core.kept_results import KeptResults
-from dplearn.records.groups import GroupedRecords, grouping_of
+from dplearn.records.groups import grouping_of
+from dplearn.records.table import Held, Table
 
 
 class Numbers(list):
@@ -41,7 +42,7 @@ def test_rows_of_groups_are_the_same_objects_in_each_sum():
     calls = []
     kept = KeptResults(lambda rows: calls.append(1) or rows.sum())
     ids = np.repeat([0, 1, 2], [1, 2, 5])
-    records = GroupedRecords(np.arange(8), grouping_of(ids, 8, most=3, shifts=lambda n: [0] * n))
+    records = Table(Held(np.arange(8))).grouped(grouping_of(ids, 8, most=3, shifts=lambda n: [0] * n))
     sums = [records.sums(lambda rows: [kept(rows)]) for _ in range(3)]
     assert sums[0] == sums[1] == sums[2]
     assert len(calls) == 3  # rows that occur once, twice and three times

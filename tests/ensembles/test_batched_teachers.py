@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from dplearn.records.parts import InTurn, PartedRecords
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification
 from sklearn.impute import SimpleImputer
@@ -24,6 +23,8 @@ from dplearn.ensembles.batched_teachers import BatchedTraining, batched_training
 from dplearn.ensembles.shards import shards
 from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.teachers import LabelShares, train_and_ask, train_teachers
+from dplearn.records.part_sources import in_parts
+from dplearn.records.passes import InTurn
 from dplearn.records.rows import Examples
 
 TEACHERS = {
@@ -233,7 +234,8 @@ def test_a_table_in_parts_has_the_same_teachers(gathered, monkeypatch):
     monkeypatch.setattr(module, "_GATHERED", gathered)
     monkeypatch.setattr(batched_teachers, "_FEWEST_SHARDS", 1)
     parts = [(NUMBERS[:1], CODES[:1]), (NUMBERS[1:70], CODES[1:70]), (NUMBERS[70:], CODES[70:])]
-    rows = PartedRecords(InTurn(lambda: iter(parts)), Examples, (1, 69, N - 70))
+    given = in_parts(InTurn(lambda: iter(parts)))
+    _, rows = given.read(lambda X, y: (len(X), Examples(X, y)))
     whole = train_and_ask(LogisticRegression(), NUMBERS, CODES, SHARDS, **HOW)
     counts = counting(monkeypatch)
     parted = train_and_ask(LogisticRegression(), rows, None, SHARDS, **HOW)

@@ -11,7 +11,6 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from dplearn.records.parts import InTurn, PartedRecords
 from joblib import parallel_config
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -33,6 +32,8 @@ from dplearn.ensembles import teachers as module
 from dplearn.ensembles.asking import Labels, Scores
 from dplearn.ensembles.shards import shards
 from dplearn.ensembles.teachers import LabelShares, answers_of, train_and_ask, train_teachers
+from dplearn.records.part_sources import in_parts
+from dplearn.records.passes import InTurn
 from dplearn.records.rows import Examples
 from dplearn.records.tables import rows_of
 
@@ -545,7 +546,8 @@ def test_teachers_of_a_table_in_parts_are_those_of_the_table_in_memory(gathered,
         reads.append(1)
         return iter([(X[:1], y[:1]), (X[1:50], y[1:50]), (X[50:], y[50:])])
 
-    rows = PartedRecords(InTurn(parts), Examples, (1, 49, 40))
+    _, rows = in_parts(InTurn(parts)).read(lambda X, y: (len(X), Examples(X, y)))
+    reads.clear()
     whole = train_teachers(forest, X, y, cut, seeds=range(7))
     parted = train_teachers(forest, rows, None, cut, seeds=range(7))
     asked = Labels(np.array([0, 1]))

@@ -10,20 +10,19 @@ import pyarrow as pa
 import pytest
 from scipy.sparse import csc_matrix, csr_matrix
 from sklearn.base import clone, is_regressor
-from tests.releases.test_part_reading import MORE, series_of
 
 from dplearn import AdditiveClassifier, StatisticalQueryNaiveBayes, SubsampleAggregateClassifier, releases
 from dplearn.domains import Categories, Grid, IntegerRange, Schema
-from dplearn.estimator import part_reading
 from dplearn.preprocessing import PrivateStandardScaler
 from dplearn.records import part_groups
+from dplearn.records import table as tables
 from dplearn.records.part_digests import digest_of
 from dplearn.records.passes import PartsChangedError
-from dplearn.releases import part_reading as reading_of_releases
 from tests.laws.conftest import TRANSFORMERS
 from tests.laws.test_groups import given_to
 from tests.laws.test_groups_of_parts import framed
 from tests.laws.test_parts import IRIS, with_coarse_domain
+from tests.releases.test_releases_of_parts import MORE, series_of
 from tests.releases.test_stages import RELEASES, VALUES
 
 NEVER = 10**6
@@ -223,7 +222,7 @@ def test_no_digest_is_left_after_a_fit(model, monkeypatch, caplog, capsys):
         found.add(digest_of(records))
         return digest_of(records)
 
-    for module in (parts, part_groups, part_reading, reading_of_releases):
+    for module in (tables, part_groups):
         monkeypatch.setattr(module, "digest_of", noted)
     frame = framed(IRIS[0], np.arange(150)).assign(y=IRIS[1])
     target = () if isinstance(model, PrivateStandardScaler) else ("y",)

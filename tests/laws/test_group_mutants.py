@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from dplearn.audit.cases.groups import CASES as GROUP_CASES
+from dplearn.fit import execute
+from dplearn.learners import ensembles
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle
-from dplearn.records.groups import SHIFTS, GroupedRecords, _weighted, grouping_of, grouping_of_codes
-from dplearn.releases import stages
-from dplearn.releases.stages import Release
+from dplearn.records.groups import SHIFTS, grouping_of, grouping_of_codes
+from dplearn.records.table import Held, Table
 from tests.laws.conftest import OnePair
 
 grouped = sys.modules["dplearn.releases.grouped"]  # the package has a function of this name
@@ -29,35 +30,35 @@ def noise_for_one_row_less(monkeypatch):
 
 
 def a_group_in_several_shards(monkeypatch):
-    def spread(self, shards):
-        places = np.arange(len(self.rows))
+    def spread(grouping, shards):
+        places = np.arange(len(grouping.members))
         return [places[each :: len(shards)] for each in range(len(shards))]
 
-    monkeypatch.setattr(GroupedRecords, "rows_of", spread)
+    monkeypatch.setattr(ensembles, "rows_of_shards", spread)
 
 
 def rows_chosen_within_each_part(monkeypatch):
     """A group whose rows lie in two parts then takes part with twice as many rows."""
 
-    def chosen(self, function):
-        def of_part(part):
-            members = self._grouping.members[ends[part] : ends[part + 1]]
-            own, codes = np.unique(members, return_inverse=True)
-            found = grouping_of_codes(codes, len(own), most=self.each, shifts=lambda n: [0] * n)
-            return _weighted(function, np.bincount(found.slots.ravel(), minlength=len(members)))
+    def times(members, most):
+        own, codes = np.unique(members, return_inverse=True)
+        found = grouping_of_codes(codes, len(own), most=most, shifts=lambda n: [0] * n)
+        return np.bincount(found.slots.ravel(), minlength=len(members))
 
-        ends = np.cumsum([0, *self.rows.lengths])
-        return self.rows.sums_of_parts(of_part)
+    def chosen(self, grouping):
+        parts = np.split(grouping.members, np.cumsum(self.blocks.lengths)[:-1])
+        weights = np.concatenate([times(members, grouping.each) for members in parts])
+        return replace(self, blocks=replace(self.blocks, weights=weights), grouping=grouping)
 
-    monkeypatch.setattr(GroupedRecords, "sums", chosen)
+    monkeypatch.setattr(Table, "grouped", chosen)
 
 
 def all_values_released(monkeypatch):
-    def read_groups(self, values, groups, source):
-        rows = self.read(values)
-        return rows, len(rows)
+    def read_groups(recipe, X, y, groups):
+        facts, rows = recipe.read(X, y)
+        return facts, Table(Held(rows)), facts.n_samples
 
-    monkeypatch.setattr(Release, "read_groups", read_groups)
+    monkeypatch.setattr(execute, "_read_groups", read_groups)
 
 
 def values_chosen_by_the_length_of_the_table(monkeypatch):
@@ -66,7 +67,7 @@ def values_chosen_by_the_length_of_the_table(monkeypatch):
     def chosen(groups, n, *, most, shifts):
         return grouping_of(groups, n, most=most, shifts=lambda k: [n % 2 * SHIFTS // 2] * k)
 
-    monkeypatch.setattr(stages, "grouping_of", chosen)
+    monkeypatch.setattr(execute, "grouping_of", chosen)
 
 
 def noise_of_a_release_for_one_row(monkeypatch):
@@ -91,13 +92,13 @@ def a_failure_as_of_one_row(monkeypatch):
 def counts_up_to_the_number_of_rows(monkeypatch):
     """Which is private."""
 
-    def read_groups(self, values, groups, source=None):
-        rows, _ = right(self, values, groups, source)
-        self.group_rows = 1
-        return rows, len(rows)
+    def read_groups(recipe, X, y, groups):
+        facts, table, _ = right(recipe, X, y, groups)
+        recipe.group_rows = 1
+        return facts, table, len(table)
 
-    right = Release.read_groups
-    monkeypatch.setattr(Release, "read_groups", read_groups)
+    right = execute._read_groups
+    monkeypatch.setattr(execute, "_read_groups", read_groups)
 
 
 #: Of the first group only the number of values changes.

@@ -14,11 +14,11 @@ from dplearn.queries import CentralOracle, HistogramQuery, MeanQuery, VectorQuer
 from dplearn.records.groups import (
     MOST_ROWS,
     SHIFTS,
-    GroupedRecords,
     checked_rows,
     grouping_of,
-    one_row_each,
+    selected,
 )
+from dplearn.records.table import Held, Table
 
 
 def shifts(n):
@@ -103,13 +103,12 @@ def test_ids_that_are_none_are_refused(groups, error, match):
 
 def test_one_row_of_each_group_is_taken_from_any_table():
     found = grouping_of(["b", "a", "b"], 3, most=1, shifts=lambda n: [0] * n)
-    X = np.array([[1, 2], [3, 4], [5, 6]])
+    X, places = np.array([[1, 2], [3, 4], [5, 6]]), found.slots[:, 0]
     for table in (X, X.tolist(), pd.DataFrame(X), pl.DataFrame(X), csr_matrix(X)):
-        rows, labels = one_row_each(table, ["u", "v", "w"], found)
+        rows, labels = selected(table, places), selected(["u", "v", "w"], places)
         dense = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
         assert dense.tolist() == [[3, 4], [1, 2]]
         assert labels == ["v", "u"]
-    assert one_row_each(X, None, found)[1] is None
 
 
 def test_the_greatest_number_of_rows_is_checked():
@@ -126,11 +125,11 @@ IDS = ["a", "a", "a", "b", "c", "c"]
 
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 7])
 def test_a_sum_is_over_the_same_number_of_rows_of_each_group(most):
-    records = GroupedRecords(VALUES, grouping(IDS, most))
+    records = Table(Held(VALUES)).grouped(grouping(IDS, most))
     total, number = records.sums(lambda rows: [rows.sum(), np.array([len(rows)])])
     assert number.tolist() == [3 * most]
-    assert total == VALUES[records._grouping.slots].sum()
-    doubled = records.then(lambda rows: 2 * rows)
+    assert total == VALUES[records.grouping.slots].sum()
+    doubled = records.map(lambda rows: 2 * rows)
     assert doubled.sums(lambda rows: [rows.sum()]) == [2 * total]
 
 
@@ -147,7 +146,7 @@ def test_an_answer_about_groups_is_as_noisy_as_one_about_as_many_rows(name, priv
     query, m = QUERIES[name], 400
     ids = np.arange(2000) % m
     rows = np.arange(2000) % 6
-    grouped = GroupedRecords(rows, grouping(ids.tolist(), 5))
+    grouped = Table(Held(rows)).grouped(grouping(ids.tolist(), 5))
     plain = rows[:m]
     variances = [
         CentralOracle(records, privacy=privacy, dice=SeededDice(0)).ask(query)[0].noise_variance
@@ -155,7 +154,7 @@ def test_an_answer_about_groups_is_as_noisy_as_one_about_as_many_rows(name, priv
     ]
     assert variances[0] == pytest.approx(variances[1], rel=0.02)
     exact = CentralOracle(grouped, privacy=ApproxDP(10**6), dice=SeededDice(0)).ask(query)[0].means
-    wanted = np.asarray(query.total(rows[grouped._grouping.slots.ravel()])) / (5 * m)
+    wanted = np.asarray(query.total(rows[grouped.grouping.slots.ravel()])) / (5 * m)
     assert exact == pytest.approx(wanted, abs=1e-3)
 
 
@@ -168,7 +167,7 @@ def test_the_noise_of_groups_follows_from_the_largest_change_of_one_group():
             return super().discrete_laplace(ratio, low, high, size=size)
 
     for most in (1, 4):
-        records = GroupedRecords(VALUES, grouping(IDS, most))
+        records = Table(Held(VALUES)).grouped(grouping(IDS, most))
         CentralOracle(records, privacy=ApproxDP(1), dice=Seen(0)).ask(query)
     one, four = (np.log(float(ratio)) for ratio in ratios)
     assert four == pytest.approx(one / 4, rel=1e-6)

@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from dplearn.records.parts import InTurn, PartedRecords
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,13 +12,15 @@ from dplearn.domains import Grid
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.records import part_ranks
 from dplearn.records.part_ranks import parted_ranks
+from dplearn.records.part_sources import in_parts
+from dplearn.records.passes import InTurn
 from dplearn.records.rows import Columns
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 
 
-def in_parts(columns, cuts=(3, 7)):
-    """Records in parts, and a list that has an entry for each part that is read."""
+def cut(columns, cuts=(3, 7)):
+    """Records in parts, and a list that has an entry for each part that is read later."""
     n, reads = len(columns[0]), []
     ends = [0, *(cut for cut in cuts if cut < n), n]
 
@@ -28,8 +29,9 @@ def in_parts(columns, cuts=(3, 7)):
             reads.append(start)
             yield [column[start:stop] for column in columns], None
 
-    lengths = [stop - start for start, stop in pairwise(ends)]
-    return PartedRecords(InTurn(parts), lambda X, y: Columns(X), lengths), reads
+    _, records = in_parts(InTurn(parts)).read(lambda X, y: (len(X[0]), Columns(X)))
+    reads.clear()
+    return records, reads
 
 
 def columns_of(codes, dtype):
@@ -52,7 +54,7 @@ def test_windows_and_counts_are_those_of_the_sorted_codes(given_codes, few):
         right = SortedCodes(np.array(codes, dtype=np.uint64))
         start = data.draw(st.integers(0, len(codes) - 1))
         stop = data.draw(st.integers(start + 1, len(codes)))
-        records, _ = in_parts(columns_of(codes, np.uint64))
+        records, _ = cut(columns_of(codes, np.uint64))
         [ranks] = parted_ranks(records, [size], [[(start, stop)]])
         assert len(ranks) == len(codes)
         assert ranks.window(start, stop) == right.window(start, stop)
@@ -63,7 +65,7 @@ def test_windows_and_counts_are_those_of_the_sorted_codes(given_codes, few):
 
 def test_codes_may_be_integers_of_any_size():
     codes = [2**90 + place for place in (5, 1, 9, 1)]
-    records, _ = in_parts(columns_of(codes, object))
+    records, _ = cut(columns_of(codes, object))
     [ranks] = parted_ranks(records, [2**91])
     assert ranks.window(0, 4) == sorted(codes)
     assert ranks.count(2**90 + 1) == (0, 2)
@@ -75,7 +77,7 @@ def test_many_columns_are_found_in_five_passes_and_what_is_near_is_kept(monkeypa
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, 2**64, 500, dtype=np.uint64) for _ in range(7)]
     columns[3][:400] = 2**63  # ties
-    records, reads = in_parts(columns, cuts=(100, 350))
+    records, reads = cut(columns, cuts=(100, 350))
     windows = [[(200, 230)]] * 7
     ranks = parted_ranks(records, [1 << 64] * 7, windows)
     assert len(reads) <= 5 * 3
@@ -94,7 +96,7 @@ def test_one_pass_counts_each_code_of_small_domains(monkeypatch):
     monkeypatch.setattr(part_ranks, "_FEWEST", 4)
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, 1 << 16, 500, dtype=np.uint64) for _ in range(4)]
-    records, reads = in_parts(columns, cuts=(100, 350))
+    records, reads = cut(columns, cuts=(100, 350))
     ranks = parted_ranks(records, [1 << 16] * 4, [[(200, 230), (10, 40)]] * 4)
     assert len(reads) == 3
     for column, each in zip(columns, ranks, strict=True):
@@ -108,7 +110,7 @@ def test_codes_below_the_least_and_above_the_greatest_need_no_pass(monkeypatch):
     monkeypatch.setattr(part_ranks, "_FEW", 4)
     monkeypatch.setattr(part_ranks, "_FEWEST", 4)
     columns = [np.arange(2**40, 2**40 + 50, dtype=np.uint64)]
-    records, reads = in_parts(columns)
+    records, reads = cut(columns)
     [ranks] = parted_ranks(records, [1 << 64], [[(0, 5), (45, 50)]])
     before = len(reads)
     assert (ranks.count(0), ranks.count(2**64 - 1)) == ((0, 0), (50, 50))

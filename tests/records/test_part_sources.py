@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 
 from dplearn import PrivacyLedger, StatisticalQueryNaiveBayes
 from dplearn.domains import Hashed
-from dplearn.records.part_sources import column_source_of, source_of, table_in_memory
+from dplearn.records.part_sources import column_in_parts, table_in_memory, table_in_parts
 from dplearn.records.part_tables import table_of
 from dplearn.records.passes import PartsUnreadableError
 
@@ -24,8 +24,8 @@ CUT = [FRAME[:2], FRAME[2:]]
 
 
 def parts(X, y):
-    source = source_of(X, y)
-    return None if source is None else list(source.values(lambda _: lambda X, y: (X, y)))
+    table = table_in_parts(X, y)
+    return None if table is None else list(table.blocks.values(lambda given: (given.X, given.y)))
 
 
 class Again:
@@ -122,7 +122,7 @@ def test_the_types_of_arrow_are_kept_though_a_part_has_gaps():
     ids=lambda X: type(X).__name__,
 )
 def test_other_tables_are_in_memory(X):
-    assert source_of(X, [0, 1]) is None
+    assert table_in_parts(X, [0, 1]) is None
 
 
 def failure(X, y, error=TypeError):
@@ -136,8 +136,8 @@ def data_set(table):
 
 
 def test_several_columns_of_labels_are_named_by_a_list():
-    for source in (source_of(CUT, ["ill", "age"]), source_of(dask_frame(), ("ill", "age"))):
-        found = list(source.values(lambda _: lambda X, y: (list(X.columns), y.to_numpy().tolist())))
+    for table in (table_in_parts(CUT, ["ill", "age"]), table_in_parts(dask_frame(), ("ill", "age"))):
+        found = list(table.blocks.values(lambda given: (list(given.X.columns), given.y.to_numpy().tolist())))
         others = [name for name in FRAME.columns if name not in ("ill", "age")]
         assert [columns for columns, _ in found] == [others] * len(found)
         assert [row for _, rows in found for row in rows] == FRAME[["ill", "age"]].to_numpy().tolist()
@@ -147,7 +147,7 @@ def test_several_columns_of_labels_are_named_by_a_list():
             message = failure(X, labels, ValueError)
             assert f"got list of length {len(labels)}; the columns are 'age'" in message
             assert "sick" not in message
-    assert source_of(arrow_table(), ["yes", "no", "no"]) is None  # the labels of a table in memory
+    assert table_in_parts(arrow_table(), ["yes", "no", "no"]) is None  # the labels of a table in memory
 
 
 def test_labels_of_dask_beside_another_table_are_refused():
@@ -201,9 +201,9 @@ def test_a_function_is_called_once_for_each_pass():
         calls.append(1)
         return iter(CUT)
 
-    source = source_of(function, "ill")
+    table = table_in_parts(function, "ill")
     for n_passes in range(1, 4):
-        assert len(list(source.values(lambda _: lambda X, y: len(X)))) == 2
+        assert len(list(table.blocks.values(lambda given: len(given.X)))) == 2
         assert len(calls) == max(2, n_passes)  # the second pass is prepared by the first
 
 
@@ -218,8 +218,8 @@ def test_chunks_of_x_and_y_that_one_task_makes_are_made_once():
     parts = [dask.delayed(read)(number) for number in range(3)]
     X = da.concatenate([da.from_delayed(part[0], (2, 3), int) for part in parts])
     y = da.concatenate([da.from_delayed(part[1], (2,), int) for part in parts])
-    source = source_of(X, y)
-    found = list(source.values(lambda _: lambda X, y: (X[0, 0], y[0])))
+    table = table_in_parts(X, y)
+    found = list(table.blocks.values(lambda given: (given.X[0, 0], given.y[0])))
     assert found == [(0, 0), (1, 1), (2, 2)]
     assert sorted(made) == [0, 1, 2]
 
@@ -233,14 +233,14 @@ def test_other_collections_of_dask_are_refused():
     assert "dask.dataframe.concat([...]) makes one frame" in failure([dask_frame()], "ill")
     assert "y must be a data frame, a series or an array of Dask, got Bag" in failure(dask_frame(), rows)
     with pytest.raises(TypeError, match=r"values must be .* got Bag; bag\.to_dataframe"):
-        column_source_of(rows)
+        column_in_parts(rows)
 
 
 @pytest.mark.parametrize("path", ["table.parquet", Path("table.csv")], ids=["text", "path"])
 def test_a_path_is_refused_with_advice(path):
     advice = r"got a path; .* pyarrow\.dataset\.dataset\(path\), or lambda: pandas\.read_csv\(path, "
     with pytest.raises(TypeError, match=advice):
-        source_of(path, "ill")
+        table_in_parts(path, "ill")
 
 
 def test_a_function_that_returns_no_parts_is_refused():
@@ -256,7 +256,7 @@ def test_a_function_with_arguments_is_refused():
         return CUT
 
     assert "a function without arguments, got one that needs path; give" in failure(read, "ill")
-    assert source_of(partial(read, "table.csv"), "ill") is not None
+    assert table_in_parts(partial(read, "table.csv"), "ill") is not None
 
 
 def test_what_has_to_be_read_first_is_refused_with_advice():
@@ -279,7 +279,7 @@ def test_a_single_part_that_a_function_returns_is_refused_with_advice():
     for part in (FRAME, FRAME.to_numpy()):
         assert "a single part is given in a list: lambda: [part]" in failure(lambda part=part: part, None)
     with pytest.raises(TypeError, match=r"values must .* returns Series; .* lambda: \[part\]"):
-        list(column_source_of(lambda: FRAME["age"]).values(lambda _: lambda values, _: values))
+        list(column_in_parts(lambda: FRAME["age"]).blocks.values(lambda given: given.X))
 
 
 def test_the_name_of_a_column_is_refused_for_a_table_in_memory():
@@ -301,18 +301,18 @@ def test_lists_of_what_has_to_be_read_are_refused_with_advice(tmp_path):
     assert "got a list of dict; pandas.DataFrame(...) makes a table" in failure([{"age": 31}], "ill")
     assert "got dict; pandas.DataFrame(...) makes a table" in failure({"age": [31, 42]}, [0, 1])
     assert "a LazyFrame is not supported" in failure(pl.from_pandas(FRAME).lazy(), "ill")
-    assert source_of(["a text", "another"], [0, 1]) is None  # documents, in memory
+    assert table_in_parts(["a text", "another"], [0, 1]) is None  # documents, in memory
 
 
 def test_a_list_of_series_is_no_column():
     for series in (FRAME["age"], pl.from_pandas(FRAME)["age"]):
         with pytest.raises(TypeError, match=r"values must be one column, got a list of series; .* lambda: "):
-            column_source_of([series, series])
-    assert column_source_of([np.arange(3), np.arange(3)]) is None  # rows
+            column_in_parts([series, series])
+    assert column_in_parts([np.arange(3), np.arange(3)]) is None  # rows
 
 
 def test_a_table_of_arrow_with_labels_in_memory_is_in_memory():
-    assert source_of(arrow_table(), FRAME["ill"]) is None
+    assert table_in_parts(arrow_table(), FRAME["ill"]) is None
     found = table_in_memory(arrow_table())
     assert found["age"].tolist() == FRAME["age"].tolist()
     assert str(found.dtypes["age"]) == "int64[pyarrow]"
@@ -320,8 +320,8 @@ def test_a_table_of_arrow_with_labels_in_memory_is_in_memory():
 
 @pytest.mark.parametrize(
     "X",
-    [lambda: CUT, lambda: lambda: CUT, dask_frame, lambda: source_of(CUT, "ill"), Again],
-    ids=["list", "function", "dask", "source", "iterable"],
+    [lambda: CUT, lambda: lambda: CUT, dask_frame, lambda: table_in_parts(CUT, "ill"), Again],
+    ids=["list", "function", "dask", "table", "iterable"],
 )
 def test_a_table_in_parts_is_not_in_memory(X):
     with pytest.raises(TypeError, match=r"X must be a table in memory, .*\.map_partitions\(model\.predict\)"):

@@ -12,11 +12,11 @@ import pytest
 from dplearn import releases
 from dplearn.chance import SeededDice
 from dplearn.domains import IntegerRange, Product
+from dplearn.fit.relation import GROUPS
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
-from dplearn.records.groups import GROUPS
 from dplearn.releases import stages
 from dplearn.releases.quantiles import _Quantiles
-from dplearn.releases.stages import Release, Released, ReleasePlan
+from dplearn.releases.stages import ColumnRelease, Release, Released, ReleasePlan
 
 AGES = IntegerRange(0, 120)
 N = 2000
@@ -205,7 +205,7 @@ def test_stages_of_a_synthetic_table_come_in_their_order(monkeypatch):
     test_stages_come_in_their_order_and_nothing_is_drawn_before_the_charge(synthetic, monkeypatch)
 
 
-def test_a_synthetic_table_without_a_domain_is_charged_before_anything_is_summarised(monkeypatch):
+def test_a_synthetic_table_without_a_domain_is_charged_before_anything_is_released(monkeypatch):
     """The stages of the schema and of the tables run within its own."""
     seen = seen_stages(
         lambda values, **given: releases.SyntheticTable(**given).fit(np.column_stack([values, values])),
@@ -214,7 +214,7 @@ def test_a_synthetic_table_without_a_domain_is_charged_before_anything_is_summar
     paid = seen.index("charge")
     assert seen.count("charge") == seen.count("afford") == 1
     assert set(seen[:paid]) == {"afford", "read", "plan"}
-    assert {"summarize", "release", "draw"} <= set(seen[paid:])
+    assert {"run", "draw"} <= set(seen[paid:])
 
 
 def seen_stages(release, monkeypatch):
@@ -238,10 +238,10 @@ def seen_stages(release, monkeypatch):
 
         return called
 
-    kinds = Release.__subclasses__()
+    kinds = {*Release.__subclasses__(), *ColumnRelease.__subclasses__()} - {ColumnRelease}
     assert len(kinds) == 8
     for kind in kinds:
-        for name in ("read", "plan", "summarize", "release"):
+        for name in ("read", "plan", "run"):
             monkeypatch.setattr(kind, name, watched(getattr(kind, name), name))
     ledger, dice = PrivacyLedger(1, 1e-5), Watched()
     monkeypatch.setattr(stages, "dice_for", lambda *_: dice)
@@ -254,7 +254,7 @@ def seen_stages(release, monkeypatch):
 
 def test_stages_come_in_their_order_and_nothing_is_drawn_before_the_charge(release, monkeypatch):
     seen = seen_stages(release, monkeypatch)
-    order = ["afford", "read", "plan", "charge", "summarize", "release"]
+    order = ["afford", "read", "plan", "charge", "run"]
     assert [each for each in seen if each != "draw"] == order
     assert seen[: len(order)] == order  # all draws come after
     assert "draw" in seen
@@ -280,30 +280,30 @@ def test_the_warnings_of_a_release_are_those_of_its_plan_and_come_before_the_cha
 
 
 def elements(rows):
-    """Return the records of a summary, which may hold them in sorted order."""
+    """Return the records that were read, which may be held in sorted order."""
     held = rows.window(0, len(rows)) if hasattr(rows, "window") else rows
     held = zip(*rows.columns, strict=True) if hasattr(rows, "columns") else held
     return sorted(map(repr, held))
 
 
-def test_the_summaries_of_consecutive_parts_are_parts_of_the_summary(release, monkeypatch):
+def test_the_rows_of_consecutive_parts_are_parts_of_the_rows(release, monkeypatch):
     made = []
-    monkeypatch.setattr(Release, "run", lambda self, values, ledger, groups: made.append(self))
+    monkeypatch.setattr(Release, "run_on", lambda self, *_: made.append(self))
     release(VALUES)
     [each] = made
-    plan = each.plan(N)
 
-    def summary(values):
-        return elements(each.summarize(each.read(table_of(each.name, values)), plan))
+    def rows(values):
+        return elements(each.read(table_of(each.name, values), None)[1])
 
-    parts = [summary(VALUES[start:stop]) for start, stop in ((0, 1), (1, 700), (700, N))]
+    parts = [rows(VALUES[start:stop]) for start, stop in ((0, 1), (1, 700), (700, N))]
     assert [len(part) for part in parts] == [1, 699, N - 700]
-    assert sorted(chain(*parts)) == summary(VALUES)
+    assert sorted(chain(*parts)) == rows(VALUES)
 
 
-def test_a_summary_that_depends_on_all_records_is_no_union_of_its_parts(monkeypatch):
+def test_rows_that_depend_on_all_records_are_no_union_of_those_of_parts(monkeypatch):
     read = _Quantiles.read
-    monkeypatch.setattr(_Quantiles, "read", lambda self, values: read(self, np.array(values) - min(values)))
+    monkeypatch.setattr(_Quantiles, "read", lambda self, X, y: read(self, np.array(X) - min(X), y))
     each = _Quantiles("quantiles", [0.5], 1.0, AGES, None)
     whole, parts = VALUES[:20], (VALUES[:10], VALUES[10:20])
-    assert elements(each.read(whole)) != sorted(chain(*(elements(each.read(part)) for part in parts)))
+    of_parts = sorted(chain(*(elements(each.read(part, None)[1]) for part in parts)))
+    assert elements(each.read(whole, None)[1]) != of_parts
