@@ -151,19 +151,25 @@ def ready(of: Any, X: Any, y: Any = None, *, groups: Any = None, **public: Any) 
     **public : object
         Public. Further arguments of the fit, such as public rows.
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        if isinstance(of, Release):
-            rows, plan = of.begin(X, groups)
-            summarize, finish = of.summary_of, of.release
-        else:
-            learner = _twin(of)
-            learner.ledger = None
-            rows, plan = learner._begin(X, y, learner._params(False), groups=groups, **public)
-            summarize, finish = partial(summary_of, learner), partial(_fitted, learner)
-        for text in plan.warnings:
-            warnings.warn(text, UserWarning, stacklevel=2)
-        summary = summarize(rows, plan)
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            if isinstance(of, Release):
+                rows, plan = of.begin(X, groups)
+                summarize, finish = of.summary_of, of.release
+            else:
+                learner = _twin(of)
+                learner.ledger = None
+                rows, plan = learner._begin(X, y, learner._params(False), groups=groups, **public)
+                summarize, finish = partial(summary_of, learner), partial(_fitted, learner)
+            for text in plan.warnings:
+                warnings.warn(text, UserWarning, stacklevel=2)
+            summary = summarize(rows, plan)
+    except Exception:
+        for each in caught:
+            warnings.warn(each.message, stacklevel=2)
+        raise
     return Ready(plan, tuple(each.message for each in caught), summary, partial(finish, summary, plan))
 
 
@@ -310,7 +316,7 @@ class StagedFit(TableFit):
 
         @cache
         def before() -> tuple[int, Ready] | None:
-            with suppress(Exception):  # the whole fit raises it on each path
+            with suppress(Exception), warnings.catch_warnings(action="ignore"):  # the whole fit has them too
                 X, y = self.whole.table(rows)
                 return self.whole.n_records(rows, X), ready(self.whole.make(), X, y, **self.whole.more(rows))
             return None
