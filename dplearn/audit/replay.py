@@ -119,7 +119,7 @@ def replay_privacy(
     ----------
     fit : callable
         `fit(rows, dice)`, as for `enumerate_privacy`; for an estimator, with rows (X, y),
-        `lambda rows, dice: clone(estimator)._fit(*rows, dice)`.
+        `lambda rows, dice: fitted_with(estimator, *rows, dice=dice)`.
     rows, neighbour : object
         Two neighbouring datasets of any size, passed to `fit` unchanged. Outcomes are recorded on `rows`, so
         replay the pair in both directions.

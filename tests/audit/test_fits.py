@@ -111,7 +111,7 @@ def test_a_release_is_read_once_and_shows_its_warnings_and_errors_on_every_path(
     run = run_on(ReleaseFit(lambda: release, np.array, lambda found: (str(found.values), found)), rows)
     seen = [observe(run, SeededDice(seed)) for seed in range(4, 12)]
     assert {each[:2] for each in seen} == {("warned", (("UserWarning", f"the least value is {rows[0]}"),))}
-    assert len({each[2] for each in seen}) == (1 if rows[0] else 3)
+    assert (len({each[2] for each in seen}) > 1) == (rows[0] == 0)
     assert ("raised" in repr(seen)) == bool(rows[0])
     assert release.n_reads == (8 if rows[0] else 1)
 
