@@ -8,13 +8,14 @@ from dplearn.chance import SeededDice
 from dplearn.core.gf2 import pack
 from dplearn.domains import Categories, DomainError, IntegerRange, Product
 from dplearn.estimator.stages import Params, Public, Read, cost_of_fit, planned_columns, planned_table
+from dplearn.fit import execute
 from dplearn.learners import ExponentialMechanismClassifier, ParityClassifier, SecretSampleClassifier
 from dplearn.learners.parity_methods import Equations
-from dplearn.privacy import ApproxDP
+from dplearn.privacy import ApproxDP, open_account
 from dplearn.records.rows import Columns, Examples, count_of, taken
 
 X, Y = np.arange(20)[:, None] % 10, np.arange(20) % 2
-STAGES = ("_params", "_cost", "_open_account", "_read", "_plan", "_summarize", "_release", "_publish")
+STAGES = ("_params", "_cost", "_read", "_plan", "_summarize", "_release", "_publish")
 
 
 def learner(**parameters):
@@ -76,28 +77,31 @@ def test_stages_run_in_order_and_the_charge_comes_before_anything_is_summarised(
     def given(name, stage):
         def run(self, *arguments, **options):
             seen.append(name)
-            result = stage(self, *arguments, **options)
-            if name != "_open_account":
-                return result
-            return lambda guarantee: (seen.append("charge"), result(guarantee))
+            return stage(self, *arguments, **options)
 
         return run
+
+    def opened(*arguments, **options):
+        seen.append("opened")
+        charge = open_account(*arguments, **options)
+        return lambda guarantee: (seen.append("charge"), charge(guarantee))
 
     for name in STAGES:
         stage = getattr(ExponentialMechanismClassifier, name)
         monkeypatch.setattr(ExponentialMechanismClassifier, name, given(name, stage))
+    monkeypatch.setattr(execute, "open_account", opened)
     learner().fit(X, Y)
-    assert seen == [*STAGES[:5], "charge", *STAGES[5:]]
+    assert seen == [*STAGES[:2], "opened", *STAGES[2:4], "charge", *STAGES[4:]]
 
 
 def test_begin_draws_nothing_and_refuses_values_outside_the_domain():
     model = learner()
-    table, plan = model._begin(X, Y, model._params(reproducible=False))
+    ready = model._begin(X, Y, model._params(reproducible=False))
     assert not hasattr(model, "concept_")
     with pytest.raises(DomainError, match="outside the declared domain"):
         model._begin(X + 5, Y, model._params(reproducible=False))
-    model._finish(table, plan, SeededDice(0))
-    assert model.guarantee_ == plan.guarantee == learner().plan(20, n_features=1).guarantee
+    ready.run(SeededDice(0))
+    assert model.guarantee_ == ready.plan.guarantee == learner().plan(20, n_features=1).guarantee
 
 
 def test_the_cost_follows_from_parameters_or_shapes_without_a_fit():

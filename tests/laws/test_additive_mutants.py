@@ -23,6 +23,8 @@ from dplearn.audit.replay import replay_privacy
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, IntegerRange
+from dplearn.estimator.staged_fit import StagedFit
+from dplearn.estimator.stages import Read
 from dplearn.learners import (
     additive_newton,
     additive_outputs,
@@ -399,10 +401,17 @@ def replayed(made, changed, y_changed=None, **parameters):
 def with_plan(plan_of):
     """Return a classifier whose plan another function changes, given the table."""
 
+    class Peeking(StagedFit):
+        def prepared(self, facts, table):
+            self.table = Read(facts, table.blocks.rows)
+            return super().prepared(facts, table)
+
+        def plan(self, facts, **more):
+            return plan_of(self.table, super().plan(facts, **more))
+
     class Changed(AdditiveClassifier):
-        def _begin(self, X, y, params, **public):
-            table, plan = super()._begin(X, y, params, **public)
-            return table, plan_of(table, plan)
+        def _recipe(self, params, cost=None, **public):
+            return Peeking(self, params, cost, public)
 
     return Changed
 
@@ -473,7 +482,7 @@ def test_masses_without_noise_are_published_of_answers_that_do_not_depend_on_rec
     def exact(oracle, plan):
         _, variance = right(oracle, plan)
         with oracle._account.use() as account:
-            cells = account.records.X
+            cells = account.records.blocks.rows.X
         found = [
             np.bincount(column, minlength=each.size) + 0.01
             for each, column in zip(plan.columns, cells.T, strict=True)
@@ -520,7 +529,7 @@ def test_landmarks_that_are_records_are_published(monkeypatch):
 
     def refined(oracle, plan, base, shapes, copulas):
         with oracle._account.use() as account:
-            cells = account.records.X.astype(np.int64)
+            cells = account.records.blocks.rows.X.astype(np.int64)
         drawn = copulas[0].drawn
         object.__setattr__(copulas[0], "drawn", lambda n: np.concatenate([cells, drawn(n)])[:n])
         return right(oracle, plan, base, shapes, copulas)

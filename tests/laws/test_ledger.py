@@ -4,6 +4,7 @@ import copy
 import pickle
 import re
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -41,7 +42,9 @@ from dplearn import (
 from dplearn.chance import ReplayDice, SeededDice, SystemDice
 from dplearn.concepts import DecisionStumps
 from dplearn.domains import DomainError, Grid
+from dplearn.fit import execute
 from dplearn.preprocessing import CellEncoder, PrivateKBinsDiscretizer, PrivateRobustScaler
+from dplearn.privacy import open_account
 
 X, Y = np.linspace(0, 1, 40)[:, None], np.arange(40) % 2  # public
 FOLDS = KFold(5)
@@ -309,14 +312,14 @@ def test_a_fit_that_fails_after_the_charge_is_not_refunded(monkeypatch):
 def test_a_fit_that_is_overtaken_by_another_draws_nothing(monkeypatch):
     ledger = PrivacyLedger(0.1)
     first, dice = learner(ledger), ReplayDice(SeededDice(0))
-    opened = first._open_account
 
-    def overtaken(cost):
-        charge = opened(cost)
+    def overtaken(*account, **named):
+        charge = open_account(*account, **named)
+        monkeypatch.setattr(execute, "open_account", open_account)
         learner(ledger).fit(X, Y)
         return charge
 
-    monkeypatch.setattr(first, "_open_account", overtaken)
+    monkeypatch.setattr(execute, "open_account", overtaken)
     with pytest.raises(BudgetExceededError):
         first._fit(X, Y, dice)
     assert dice.trace == []
@@ -426,7 +429,7 @@ class ChargedError(Exception):
     """Raised by the charge."""
 
 
-def stopping(cost):
+def stopping(*account, **named):
     def charge(guarantee):
         raise ChargedError
 
@@ -434,8 +437,7 @@ def stopping(cost):
 
 
 def assert_nothing_is_drawn_before_the_charge(model, X, y):
-    vars(model)["_open_account"] = stopping
-    with pytest.raises(ChargedError):
+    with patch.object(execute, "open_account", stopping), pytest.raises(ChargedError):
         model._fit(X, y, Untouched())
 
 

@@ -30,6 +30,7 @@ from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy import Guarantee, PrivacyLedger
 from dplearn.records.rows import taken
+from dplearn.records.table import Held, Table
 from dplearn.releases import median
 from tests.laws.conftest import OF_NUMBERS, TRANSFORMERS
 
@@ -58,22 +59,25 @@ def same(first, second):
     return all(same(getattr(first, name), getattr(second, name)) for name in attributes)
 
 
-def rows_of_summary(summary):
+def summarised(fit, plan, facts, rows):
+    summary = fit.summarized(Table(Held(rows), facts=facts), plan)
+    summary = summary.blocks.rows if isinstance(summary, Table) else summary
     return getattr(summary, "records", summary)
 
 
 def assert_parts_are_summarised_alike(model, X, y):
     params = model._params(reproducible=False)
-    table, plan = model._begin(X, y, params)
+    ready = model._begin(X, y, params)
+    fit, plan, facts = ready.recipe, ready.plan, ready.table.facts
     if isinstance(model, SecretSampleClassifier):
-        model, params, plan = params.inner, params.inner_params, plan.estimator_plan
-    whole = rows_of_summary(model._summarize(table, plan))
+        fit, plan = plan.fit, plan.estimator_plan
+    whole = summarised(fit, plan, facts, ready.table.blocks.rows)
     for places in PARTS:
-        part = model._read(X[places], y[places], params)
-        assert part.public.n_samples == len(places)
-        assert same(part.public.classes, table.public.classes)
-        part = replace(part, public=replace(table.public, n_samples=len(places)))
-        assert same(rows_of_summary(model._summarize(part, plan)), taken(whole, places))
+        public, rows = fit.read(X[places], y[places])
+        assert public.n_samples == len(places)
+        assert same(public.classes, facts.classes)
+        part = summarised(fit, plan, replace(facts, n_samples=len(places)), rows)
+        assert same(part, taken(whole, places))
 
 
 def reads_parts(model):
@@ -327,7 +331,7 @@ def test_transformed_parts_have_the_form_that_set_output_asks_for():
     frame = pd.DataFrame(np.arange(2000.0).reshape(1000, 2), columns=["a", "b"])
     model = PrivateQuantileTransformer(random_state=0).set_output(transform="pandas")
     parts = model.fit_transform([frame[:400], frame[400:]])
-    kinds = list(parts.values(lambda _: lambda X, y: (type(X).__name__, list(X.columns), y)))
+    kinds = list(parts.blocks.values(lambda given: (type(given.X).__name__, list(given.X.columns), given.y)))
     assert kinds == [("DataFrame", ["a", "b"], None)] * 2
 
 
@@ -337,7 +341,7 @@ def test_the_transformation_of_parts_is_that_of_their_fit():
     parts = model.fit_transform(in_parts(X))
     expected = model.transform(X)
     model.fit(X**3)
-    assert np.array_equal(np.vstack(list(parts.values(lambda _: lambda X, y: X))), expected)
+    assert np.array_equal(np.vstack(list(parts.blocks.values(lambda given: given.X))), expected)
 
 
 def test_parts_without_labels_are_refused_before_the_charge():
