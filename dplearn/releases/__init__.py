@@ -20,6 +20,7 @@ from dplearn.releases.learned_schema import (
     learned_schema,
     learned_schema_plan,
 )
+from dplearn.releases.mean import Mean, MeanPlan, mean, mean_plan
 from dplearn.releases.quantiles import (
     Quantiles,
     QuantilesPlan,
@@ -54,6 +55,8 @@ __all__ = [
     "LearnedDistribution",
     "LearnedSchema",
     "LearnedSchemaPlan",
+    "Mean",
+    "MeanPlan",
     "Quantiles",
     "QuantilesPlan",
     "StableCounts",
@@ -72,6 +75,8 @@ __all__ = [
     "learned_schema",
     "learned_schema_plan",
     "learner_from_release",
+    "mean",
+    "mean_plan",
     "median",
     "median_plan",
     "quantiles",

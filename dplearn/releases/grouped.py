@@ -38,7 +38,7 @@ from dplearn.records.passes import InTurn
 from dplearn.records.rows import Columns, count_of
 from dplearn.records.table import Table
 from dplearn.records.tables import check_index
-from dplearn.releases.reading import read_column
+from dplearn.releases.reading import checked_bounds, read_column
 from dplearn.releases.stable_counts import read_column_of_keys
 from dplearn.releases.stages import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan, in_memory
 
@@ -47,7 +47,6 @@ __all__ = ["Grouped", "GroupedPlan", "grouped", "grouped_plan"]
 _BITS = 16  # of the grid of values, from the middle of the bounds to an end
 _ROWS = 10  # of a group, as many as take part in a learner's sums
 _FLOATS = Floats()
-_LARGEST = 1e300
 _UNEQUAL = "keys and values must have equal lengths, got {} and {}"
 _KEYS = "each record has one key: missing, text, bytes, a whole number, or a tuple of these"
 _VALUES = "values are finite numbers; they are clipped to the bounds"
@@ -614,11 +613,7 @@ def _checked_bounds(bounds: Any, with_values: bool) -> tuple[float, float] | Non
         return None
     if not with_values:
         raise ValueError("bounds must be None without values, since only counts are released")
-    if not isinstance(bounds, (list, tuple)) or len(bounds) != 2:
-        raise ValueError(f"bounds must be a pair (low, high), got {brief(bounds)}")
-    low = check_number("low end of bounds", bounds[0], low=-_LARGEST, high=_LARGEST)
-    high = check_number("high end of bounds", bounds[1], above=low, high=_LARGEST)
-    return float(low), float(high)
+    return checked_bounds(bounds)
 
 
 def _checked_categories(categories: Any) -> tuple[Hashable, ...]:

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
+from dplearn._validation import check_number
 from dplearn._writing import brief
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Domain, Floats, NumberDomain, Schema
@@ -17,9 +18,10 @@ from dplearn.domains.cells import (
     times_as_numbers,
 )
 
-__all__ = ["as_number_domain", "is_pair", "read_codes", "read_column"]
+__all__ = ["as_number_domain", "checked_bounds", "is_pair", "read_codes", "read_column"]
 
 _ALL_FLOATS = Floats()
+_LARGEST = 1e300
 _NUMBERS = "give numbers, such as pd.to_numeric(d); stable_counts counts text"
 
 
@@ -51,6 +53,15 @@ def _advice(domain: Any) -> str:
     if isinstance(domain, Domain):
         return "; stable_counts counts values that are no numbers"
     return ""
+
+
+def checked_bounds(bounds: Any) -> tuple[float, float]:
+    """Return the public bounds of numbers, which must be a pair."""
+    if not isinstance(bounds, (list, tuple)) or len(bounds) != 2:
+        raise ValueError(f"bounds must be a pair (low, high), got {brief(bounds)}")
+    low = check_number("low end of bounds", bounds[0], low=-_LARGEST, high=_LARGEST)
+    high = check_number("high end of bounds", bounds[1], above=low, high=_LARGEST)
+    return float(low), float(high)
 
 
 def is_pair(domain: Any) -> bool:

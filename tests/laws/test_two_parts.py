@@ -14,6 +14,7 @@ from dplearn import learners, preprocessing, releases
 from dplearn.audit import FaultyDice, exact_distribution
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.learned_schema import SMALL
+from dplearn.audit.cases.mean import _Coarse
 from dplearn.audit.fits import ready, run_on, two_parts
 from dplearn.chance import SeededDice
 from dplearn.domains import IntegerRange
@@ -78,6 +79,7 @@ RELEASES = {
         lambda found: found.value,
     ),
     "grouped": (_Grouped(False, None, [0, 1, 3], 2, 0), 3, lambda found: found.counts),
+    "mean": (_Coarse((0, 3), 2), 3, lambda found: found.value),
     "stable_counts": (_StableCounts(4, Fraction(1, 10)), 3, lambda found: found.counts),
 }
 

@@ -24,6 +24,7 @@ VALUES = (np.arange(N) % 70 + 18).tolist()
 #: Of every release, parameters besides the values; of some also those of another method.
 RELEASES = {
     "quantiles": ("quantiles", {"q": [0.25, 0.5], "domain": AGES}),
+    "mean": ("mean", {"bounds": (0, 120)}),
     "median": ("median", {"domain": AGES}),
     "interior_point": ("interior_point", {"domain": AGES, "epsilon": 0.5}),
     "interior_point, recursive": ("interior_point", {"delta": 1e-6, "method": "recursive"}),

@@ -1,0 +1,66 @@
+"""The mean of bounded numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dplearn.audit.cases import CASES
+from dplearn.audit.distributions import least_exp_epsilon
+from dplearn.audit.enumeration import distribution_on
+from dplearn.domains import DomainError
+from dplearn.privacy import PrivacyLedger
+from dplearn.releases import mean, mean_plan
+
+X = np.random.default_rng(0).gamma(2, 10, 5000)
+BOUNDS = (0, 100)
+
+
+def test_the_noise_of_the_mean_is_the_planned_one():
+    plan = mean_plan(len(X), BOUNDS, epsilon=0.5, beta=0.1)
+    found = np.array([mean(X, BOUNDS, epsilon=0.5, random_state=seed).value for seed in range(400)])
+    off = np.abs(found - X.clip(*BOUNDS).mean())
+    assert 0.05 < (off > plan.error).mean() < 0.15
+    assert mean(X, BOUNDS, epsilon=0.5).plan == mean_plan(len(X), BOUNDS, epsilon=0.5)
+
+
+def test_the_mean_is_that_of_the_table_in_parts_and_within_the_bounds():
+    whole = mean(X, BOUNDS, random_state=0).value
+    assert mean(lambda: [X[:10], X[10:10], X[10:]], BOUNDS, random_state=0).value == whole
+    assert mean(pd.Series(X), BOUNDS, random_state=0).value == whole
+    few = [mean([0.0, 100.0], BOUNDS, epsilon=0.01, random_state=seed).value for seed in range(20)]
+    assert (min(few), max(few)) == (0, 100)
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds", "error", "text"),
+    [
+        (X, (5, 5), ValueError, "high end of bounds must be a finite number at most 1e\\+300 and above 5"),
+        (X, None, ValueError, r"bounds must be a pair \(low, high\), got None"),
+        (["a", "b"], BOUNDS, DomainError, "it is missing, infinite, or no number"),
+        (np.append(X, np.nan), BOUNDS, DomainError, "it is missing, infinite, or no number"),
+        (X[:0], BOUNDS, ValueError, "n at least 1"),
+    ],
+)
+def test_mistakes_spend_nothing(values, bounds, error, text):
+    ledger = PrivacyLedger(1)
+    with pytest.raises(error, match=text):
+        mean(values, bounds, ledger=ledger)
+    assert ledger.history() == []
+
+
+def test_noise_for_half_of_the_range_is_refuted(monkeypatch):
+    case, pair = CASES["mean"], ((-1.0,) * 3, (-1.0, -1.0, 3.0))
+    kept = least_exp_epsilon(*(distribution_on(case.fit, rows) for rows in pair))[0]
+    assert kept <= np.e
+    release = case.fit.make()
+    monkeypatch.setattr(type(release), "plan", _halved(type(release).plan))
+    off = least_exp_epsilon(*(distribution_on(case.fit, rows) for rows in pair))[0]
+    assert off > np.e**1.9
+
+
+def _halved(plan_of):
+    def plan(self, facts, **more):
+        found = plan_of(self, facts, **more)
+        return type(found)(type(found.guarantee)(2), found.n_samples, found.error, found.beta)
+
+    return plan
