@@ -18,7 +18,7 @@ __all__ = ["covariance_of_weights", "model_of", "posterior_weights"]
 Floats64 = NDArray[np.float64]
 
 _SPLIT = 1e-5  # the ridge of the split of joint features, as a share of the mean square of other features
-_PRIORS = (0.1, 0.3, 1.0, 3.0)  # factors of the prior variances of weights
+_PRIORS = (0.03, 0.1, 0.3, 1.0, 3.0)  # factors of the prior variances of weights
 # The same for joint features; 0: no interactions.
 _JOINT_PRIORS = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 _PENALTY = 0.1  # the log-likelihood falls by this times the log-variance
@@ -35,13 +35,14 @@ def posterior_weights(
     usual: Floats64,
     sampling: float,
     most_joint: float = math.inf,
+    least: float = 0.1,
 ) -> tuple[Floats64, Floats64]:
     """Return the posterior mean of the weights of one margin, and their prior variances.
 
     `measured` is curvature times weights, plus noise of the given variance, plus the sampling error, whose
     covariance is near `sampling` times the curvature. The prior variances are the usual ones times one factor
-    for joint features, at most `most_joint`, and another for all others; both are those of greatest marginal
-    likelihood.
+    for joint features, at most `most_joint`, and another for all others, at least `least`; both are those of
+    greatest marginal likelihood.
     """
     beyond, squared = measured - curvature @ start, (curvature * usual) @ curvature
     of_joint = (curvature[:, joint] * usual[joint]) @ curvature[joint]
@@ -62,7 +63,7 @@ def posterior_weights(
         [each for each in _JOINT_PRIORS if each <= most_joint] if joint.stop > joint.start else [1.0]
     )
     joint_prior = max(joint_priors, key=lambda each: fitted(1.0, each)[0])
-    prior = max(_PRIORS, key=lambda each: fitted(each, joint_prior)[0])
+    prior = max([each for each in _PRIORS if each >= least], key=lambda each: fitted(each, joint_prior)[0])
     variances = prior * usual
     variances[joint] = joint_prior * usual[joint]
     _, root, scaled = fitted(prior, joint_prior)

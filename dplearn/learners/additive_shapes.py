@@ -31,6 +31,8 @@ Floats64 = NDArray[np.float64]
 
 # The greatest prior weight of a first shape in the whole model: correlated columns count an effect twice.
 _KEPT = 0.6
+# Of a regression that noise dominates, the share is the ratio of signal and noise in the sums, but at least:
+_LEAST_SHARE = 0.2
 _MASS_LEVEL = 2  # the least level of the rows of which masses are sums: a line shows nothing but the mean
 _CONSTANT = 0.1  # the square of the constant, as a share of the mean square of centred rows
 _LENGTH = 0.85  # the norm to which rows are shortened, in root mean squares
@@ -143,7 +145,7 @@ def _shapes_of(
 ) -> list[Shape]:
     """Return the shape of each column for one output, given the usual factors, the sums and their noise."""
     variance, mass_variance = variances
-    shapes, start = [], 0
+    shapes, start, energy, expected = [], 0, 0.0, 0.0
     for column, table, mass, kept in zip(plan.columns, rows.tables, masses, factors, strict=True):
         rows_of_cells, seen = np.asarray(table * rows.unit, dtype=np.float64), mass * kept
         stop = start + table.shape[1]
@@ -151,11 +153,17 @@ def _shapes_of(
         beyond = sums[start:stop] - np.outer(seen @ rows_of_cells, base.targets)
         noise = variance + mass_variance * (float(mass @ kept) * base.targets) ** 2
         start = stop
+        energy += float((beyond**2).sum())
+        expected += len(beyond) * float(noise.sum())
         shape = _posterior(
             rows_of_cells, seen, beyond, _kernels(column, plan.level), base, noise, plan.public.n_samples
         )
         shapes.append(replace(shape, effects=shape.effects - mass @ shape.effects))
-    return shapes
+    if not (base.loss.narrows and plan.noise_dominated and plan.order == 2):
+        return shapes
+    # Noise in many columns adds up: the sums of all together show more clearly whether there is any signal.
+    share = min(max(energy / max(expected, _TINY) - 1, _LEAST_SHARE), 1.0)
+    return [replace(shape, share=share) for shape in shapes]
 
 
 def across(outputs: Sequence[Sequence[Shape]]) -> list[Shape]:

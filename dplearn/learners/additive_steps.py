@@ -49,6 +49,8 @@ _UNCLEAR = 0.05  # noise in a share of records from which on the histogram is ig
 # Of a regression, the greatest factor of the prior variances of joint features: with it these explain about
 # what is left of the variance of the target. Steps with much noise can look like larger effects.
 _MOST_JOINT = 1.0
+# Of the prior variances of other features, the least factor; and of a regression that noise dominates.
+_LEAST_PRIOR = {False: 0.1, True: 0.03}
 _WIDTH = 1.5  # the clip of the steps, in root mean squares
 
 
@@ -104,8 +106,8 @@ def _narrowed(
 
     The variance that one shape explains is its mean square. Of uncorrelated columns these sum to at most the
     variance of the target. Of d equal columns each explains all, and the sum of shapes is d times too large.
-    So their weights have a share with which the sum is the variance at most. Margins of labels have no such
-    bound: there, smaller shapes were less accurate on most tables.
+    So their weights have a share with which the sum is the variance at most, times the one that they have.
+    Margins of labels have no such bound: there, smaller shapes were less accurate on most tables.
 
     The mean square of the start follows from the spread V' of its residuals. With the variance V of the
     target, the weight w and the sum E of mean squares it is V' - V + 2 w E: the mean product of target and
@@ -118,7 +120,8 @@ def _narrowed(
         float((mass @ shape.effects**2).sum()) for shape, mass in zip(shapes, masses, strict=True)
     )
     variance = float(base.variance[0])
-    shapes = [replace(shape, share=variance / max(explained, variance)) for shape in shapes]
+    share = variance / max(explained, variance)
+    shapes = [replace(shape, share=share * shape.share) for shape in shapes]
     effects = [shape.kept * shape.effects for shape in shapes]
     spread = _ask_spread(oracle, plan, base, margins_of(effects, base.margins))
     narrow = base.loss.narrowed(spread, _WIDTH)
@@ -185,6 +188,7 @@ class _Refinement:
         joint = joint_basis(plan, base, copula, cells)
         energies = (joint.values(cells) ** 2).mean(axis=0) if joint else None
         self._base, self._copula = base, copula
+        self._least = _LEAST_PRIOR[base.loss.narrows and plan.noise_dominated]
         self._features = features_of(plan, base, shapes, copula.masses, joint, energies)
         rows = rows_of_features(plan, self._features, cells)
         self._synthetic = feature_rows(rows, cells)
@@ -215,6 +219,7 @@ class _Refinement:
                 features.priors,
                 float(base.variance[out] / base.curvature[out]),
                 _MOST_JOINT if base.loss.narrows else math.inf,
+                self._least,
             )
             # The floor is no measurement; the first sums have shown no more than their posterior covariance.
             priors = np.where(features.others, features.priors / features.missed, priors)
