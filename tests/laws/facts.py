@@ -48,8 +48,8 @@ MODULES = (
 ALL = (*PREDICTORS, *TRANSFORMERS)
 NAMES = [re.sub(r"\s+", " ", written(each)) for each in ALL]
 
-#: Parts of warnings that are left out: one comes once a process, one depends on the noise.
-LEFT_OUT = ("random_state is set", "no component is clearer than the noise")
+#: Parts of warnings that are left out: one comes once a process, one depends on the noise, one on pandas.
+LEFT_OUT = ("random_state is set", "no component is clearer than the noise", "has columns of type object")
 
 
 def plain(value):
@@ -65,6 +65,10 @@ def raised_here(error):
     return traceback.extract_tb(error.__traceback__)[-1].filename.startswith(PACKAGE)
 
 
+def is_kept(text):
+    return not any(each in text for each in LEFT_OUT)
+
+
 def facts_of(run):
     """What a call tells: facts of its result, and warnings; or the error."""
     with warnings.catch_warnings(record=True) as caught:
@@ -75,7 +79,7 @@ def facts_of(run):
             text = plain(error) if raised_here(error) else "(a text of another library)"
             return f"{type(error).__name__}: {text}"
     texts = {plain(each.message) for each in caught if each.category is UserWarning}
-    told = sorted(text for text in texts if not any(each in text for each in LEFT_OUT))
+    told = sorted(text for text in texts if is_kept(text))
     return found | ({"warnings": told} if told else {})
 
 
@@ -300,7 +304,7 @@ def plan(place, words, n):
 
 def plan_facts(found):
     lines = [re.sub(r" +", " ", plain(line)).strip() for line in str(found).splitlines()]
-    told = [plain(each) for each in getattr(found, "warnings", ())]
+    told = [plain(each) for each in getattr(found, "warnings", ()) if is_kept(each)]
     return {"text": lines, **guarantee_of(found.guarantee)} | ({"says": told} if told else {})
 
 
