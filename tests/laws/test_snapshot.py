@@ -1,0 +1,252 @@
+"""Public facts of all settings are those of one file, `snapshot.json`: signatures, defaults, plans, warnings,
+what fits promise, assume and charge, errors for a table of mistakes, and the audit's distributions.
+
+`python -m tests.laws.test_snapshot` writes the file anew, in some minutes; with a text, facts of the settings
+whose names contain it. Each line that differs is a change that users see.
+"""
+
+import hashlib
+import json
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from dplearn import (
+    ExponentialMechanismClassifier,
+    StatisticalQueryNaiveBayes,
+    domains,
+    privacy,
+    queries,
+    releases,
+)
+from tests.laws.conftest import STAND_FOR_ALL, is_among, written
+from tests.laws.facts import ALL, BY_DAY, NAMES, PACKAGE, facts_of, fits, mistakes, plain, plans, signatures
+from tests.laws.release_facts import RELEASES, release_mistakes, released
+
+FILE = Path(__file__).with_name("snapshot.json")
+EXPRESSIONS = """
+ApproxDP(1)
+ApproxDP("0.1", 1e-6, neighbors="add_remove", protects="groups", assumes=("a",))
+ApproxDP(1, 1e-6).sentence()
+ApproxDP(1, 1e-6).for_group(3)
+ApproxDP(1).to_json()
+ApproxDP(-1)
+ApproxDP(float("nan"))
+ApproxDP(1, 1)
+ApproxDP(1, neighbors="swap")
+ApproxDP(1, protects="rows")
+ApproxDP(1).for_group(0)
+ZeroConcentratedDP("0.1")
+ZeroConcentratedDP(-1)
+PrivacyLedger(0)
+PrivacyLedger(1, 1e-6)
+PrivacyLedger(1, 2)
+PrivacyLedger(1, protects="rows")
+PrivacyLedger(1, neighbors="swap")
+PrivacyLedger(1).remaining()
+Grid(0, 1, 5)
+Grid(1, 0, 5)
+Grid(0, 1, 1)
+Grid(0, 1, 5, outside="wrap")
+IntegerRange(0, 9)
+IntegerRange(9, 0)
+IntegerRange(0.5, 3)
+Categories(["a", "b"])
+Categories([])
+Categories(["a", "a"])
+Bits(binarize=3)
+Bits(binarize="a")
+Hashed(4)
+Hashed(0)
+Floats()
+Floats(significand_bits=99)
+Product([])
+Schema({})
+Schema({"a": 3})
+Schema({"a": Grid(0, 1, 5), "b": Categories(["x"])})
+MeanQuery(lambda rows: rows, low=1, high=0)
+HistogramQuery(lambda rows: rows, categories=0)
+compose([])
+compose([ApproxDP(1), ApproxDP(1, neighbors="add_remove")])
+releases.median_plan(0)
+releases.median_plan(600)
+releases.median_plan(600, alpha=2)
+releases.quantiles_plan(600, [0.1, 0.9], domain=IntegerRange(0, 120))
+releases.quantiles_plan(600, 2)
+releases.cdf_plan(600, domain=IntegerRange(0, 120))
+releases.cdf_plan(600, method="steps")
+releases.cdf_plan(600, method="blocks", delta=1e-6, domain=IntegerRange(0, 120))
+releases.interior_point_plan(600, domain=IntegerRange(0, 120))
+releases.interior_point_plan(600, method="recursive")
+releases.stable_counts_plan(600, delta=1e-6)
+releases.stable_counts_plan(None, delta=1e-6)
+releases.stable_counts_plan(None, delta=1e-6, neighbors="add_remove")
+releases.grouped_plan(600, bounds=(0, 9), delta=1e-6)
+releases.grouped_plan(600, bounds=(0, 9))
+releases.grouped_plan(None, bounds=(0, 9), delta=1e-6, neighbors="add_remove")
+releases.learned_schema_plan(600, {"age": "numbers", "kind": "categories"})
+releases.learned_schema_plan(600, {"age": "colours"})
+"""
+
+
+def values():
+    """What expressions of public values print, or their errors."""
+    found, names = {}, {"releases": releases, **vars(domains), **vars(privacy), **vars(queries)}
+    for each in EXPRESSIONS.strip().splitlines():
+        told = facts_of(lambda each=each: {"text": plain(eval(each, names))})
+        found[each] = told if isinstance(told, str) else [line.rstrip() for line in told["text"].splitlines()]
+    return found
+
+
+def cases():
+    """The audit's exact distributions, by their digests."""
+    frozen = json.loads(Path(PACKAGE, "audit", "frozen.json").read_text())
+    texts = {name: json.dumps(each, sort_keys=True) for name, each in frozen.items()}
+    return {name: hashlib.sha256(text.encode()).hexdigest()[:32] for name, text in texts.items()}
+
+
+OF_SETTINGS = {"fits": fits, "plans": plans, "mistakes": mistakes}
+OF_RELEASES = {"releases": released, "release mistakes": release_mistakes}
+OF_ALL = {"cases": cases, "signatures": signatures, "values": values}
+
+
+def first_of_class(place):
+    """The name of the first setting of the class that a setting is of."""
+    return NAMES[[type(each) for each in ALL].index(type(ALL[place]))]
+
+
+@cache
+def kept():
+    """The facts of the file, where mistakes that are those of the first setting of a class are once."""
+    found = json.loads(FILE.read_text())
+    told = found["mistakes"]
+    places = {name: place for place, name in enumerate(NAMES) if name in told}
+    found["mistakes"] = {name: told[first_of_class(place)] | told[name] for name, place in places.items()}
+    return found
+
+
+def differences(before, now, path=""):
+    """The paths at which facts differ, with both."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for name in sorted(before.keys() | now.keys()):
+            yield from differences(before.get(name), now.get(name), f"{path} > {name}")
+    elif before != now:
+        yield f"{path}: {before!r} is now {now!r}"
+
+
+def by_day(section, before):
+    """The facts that are looked at with every change: of mistakes, those that are refused without a fit."""
+    if section == "fits":
+        return {form: told for form, told in before.items() if form in BY_DAY}
+    if section == "plans":
+        return {name: told for name, told in before.items() if name != "1000000"}
+    return {name: told for name, told in before.items() if is_refused(name, told)}
+
+
+def is_refused(name, told):
+    return not told.startswith("no error") and not name.startswith(("predict of", "transform of"))
+
+
+def changed(section, place, late):
+    """What differs of a setting."""
+    before = kept()[section][NAMES[place]]
+    if late:
+        return list(differences(before, OF_SETTINGS[section](place)))
+    before = by_day(section, before)
+    return list(differences(before, OF_SETTINGS[section](place, only=set(before))))
+
+
+EVERY = [
+    pytest.param(place, late, id=f"{written(each)}{', all' * late}", marks=[pytest.mark.nightly] * late)
+    for late in (False, True)
+    for place, each in enumerate(ALL)
+    if late or is_among(each, STAND_FOR_ALL)
+]
+of_settings = pytest.mark.parametrize(("place", "late"), EVERY)
+
+
+@of_settings
+def test_fits_promise_assume_and_charge_what_they_did(place, late):
+    assert changed("fits", place, late) == []
+
+
+@of_settings
+def test_plans_are_what_they_were(place, late):
+    assert changed("plans", place, late) == []
+
+
+@of_settings
+def test_mistakes_are_refused_as_they_were(place, late):
+    assert changed("mistakes", place, late) == []
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_releases_tell_what_they_did(name):
+    assert list(differences(kept()["releases"][name], released(name))) == []
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_mistakes_of_releases_are_refused_as_they_were(name):
+    assert list(differences(kept()["release mistakes"][name], release_mistakes(name))) == []
+
+
+@pytest.mark.parametrize("section", OF_ALL)
+def test_signatures_values_and_frozen_distributions_are_what_they_were(section):
+    assert list(differences(kept()[section], OF_ALL[section]())) == []
+
+
+def test_the_file_has_all_settings_and_no_others():
+    assert all(kept()[section].keys() == set(NAMES) for section in OF_SETTINGS)
+    assert all(kept()[section].keys() == RELEASES.keys() for section in OF_RELEASES)
+    assert kept().keys() == {*OF_SETTINGS, *OF_RELEASES, *OF_ALL}
+
+
+def test_another_default_is_noticed(monkeypatch):
+    defaults = StatisticalQueryNaiveBayes.__init__.__kwdefaults__
+    monkeypatch.setitem(defaults, "smoothing", 2.0)
+    found = list(differences(kept()["signatures"], signatures()))
+    changed = [each for each in found if "StatisticalQueryNaiveBayes: " in each and "smoothing=2.0" in each]
+    assert len(changed) == 2
+
+
+def test_errors_and_refusals_of_other_types_are_noticed(monkeypatch):
+    fit = ExponentialMechanismClassifier.fit
+
+    def without_groups(self, *given, **more):
+        if "groups" in more:
+            raise TypeError("groups")
+        return fit(self, *given, **more)
+
+    monkeypatch.setattr(ExponentialMechanismClassifier, "fit", without_groups)
+    assert any("> groups > " in each or "> groups: " in each for each in changed("fits", 0, False))
+    assert any("> fewer groups: " in each for each in changed("mistakes", 0, False))
+
+
+@pytest.mark.parametrize("name", ["assumes", "guarantee", "charges"])
+def test_a_fact_that_is_gone_or_another_is_noticed(name):
+    told = kept()["fits"][NAMES[0]]["memory"]
+    for other in (None, told[name][:-1], [*told[name], "more"]):
+        assert len(list(differences(told, told | {name: other}))) == 1
+    assert list(differences(told, dict(told))) == []
+
+
+def write(wanted=""):
+    """Write the facts of the settings whose names contain a text, by default all, and all other facts."""
+    found = json.loads(json.dumps(kept())) if wanted else {section: {} for section in OF_SETTINGS}
+    for section, facts in OF_SETTINGS.items():
+        found[section] |= {name: facts(place) for place, name in enumerate(NAMES) if wanted in name}
+        found[section] = {name: found[section][name] for name in NAMES}
+    told = found["mistakes"]
+    for place, name in enumerate(NAMES):
+        first = first_of_class(place)
+        own = {key: text for key, text in told[name].items() if name == first or told[first].get(key) != text}
+        found["mistakes"] = found["mistakes"] | {name: own}
+    found |= {section: {name: facts(name) for name in RELEASES} for section, facts in OF_RELEASES.items()}
+    found |= {section: facts() for section, facts in OF_ALL.items()}
+    FILE.write_text(json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    write(*sys.argv[1:])
