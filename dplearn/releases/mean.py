@@ -1,5 +1,6 @@
 """Release the mean of one column of bounded numbers."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from dplearn.domains.base import Codes
 from dplearn.fit.execute import Facts
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import ALPHA
 from dplearn.records.table import Table
 from dplearn.releases.reading import checked_bounds, read_codes
 from dplearn.releases.stages import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan
@@ -33,12 +35,25 @@ class MeanPlan(ReleasePlan):
         Number of records.
     error : float
         The noise exceeds this with probability at most `beta`.
+    n_needed : int
+        The number of records from which on that is a twentieth of the bounds' distance.
     beta : float
         Allowed probability of failure.
     """
 
     error: float
+    n_needed: int
     beta: float
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A warning if there are fewer records than needed."""
+        if self.n_samples >= self.n_needed:
+            return ()
+        return (
+            f"n_samples is {self.n_samples}: the noise of the mean may be {self.error:.3g} or more, which is"
+            f" over a twentieth of the distance of the bounds; {self.n_needed} records are enough",
+        )
 
 
 @dataclass(frozen=True)
@@ -170,7 +185,8 @@ class _Mean(ColumnRelease[Mean]):
         n = check_count("n_samples", facts.n_samples, low=1)
         failure = check_number("beta", beta, above=0, below=1)
         noise = laplace_quantile(decay_ratio(self.cost.epsilon / self.reach), failure / 2) - 1
-        return MeanPlan(self.cost, n, self.step * noise / n, float(failure))
+        needed = max(1, math.ceil(noise / (self.reach * float(ALPHA))))
+        return MeanPlan(self.cost, n, self.step * noise / n, needed, float(failure))
 
     def run(self, table: Table, plan: MeanPlan, dice: Dice) -> Mean:
         sums = table.sums(lambda steps: [steps.sum(dtype=np.int64)])

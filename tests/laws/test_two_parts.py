@@ -14,7 +14,6 @@ from dplearn import learners, preprocessing, releases
 from dplearn.audit import FaultyDice, exact_distribution
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.learned_schema import SMALL
-from dplearn.audit.cases.mean import _Coarse
 from dplearn.audit.fits import ready, run_on, two_parts
 from dplearn.chance import SeededDice
 from dplearn.domains import IntegerRange
@@ -29,6 +28,7 @@ from dplearn.releases.cdf import _CDF
 from dplearn.releases.grouped import _Grouped
 from dplearn.releases.interior_point import _InteriorPoint
 from dplearn.releases.learned_schema import SchemaStages
+from dplearn.releases.mean import _Mean
 from dplearn.releases.quantiles import _Quantiles
 from dplearn.releases.stable_counts import _StableCounts
 from dplearn.releases.stages import ColumnRelease, Release
@@ -70,6 +70,15 @@ ALIKE = {
 }
 SHORT = ("conjunction", "small_classifier", "naive_bayes", "small_soft_labels", "small_ensemble_gnmax")
 AGES = IntegerRange(0, 3)
+
+
+def coarse_mean():
+    release = object.__new__(_Mean)
+    release.reach = 3  # steps between the bounds
+    release.__init__((0, 3), 2)
+    return release
+
+
 RELEASES = {
     "quantiles": (_Quantiles("quantiles", [0.25, 0.5], 2, AGES), 3, lambda found: found.values),
     "cdf": (_CDF(20, 0, "tree", AGES), 2, lambda found: found.cdf(np.arange(4))),
@@ -79,7 +88,7 @@ RELEASES = {
         lambda found: found.value,
     ),
     "grouped": (_Grouped(False, None, [0, 1, 3], 2, 0), 3, lambda found: found.counts),
-    "mean": (_Coarse((0, 3), 2), 3, lambda found: found.value),
+    "mean": (coarse_mean(), 3, lambda found: found.value),
     "stable_counts": (_StableCounts(4, Fraction(1, 10)), 3, lambda found: found.counts),
 }
 

@@ -61,6 +61,6 @@ def test_noise_for_half_of_the_range_is_refuted(monkeypatch):
 def _halved(plan_of):
     def plan(self, facts, **more):
         found = plan_of(self, facts, **more)
-        return type(found)(type(found.guarantee)(2), found.n_samples, found.error, found.beta)
+        return type(found)(type(found.guarantee)(2), found.n_samples, found.error, found.n_needed, found.beta)
 
     return plan

@@ -240,7 +240,7 @@ def seen_stages(release, monkeypatch):
         return called
 
     kinds = {*Release.__subclasses__(), *ColumnRelease.__subclasses__()} - {ColumnRelease}
-    assert len(kinds) == 8
+    assert len(kinds) == 9
     for kind in kinds:
         for name in ("read", "plan", "run"):
             monkeypatch.setattr(kind, name, watched(getattr(kind, name), name))
