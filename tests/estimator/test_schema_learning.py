@@ -259,9 +259,9 @@ def test_other_texts_and_mappings_are_refused_with_advice(learner, domain):
 def test_the_schema_is_released_before_the_learner_reads_codes(monkeypatch):
     """The draws of the schema come first, and the inner learner has no ledger and the rest of the budget."""
     seen = []
-    release = SchemaStages.release
+    release = SchemaStages.run
     monkeypatch.setattr(
-        SchemaStages, "release", lambda self, *given: seen.append("schema") or release(self, *given)
+        SchemaStages, "run", lambda self, *given: seen.append("schema") or release(self, *given)
     )
     own = schema_learning._SchemaParams.inner
 
@@ -286,10 +286,8 @@ def test_a_learner_that_plans_other_noise_with_the_released_schema_publishes_not
         inner = not isinstance(params, schema_learning._SchemaParams)
         return replace(made, noise="laplace") if inner and released else made
 
-    released, release = [], SchemaStages.release
-    monkeypatch.setattr(
-        SchemaStages, "release", lambda self, *given: released.append(1) or release(self, *given)
-    )
+    released, release = [], SchemaStages.run
+    monkeypatch.setattr(SchemaStages, "run", lambda self, *given: released.append(1) or release(self, *given))
     learner = StatisticalQueryLogisticRegression(
         domain="learn", classes=CLASSES, ledger=PrivacyLedger(1, 1e-5)
     )
@@ -302,14 +300,14 @@ def test_a_learner_that_plans_other_noise_with_the_released_schema_publishes_not
 
 def test_a_search_learns_the_schema_once_and_before_any_candidate(monkeypatch):
     released = []
-    release = SchemaStages.release
+    release = SchemaStages.run
 
     def counted(self, *given):
         found = release(self, *given)
         released.append(found.schema)
         return found
 
-    monkeypatch.setattr(SchemaStages, "release", counted)
+    monkeypatch.setattr(SchemaStages, "run", counted)
     search = fitted(LEARNERS[-1])
     assert len(released) == 1
     assert search.best_estimator_.domain == search.schema_ == released[0]
