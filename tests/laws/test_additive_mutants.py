@@ -38,7 +38,7 @@ from dplearn.learners.additive_queries import Rows, mass_query, moment_query, re
 from dplearn.privacy import ApproxDP, BudgetExceededError
 from dplearn.queries import CentralOracle, Examples, VectorQuery
 from dplearn.queries.central_oracle import COUNT_SHARE
-from tests.laws.conftest import OnePair
+from tests.laws.conftest import OnePair, rows_asked
 
 BY_NAME = {case.name: case for case in CASES}
 REPLAYS = {case.name: case for case in ADDITIVE_REPLAYS}
@@ -400,9 +400,12 @@ def with_plan(plan_of):
     """Return a classifier whose plan another function changes, given the table."""
 
     class Changed(AdditiveClassifier):
-        def _begin(self, X, y, params, **public):
-            table, plan = super()._begin(X, y, params, **public)
-            return table, plan_of(table, plan)
+        def _prepared(self, table, params, **public):
+            self.seen = table
+            return super()._prepared(table, params, **public)
+
+        def _plan(self, params, public):
+            return plan_of(self.seen, super()._plan(params, public))
 
     return Changed
 
@@ -473,7 +476,7 @@ def test_masses_without_noise_are_published_of_answers_that_do_not_depend_on_rec
     def exact(oracle, plan):
         _, variance = right(oracle, plan)
         with oracle._account.use() as account:
-            cells = account.records.X
+            cells = rows_asked(account).X
         found = [
             np.bincount(column, minlength=each.size) + 0.01
             for each, column in zip(plan.columns, cells.T, strict=True)
@@ -520,7 +523,7 @@ def test_landmarks_that_are_records_are_published(monkeypatch):
 
     def refined(oracle, plan, base, shapes, copulas):
         with oracle._account.use() as account:
-            cells = account.records.X.astype(np.int64)
+            cells = rows_asked(account).X.astype(np.int64)
         drawn = copulas[0].drawn
         object.__setattr__(copulas[0], "drawn", lambda n: np.concatenate([cells, drawn(n)])[:n])
         return right(oracle, plan, base, shapes, copulas)
@@ -632,7 +635,7 @@ def test_noise_that_the_data_scale_breaks_replay(monkeypatch):
     right = CentralOracle._answer
 
     def scaled(self, account, query, part, *known):
-        return right(self, account, query, part / (2 if account.records.y.sum() > 2 else 1), *known)
+        return right(self, account, query, part / (2 if rows_asked(account).y.sum() > 2 else 1), *known)
 
     monkeypatch.setattr(CentralOracle, "_answer", scaled)
     assert case.with_fit(case.fit).replay(seeds=1)
@@ -652,7 +655,9 @@ def test_class_weights_from_the_labels_break_the_claim(monkeypatch):
     def true_shares(loss, oracle, share):
         base = right(loss, oracle, share)
         with oracle._account.use() as account:
-            base.loss.shares = (np.bincount(account.records.y, minlength=2) + 1) / (len(account.records) + 2)
+            base.loss.shares = (np.bincount(rows_asked(account).y, minlength=2) + 1) / (
+                len(account.records) + 2
+            )
         return base
 
     monkeypatch.setattr(LogisticLoss, "ask_base", true_shares)

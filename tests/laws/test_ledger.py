@@ -41,6 +41,7 @@ from dplearn import (
 from dplearn.chance import ReplayDice, SeededDice, SystemDice
 from dplearn.concepts import DecisionStumps
 from dplearn.domains import DomainError, Grid
+from dplearn.fit import execute
 from dplearn.preprocessing import CellEncoder, PrivateKBinsDiscretizer, PrivateRobustScaler
 
 X, Y = np.linspace(0, 1, 40)[:, None], np.arange(40) % 2  # public
@@ -309,14 +310,15 @@ def test_a_fit_that_fails_after_the_charge_is_not_refunded(monkeypatch):
 def test_a_fit_that_is_overtaken_by_another_draws_nothing(monkeypatch):
     ledger = PrivacyLedger(0.1)
     first, dice = learner(ledger), ReplayDice(SeededDice(0))
-    opened = first._open_account
+    opened = execute.open_account
 
-    def overtaken(cost):
-        charge = opened(cost)
+    def overtaken(*given, **named):
+        charge = opened(*given, **named)
+        monkeypatch.setattr(execute, "open_account", opened)
         learner(ledger).fit(X, Y)
         return charge
 
-    monkeypatch.setattr(first, "_open_account", overtaken)
+    monkeypatch.setattr(execute, "open_account", overtaken)
     with pytest.raises(BudgetExceededError):
         first._fit(X, Y, dice)
     assert dice.trace == []
@@ -426,17 +428,18 @@ class ChargedError(Exception):
     """Raised by the charge."""
 
 
-def stopping(cost):
+def stopping(ledger, cost, *, name):
     def charge(guarantee):
-        raise ChargedError
+        raise ChargedError(name)
 
     return charge
 
 
 def assert_nothing_is_drawn_before_the_charge(model, X, y):
-    vars(model)["_open_account"] = stopping
-    with pytest.raises(ChargedError):
-        model._fit(X, y, Untouched())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(execute, "open_account", stopping)
+        with pytest.raises(ChargedError, match=type(model).__name__):
+            model._fit(X, y, Untouched())
 
 
 def test_nothing_is_drawn_before_the_charge(classifier, iris):

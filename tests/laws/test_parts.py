@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from dplearn.concepts import ConceptClass, FiniteClass, Parities
 from dplearn.core.gf2 import BitMatrix
 from dplearn.domains import DomainError, Grid, Product
+from dplearn.estimator.staged_fit import summary_of
 from dplearn.fit.relation import PARTS as ASSUMED
 from dplearn.learners import (
     ExponentialMechanismClassifier,
@@ -67,12 +68,12 @@ def assert_parts_are_summarised_alike(model, X, y):
     table, plan = model._begin(X, y, params)
     if isinstance(model, SecretSampleClassifier):
         model, params, plan = params.inner, params.inner_params, plan.estimator_plan
-    whole = rows_of_summary(model._summarize(table, plan))
+    whole = rows_of_summary(summary_of(model, table, plan))
     for places in PARTS:
         part = model._read(X[places], y[places], params)
         assert part.public.n_samples == len(places)
-        assert same(part.public.classes, table.public.classes)
-        part = replace(part, public=replace(table.public, n_samples=len(places)))
+        assert same(part.public.classes, table.facts.classes)
+        part = replace(part, public=replace(table.facts, n_samples=len(places)))
         assert same(rows_of_summary(model._summarize(part, plan)), taken(whole, places))
 
 
@@ -327,7 +328,7 @@ def test_transformed_parts_have_the_form_that_set_output_asks_for():
     frame = pd.DataFrame(np.arange(2000.0).reshape(1000, 2), columns=["a", "b"])
     model = PrivateQuantileTransformer(random_state=0).set_output(transform="pandas")
     parts = model.fit_transform([frame[:400], frame[400:]])
-    kinds = list(parts.values(lambda _: lambda X, y: (type(X).__name__, list(X.columns), y)))
+    kinds = list(parts.blocks.values(lambda given: (type(given.X).__name__, list(given.X.columns), given.y)))
     assert kinds == [("DataFrame", ["a", "b"], None)] * 2
 
 
@@ -337,7 +338,7 @@ def test_the_transformation_of_parts_is_that_of_their_fit():
     parts = model.fit_transform(in_parts(X))
     expected = model.transform(X)
     model.fit(X**3)
-    assert np.array_equal(np.vstack(list(parts.values(lambda _: lambda X, y: X))), expected)
+    assert np.array_equal(np.vstack(list(parts.blocks.values(lambda given: given.X))), expected)
 
 
 def test_parts_without_labels_are_refused_before_the_charge():
