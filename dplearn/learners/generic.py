@@ -623,6 +623,7 @@ def _dichotomies(concepts: ConceptClass, records: "Examples | Table") -> Concept
     """Return the class of one member for each behaviour on the features of records."""
     if not isinstance(records, Table):
         return concepts.dichotomies(records.X.columns)
+    concepts.check_sums()
     return concepts.dichotomies_of_sums(records.sums(partial(_value_sums, concepts)))
 
 

@@ -4,6 +4,7 @@ A table in memory has one block. One in parts is read again in each pass over it
 of one task, which reads it and ends with its sums, so that a sum is the same for every division into parts. A
 record may be a group of rows; then each of its rows counts as often as it takes part.
 
+>>> from dplearn.records.passes import InTurn
 >>> first, second = np.array([[3.0], [4.0]]), np.array([[5.0]])
 >>> given = Table(InParts(InTurn(lambda: [(first, None), (second, None)])))
 >>> [lengths, table] = given.read(lambda X, y: (len(X), X))

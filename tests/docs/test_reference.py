@@ -16,6 +16,7 @@ NOT_PUBLIC = {
     "dplearn.ensembles",
     "dplearn.commands",
     "dplearn.core",
+    "dplearn.fit",
     "dplearn.records",
 }
 

@@ -510,3 +510,8 @@ def once_fitted(classifier):
 def fitted(classifier):
     """A fit that tests share, and so neither change nor ask."""
     return once_fitted(classifier)
+
+
+def rows_asked(account):
+    """Return the rows in memory that an oracle asks, for mistakes that look at them."""
+    return account.records.at_once(lambda rows: rows)

@@ -10,7 +10,7 @@ from dplearn.audit.cases.incremental import incremental_naive_bayes
 from dplearn.estimator.incremental import Incremental
 from dplearn.learners import naive_bayes
 from dplearn.queries import central_oracle
-from tests.laws.conftest import OnePair
+from tests.laws.conftest import OnePair, rows_asked
 
 ONE, OTHER = (0, 0), (0, 1)
 FIRST, SECOND = ((ONE, ONE), (OTHER, ONE)), ((ONE, ONE), (ONE, OTHER))
@@ -71,7 +71,7 @@ def earlier_answers_without_noise(monkeypatch):
         found = right(oracle, plan)
         if plan.earlier is None:
             with oracle._account.use() as account:
-                counts = naive_bayes._joint_counts(0, 1, 2, account.records)
+                counts = naive_bayes._joint_counts(0, 1, 2, rows_asked(account))
             object.__setattr__(found, "shares", (counts / 1.0, *found.shares[1:]))
         return found
 

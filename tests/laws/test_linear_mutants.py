@@ -14,6 +14,7 @@ from dplearn.learners import linear_moments
 from dplearn.learners.linear_moments import moments_query
 from dplearn.queries import CentralOracle, Examples, VectorQuery
 from dplearn.records.targets import STEPS, TargetRange
+from tests.laws.conftest import rows_asked
 
 ENDS = UNIVERSE[3:]
 #: Two longer rows; the last number is the target.
@@ -164,7 +165,7 @@ def test_noise_that_the_data_scale_breaks_replay(monkeypatch):
     right = CentralOracle._answer
 
     def scaled(self, account, query, part, *known):
-        return right(self, account, query, part / (2 if account.records[:, 0].sum() > 0 else 1), *known)
+        return right(self, account, query, part / (2 if rows_asked(account)[:, 0].sum() > 0 else 1), *known)
 
     monkeypatch.setattr(CentralOracle, "_answer", scaled)
     assert case.with_fit(case.fit).replay(seeds=1)

@@ -23,6 +23,7 @@ from dplearn.learners.logistic_queries import mean_row_query, moments_query
 from dplearn.mechanisms import noisy_counts
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, Examples, LocalOracle, VectorQuery
+from tests.laws.conftest import rows_asked
 from tests.learners.logistic_plans import plan_of
 
 CASES = {case.name: case for case in LOGISTIC_CASES}
@@ -183,7 +184,7 @@ def test_shares_that_the_data_settle_break_replay(monkeypatch):
     right = CentralOracle._answer
 
     def settled(self, account, query, part, *known):
-        less = account.records.X[:, 0].sum() > 0
+        less = rows_asked(account).X[:, 0].sum() > 0
         return right(self, account, query, part / 2 if less else part, *known)
 
     monkeypatch.setattr(CentralOracle, "_answer", settled)

@@ -61,7 +61,7 @@ class Truthful(LocalOracle):
 
     def _answer(self, account, query, *task):
         answer = super()._answer(account, query, *task)
-        asked = account.records[self._order[account.asked - answer.n : account.asked]]
+        asked = account.records.take(self._order[account.asked - answer.n : account.asked])
         exact = query.total(asked) / answer.n
         return type(answer)(exact * float(query.unit), answer.n, answer.noise, answer.sampling)
 

@@ -11,6 +11,7 @@ from dplearn.learners import naive_bayes
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.queries import CentralOracle, HistogramQuery, LocalOracle, central_oracle
 from dplearn.records.reading import read_labels
+from tests.laws.conftest import rows_asked
 
 CASES = {case.name: case for case in NAIVE_BAYES_CASES}
 ONE, TWO = CASES["naive_bayes"], CASES["naive_bayes_of_two_columns"]
@@ -80,7 +81,9 @@ def true_class_shares(monkeypatch):
 
     def learned(oracle, plan):
         with oracle._account.use() as account:
-            shares = np.bincount(account.records.y, minlength=plan.public.n_labels) / plan.public.n_samples
+            shares = (
+                np.bincount(rows_asked(account).y, minlength=plan.public.n_labels) / plan.public.n_samples
+            )
         monkeypatch.setattr(naive_bayes, "_class_shares", lambda *_: (shares, 0.0))
         return right(oracle, plan)
 

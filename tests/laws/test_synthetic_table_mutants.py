@@ -114,7 +114,9 @@ def test_expected_counts_from_the_true_table_break_replay(monkeypatch):
     """Then a record moves both tables whose difference is the quality."""
     right = table_network._add_qualities
 
-    def qualities(found, candidates, records, plan, model):
+    def qualities(found, candidates, table, plan, model):
+        records = table.at_once(lambda rows: rows)
+
         class Spied:
             places_of = staticmethod(model.places_of)
 
@@ -129,7 +131,7 @@ def test_expected_counts_from_the_true_table_break_replay(monkeypatch):
                     own = np.multiply.outer(one, own) // len(records)
                 return own.ravel()
 
-        right(found, candidates, records, plan, Spied)
+        right(found, candidates, table, plan, Spied)
 
     assert violations(MIXED) == []
     monkeypatch.setattr(table_network, "_add_qualities", qualities)

@@ -16,6 +16,7 @@ from dplearn.audit.cases import CASES
 from dplearn.audit.fits import ready
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Learn, Product, Schema
+from dplearn.fit.execute import Facts
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import BoundedRange, ZeroConcentrated
@@ -178,7 +179,7 @@ def test_a_budget_in_rho_is_divided_and_not_exceeded():
     rho = concentrated_budget(ApproxDP(1, 1e-6))
     part = ConcentratedPart(rho, Fraction(1, 10**7))
     stages = SchemaStages(["numbers"] * 3 + ["categories"], ApproxDP(1, 1e-6), concentrated=part)
-    parts = stages.plan(10**6).parts
+    parts = stages.plan(Facts(10**6)).parts
     spent = parts.ends * parts.epsilon**2 / 8 + parts.rho
     assert spent <= rho
     assert float(spent) == pytest.approx(float(rho))

@@ -48,13 +48,11 @@ def table():
 
 
 def test_a_release_that_plans_other_noise_with_the_released_schema_publishes_nothing(monkeypatch):
-    released, release, plan = [], SchemaStages.release, TableStages.plan
-    monkeypatch.setattr(
-        SchemaStages, "release", lambda self, *given: released.append(1) or release(self, *given)
-    )
+    released, release, plan = [], SchemaStages.run, TableStages.plan
+    monkeypatch.setattr(SchemaStages, "run", lambda self, *given: released.append(1) or release(self, *given))
 
-    def planned(self, n):
-        made = plan(self, n)
+    def planned(self, facts):
+        made = plan(self, facts)
         return replace(made, noise="laplace") if released else made
 
     monkeypatch.setattr(TableStages, "plan", planned)
@@ -189,8 +187,8 @@ def test_the_plan_knows_the_price_without_data():
 def test_the_plan_of_a_fit_is_that_without_data():
     seen = []
     stages = SyntheticTable(epsilon=3)._stages()
-    stages.plan = lambda n: seen.append(type(stages).plan(stages, n)) or seen[-1]
-    stages.run(FRAME[["age", "town"]], None)
+    stages.plan = lambda facts: seen.append(type(stages).plan(stages, facts)) or seen[-1]
+    stages.run_on(FRAME[["age", "town"]], None, None)
     plan = SyntheticTable(epsilon=3, domain=Learn(KINDS)).plan(N)
     assert (seen[0].guarantee, seen[0].schema, seen[0].rest) == (plan.guarantee, plan.schema, plan.rest)
     assert seen[0].budget == plan.budget  # an int16 has no gaps, which the plan does not know
@@ -210,15 +208,15 @@ def test_a_plan_without_kinds_is_of_columns_of_numbers():
 
 def test_the_schema_is_released_once_before_the_tables_with_the_rest_of_the_budget(monkeypatch):
     seen = []
-    schema, tables = SchemaStages.release, TableStages.release
+    schema, tables = SchemaStages.run, TableStages.run
     monkeypatch.setattr(
         SchemaStages,
-        "release",
+        "run",
         lambda self, *given: seen.append(("schema", self.guarantee.epsilon)) or schema(self, *given),
     )
     monkeypatch.setattr(
         TableStages,
-        "release",
+        "run",
         lambda self, *given: seen.append(("tables", self.guarantee.epsilon)) or tables(self, *given),
     )
     ledger = PrivacyLedger(1, 1e-5)
