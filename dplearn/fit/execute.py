@@ -114,6 +114,10 @@ class Recipe(ABC):
         """Return a table in memory and its labels as they are read."""
         return table_in_memory(X), y
 
+    def n_rows(self, X: Any, y: Any) -> int:  # noqa: ARG002 - of use to subclasses
+        """Return the number of rows in memory, before they are read."""
+        return count_of(X)
+
     def from_parts(self, table: Table) -> tuple[Any, Table]:
         """Return the public facts of all parts, and the table of their encoded rows."""
         found, rows = table.read(self.read_part, self.takes, categories=self.keeps_types)
@@ -245,7 +249,7 @@ def _read_groups(recipe: Recipe, X: Any, y: Any, groups: Any) -> tuple[Any, Tabl
     """Read a table in memory whose records are groups of its rows."""
     X, y = recipe.in_memory(X, y)
     most, shifts = recipe.group_rows or 1, _shifts(recipe)
-    grouping = grouping_of(groups, count_of(X), most=most, shifts=shifts)
+    grouping = grouping_of(groups, recipe.n_rows(X, y), most=most, shifts=shifts)
     if recipe.repeated:
         facts, table = _held(recipe, X, y)
         return facts, table.grouped(grouping), grouping.n_groups

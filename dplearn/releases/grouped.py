@@ -464,10 +464,13 @@ class _Grouped(ColumnRelease[Grouped]):
         return in_parts(InTurn(lambda: _zipped(parts_read(keys), parts_read(numbers))))
 
     def in_memory(self, X: Any, y: Any) -> tuple[Any, Any]:
-        keys, numbers = in_memory(X), None if y is None else in_memory(y)
-        if numbers is not None and count_of(keys) != count_of(numbers):
-            raise ValueError(_UNEQUAL.format(count_of(keys), count_of(numbers)))
-        return keys, numbers
+        return in_memory(X), None if y is None else in_memory(y)
+
+    def n_rows(self, X: Any, y: Any) -> int:
+        n = count_of(X)
+        if y is not None and count_of(y) != n:
+            raise ValueError(_UNEQUAL.format(n, count_of(y)))
+        return n
 
     def read(self, X: Any, y: Any) -> tuple[Facts, _Keyed]:
         keys = read_column_of_keys(X)

@@ -174,6 +174,7 @@ class _Mean(ColumnRelease[Mean]):
         self.grid = Grid(*checked_bounds(bounds), self.reach + 1, "clip")
         self.step = (self.grid.high - self.grid.low) / self.reach
         assumes = N_IS_PUBLIC, self.grid.assumption
+        epsilon = check_number("epsilon", epsilon, above=0)
         cost = ApproxDP(epsilon, assumes=assumes, reproducible=random_state is not None)
         super().__init__("mean", cost, (repr(self.grid), str(cost.epsilon)), random_state)
 

@@ -29,6 +29,7 @@ PEOPLE = np.array([f"p{each}" for each in np.arange(N) % 250])
 IN_YEARS = {"domain": IntegerRange(0, 120)}
 #: From a name to a function, its column, and public parameters.
 RELEASES = {
+    "mean": (releases.mean, "ages", {"bounds": (0, 120)}),
     "median": (releases.median, "ages", IN_YEARS),
     "median of floats": (releases.median, "heights", {}),
     "quantiles": (releases.quantiles, "ages", {"q": [0.1, 0.5], **IN_YEARS}),

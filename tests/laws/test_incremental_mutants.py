@@ -9,7 +9,7 @@ from dplearn.audit.cases import CASES
 from dplearn.audit.cases.incremental import incremental_naive_bayes
 from dplearn.estimator.incremental import Incremental
 from dplearn.learners import naive_bayes
-from dplearn.queries import central_oracle
+from dplearn.queries import noise as queries_noise
 from tests.laws.conftest import OnePair, rows_asked
 
 ONE, OTHER = (0, 0), (0, 1)
@@ -46,7 +46,7 @@ def test_a_record_in_both_calls_costs_the_sum(calls, pair, epsilon):
 
 
 def one_noise_for_all_calls(monkeypatch):
-    right, first = central_oracle.laplace_counts, {}
+    right, first = queries_noise.laplace_counts, {}
 
     def reused(counts, *, dice, **how):
         if first.get("dice") is not dice:  # another path
@@ -56,7 +56,7 @@ def one_noise_for_all_calls(monkeypatch):
         del first["dice"]
         return counts + first["noise"]
 
-    monkeypatch.setattr(central_oracle, "laplace_counts", reused)
+    monkeypatch.setattr(queries_noise, "laplace_counts", reused)
 
 
 def labels_of_each_call(monkeypatch):

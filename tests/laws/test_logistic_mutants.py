@@ -108,7 +108,7 @@ def test_one_noise_for_all_numbers_breaks_the_claim(monkeypatch):
 
     right = noisy_counts.laplace_counts
     monkeypatch.setattr(
-        "dplearn.queries.central_oracle.laplace_counts",
+        "dplearn.queries.noise.laplace_counts",
         lambda counts, *, dice, **how: right(counts, dice=Repeating(dice), **how),
     )
     assert excess(few()) == math.inf

@@ -9,7 +9,8 @@ from dplearn.audit.enumeration import distribution_on
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import naive_bayes
 from dplearn.mechanisms.noisy_counts import laplace_counts
-from dplearn.queries import CentralOracle, HistogramQuery, LocalOracle, central_oracle
+from dplearn.queries import CentralOracle, HistogramQuery, LocalOracle
+from dplearn.queries import noise as queries_noise
 from dplearn.records.reading import read_labels
 from tests.laws.conftest import rows_asked
 
@@ -55,7 +56,7 @@ def one_noise_for_all_cells(monkeypatch):
     def repeated(counts, *, dice, **how):
         return laplace_counts(counts, dice=Repeating(dice), **how)
 
-    monkeypatch.setattr(central_oracle, "laplace_counts", repeated)
+    monkeypatch.setattr(queries_noise, "laplace_counts", repeated)
 
 
 def the_whole_budget_for_each_column(monkeypatch):

@@ -80,7 +80,7 @@ def test_one_noise_for_all_numbers_of_a_vector_breaks_the_claim(monkeypatch, rep
 
     right = noisy_counts.laplace_counts
     monkeypatch.setattr(
-        "dplearn.queries.central_oracle.laplace_counts",
+        "dplearn.queries.noise.laplace_counts",
         lambda counts, *, dice, **how: right(counts, dice=Repeating(dice), **how),
     )
     assert report("central_vector", NEAR).exp_epsilon is None

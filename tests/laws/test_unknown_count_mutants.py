@@ -18,6 +18,7 @@ from dplearn.domains import IntegerRange
 from dplearn.fit import execute
 from dplearn.learners import naive_bayes
 from dplearn.queries import CentralOracle, HistogramQuery
+from dplearn.queries.noise import Noise
 from dplearn.records.rows import count_of
 from tests.laws.conftest import OnePair
 
@@ -49,7 +50,7 @@ def pair_of(name, places=None):
 
 
 def half_of_the_noise(monkeypatch):
-    monkeypatch.setattr(CentralOracle, "_l1", lambda _, query: max(1, query.added_l1 // 2))
+    monkeypatch.setattr(Noise, "l1", lambda _, query: max(1, query.added_l1 // 2))
 
 
 def ends_at_the_number_of_records(monkeypatch):
@@ -82,7 +83,7 @@ def a_count_for_nothing(monkeypatch):
 
     def made(self, *args, **how):
         init(self, *args, **how)
-        self._epsilon = self.guarantee.epsilon
+        self._noise = replace(self._noise, budget=self.guarantee.epsilon)
 
     monkeypatch.setattr(CentralOracle, "__init__", made)
 
@@ -93,7 +94,7 @@ def half_of_the_noise_of_a_cell(monkeypatch):
 
     def made(self, *args, **how):
         init(self, *args, **how)
-        self._epsilon *= 2
+        self._noise = replace(self._noise, budget=2 * self._noise.budget)
 
     monkeypatch.setattr(CentralOracle, "__init__", made)
 
