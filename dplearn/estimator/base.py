@@ -18,7 +18,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
@@ -31,17 +30,13 @@ from dplearn.core.float_errors import IgnoresFloatErrors, float_errors_ignored
 from dplearn.estimator.epsilon_choice import chosen_epsilon
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
 from dplearn.estimator.part_transforming import TransformsParts
-from dplearn.estimator.private_count import counted_warnings
 from dplearn.estimator.shown import guarantee_html
 from dplearn.estimator.staged_fit import StagedFit
 from dplearn.estimator.stages import Params, Public, Read
 from dplearn.fit.execute import Ready, begin, execute
 from dplearn.privacy import ApproxDP, Event, Guarantee, PrivacyLedger, event_of
-from dplearn.privacy.unknown_count import MOST_RECORDS, NEIGHBORS
+from dplearn.privacy.unknown_count import NEIGHBORS
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
-from dplearn.queries.central_oracle import COUNT_SHARE, CentralOracle
-from dplearn.queries.factories import oracle_for
-from dplearn.queries.oracle import Oracle
 from dplearn.records.table import Table
 
 __all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateRegressor", "PrivateTransformer"]
@@ -74,10 +69,8 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         }
     )
     ledger: PrivacyLedger | None
-    noisy_count_: int
     #: Whether a private number of records is estimated first, and the fit then planned by the estimate.
     counts_records = False
-    _most_records = MOST_RECORDS  # where their number is private; audits use fewer
     #: Whether `domain="learn"` is a value of the parameter `domain`; see `learns_schema`.
     can_learn_schema = False
     #: Whether `fit` takes tables in parts; see `dplearn.records.part_sources.table_in_parts`.
@@ -231,9 +224,9 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         for text in recipe.told(plan):
             warnings.warn(text, UserWarning, stacklevel=_USER)
 
-    def _released_warnings(self, plan: Any) -> tuple[str, ...]:
+    def _released_warnings(self, plan: Any) -> tuple[str, ...]:  # noqa: ARG002 - of use to subclasses
         """Return warnings after a fit: a function of its plan and of the attributes that it published."""
-        return counted_warnings(plan, self.noisy_count_) if getattr(plan, "for_count", None) else ()
+        return ()
 
     @contextmanager
     def _fitted_attributes_kept(self) -> Iterator[None]:
@@ -328,25 +321,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         return table.rows
 
     def _release(self, summary: Any, plan: Any, dice: Dice) -> Any:
-        """Make all secret draws, and return the outcome; by default they answer queries about the summary."""
-        waits = getattr(plan, "for_count", None)
-        oracle = oracle_for(
-            plan.noise,
-            summary,
-            privacy=plan.guarantee,
-            dice=dice,
-            stream=plan.public.stream,
-            count_share=COUNT_SHARE if waits else Fraction(0),
-            most_records=self._most_records,
-        )
-        if not waits or not isinstance(oracle, CentralOracle):
-            return self._learn(oracle, plan)
-        found = waits(oracle.estimated_count())
-        oracle.replace_records(lambda rows: self._summarize(Read(plan.public, rows), found))
-        return self._learn(oracle, found)
-
-    def _learn(self, oracle: Oracle, plan: Any) -> Any:
-        """Return the outcome of a learner by queries: a function of the answers alone."""
+        """Make all secret draws, and return the released outcome."""
         raise NotImplementedError
 
     def _publish(self, outcome: Any, plan: Any) -> None:

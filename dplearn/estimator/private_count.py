@@ -21,8 +21,7 @@ from dplearn.fit.relation import without_count
 from dplearn.mechanisms import gaussian_counts, laplace_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.shares import CONCENTRATED, GAUSSIAN, concentrated_budget, gaussian_budget
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
-from dplearn.queries.central_oracle import COUNT_SHARE
+from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE, MOST_RECORDS
 
 __all__ = ["counted_plan", "counted_shares", "counted_warnings", "noisy_count"]
 

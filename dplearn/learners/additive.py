@@ -21,6 +21,7 @@ from dplearn.domains import Floats
 from dplearn.ensembles.native_threads import native_threads
 from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
+from dplearn.estimator.query_learner import QueryLearner
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.estimator.stages import (
@@ -117,7 +118,7 @@ def _of_one_output(model: Any) -> bool:
     return not isinstance(getattr(model, "classes_", None), list)
 
 
-class _Additive(PrivateEstimator):
+class _Additive(QueryLearner, PrivateEstimator):
     """The stages that classifiers and regressors share."""
 
     # The sizes of a fit; audits use smaller ones.

@@ -23,6 +23,7 @@ from dplearn.concepts.base import ChosenConcept, Concept, Labels
 from dplearn.core.search import first
 from dplearn.domains import Bits
 from dplearn.estimator import RuleClassifier
+from dplearn.estimator.query_learner import QueryLearner
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Read, planned_table
 from dplearn.fit.relation import TABLE
@@ -66,7 +67,7 @@ _MOST = 1 << 62
 
 
 @learns_schema()
-class ConjunctionClassifier(RuleClassifier):
+class ConjunctionClassifier(QueryLearner, RuleClassifier):
     """Learn a conjunction such as "yes if smoker and not retired and age > 40" by statistical queries.
 
     The rule is the conjunction of all conditions that hold for the positive records: any number of

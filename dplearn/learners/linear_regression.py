@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import check_number
 from dplearn.domains import Domain, Floats, Product
 from dplearn.estimator import PrivateRegressor
+from dplearn.estimator.query_learner import QueryLearner
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Read, planned_columns
 from dplearn.fit.relation import TABLE
@@ -42,7 +43,7 @@ _WITHIN_NOISE, _RELATED = 4, 5
 
 
 @learns_schema(concentrated=gaussian_noise)
-class LinearRegressor(PrivateRegressor):
+class LinearRegressor(QueryLearner, PrivateRegressor):
     """Linear regression from the noisy second moments of columns and target, released once.
 
     Rows longer than a public length are shortened together with their targets, which keeps a linear relation

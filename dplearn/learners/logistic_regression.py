@@ -17,6 +17,7 @@ from dplearn._validation import AUTO, check_count_or_auto, check_number
 from dplearn.core.row_blocks import dense
 from dplearn.domains import Domain, Floats, Product, Schema
 from dplearn.estimator import PrivateClassifier
+from dplearn.estimator.query_learner import QueryLearner
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Read, planned_table
 from dplearn.fit.relation import TABLE
@@ -58,7 +59,7 @@ _NUMBERS = Product([Floats()])  # the assumed domain of each undeclared column
 
 
 @learns_schema(concentrated=gaussian_noise)
-class StatisticalQueryLogisticRegression(PrivateClassifier):
+class StatisticalQueryLogisticRegression(QueryLearner, PrivateClassifier):
     """Logistic regression by statistical queries: private sums of vectors of bounded norm, one per record.
 
     Each row, with a 1 added for the intercept, is scaled to length 1. The norm bound therefore needs no

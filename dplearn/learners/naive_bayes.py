@@ -28,6 +28,7 @@ from dplearn.estimator.incremental import (
     next_calls,
     read_new_features,
 )
+from dplearn.estimator.query_learner import QueryLearner
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Read, planned_table
 from dplearn.fit.relation import TABLE
@@ -85,7 +86,7 @@ def _has_public_count(learner: Any) -> bool:
 
 
 @learns_schema(concentrated=gaussian_noise)
-class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
+class StatisticalQueryNaiveBayes(QueryLearner, Incremental, RuleClassifier):
     """Naive Bayes by statistical queries for the distribution of each column in each class.
 
     All queries are asked in one round, before any is answered. In the local model each record therefore

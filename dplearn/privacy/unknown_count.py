@@ -6,6 +6,7 @@ add the records that are missing, then remove the others. So a replaced record i
 of a single record, and `Guarantee.for_group` and the ledger's conversion hold as they stand.
 """
 
+from fractions import Fraction
 from typing import Any
 
 from dplearn._validation import check_choice
@@ -14,6 +15,7 @@ from dplearn.privacy.base import NEIGHBORS
 __all__ = [
     "ADDED",
     "AT_LEAST_ONE",
+    "COUNT_SHARE",
     "MOST_RECORDS",
     "NEIGHBORS",
     "TAKING_ADDED",
@@ -26,6 +28,8 @@ __all__ = [
 #: The assumption of a guarantee for one added or removed record, in place of that the number is public.
 AT_LEAST_ONE = "the table has at least one record"
 ADDED = NEIGHBORS[1]
+#: The part of the budget for the number of records, where it is private.
+COUNT_SHARE = Fraction(1, 10)
 #: Sums are clipped to those of so many records, a public number that no table in memory reaches.
 MOST_RECORDS = 1 << 32
 #: The learners and releases with neighbors="add_remove", for messages.

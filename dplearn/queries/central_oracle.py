@@ -16,7 +16,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import float_errors_ignored
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.gaussian_dp import MOST_NUMBERS
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
+from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE, MOST_RECORDS
 from dplearn.queries.bounds import TailBound, sampling_bound
 from dplearn.queries.budgeted import Account, Bounds, BudgetedOracle
 from dplearn.queries.noise import Noise
@@ -26,8 +26,6 @@ from dplearn.records.table import as_table
 
 __all__ = ["COUNT_SHARE", "CentralOracle"]
 
-#: The part of the budget for the number of records, where it is private.
-COUNT_SHARE = Fraction(1, 10)
 _NOISES = (AUTO, "laplace", "gaussian")
 _RARE = Fraction(1, 1 << 40)
 _NUMBER = MeanQuery(None, low=0, high=1)  # type: ignore[arg-type] # of records; its total is counted

@@ -50,6 +50,7 @@ from dplearn.releases import (
     grouped,
     interior_point,
     learned_schema,
+    mean,
     quantiles,
     reductions,
     stable_counts,
@@ -155,6 +156,7 @@ FITS = {
     ).fit(X),
     "LearnedSchema": lambda X, _, seed: learned_schema(X, random_state=seed),
     "CDFRelease": lambda X, _, seed: cdf(X[:, 0], epsilon=1, random_state=seed),
+    "Mean": lambda X, _, seed: mean(X[:, 0], (0, 1), random_state=seed),
 }
 
 

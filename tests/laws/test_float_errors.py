@@ -134,6 +134,7 @@ def test_transformers(any_transformer):
 
 RELEASES = {
     "quantiles": lambda values, **how: releases.quantiles(values, [0.1, 0.5, 0.9], **how).values.tolist(),
+    "mean": lambda values, domain, **how: releases.mean(values, (0, 9), **how).value,
     "median": lambda values, **how: releases.median(values, **how).value,
     "interior_point": lambda values, **how: releases.interior_point(values, **how).value,
     "stable_counts": lambda values, domain, **how: releases.stable_counts(

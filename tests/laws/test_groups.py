@@ -16,7 +16,6 @@ from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy import PrivacyLedger, pipeline_guarantee
 from dplearn.queries import CentralOracle
 from dplearn.records import groups
-from dplearn.records.table import Table
 
 
 def grouped(X, y, ids):
@@ -139,7 +138,7 @@ def test_sums_are_over_means_of_groups_and_others_take_one_row():
     }
     for name, model in by_sums.items():
         summary = ready(model, X, y, groups=ids).summary
-        assert isinstance(summary, Table) == (name == "sums")
+        assert (getattr(summary, "grouping", None) is not None) == (name == "sums")
         assert len(summary) == 200
 
 

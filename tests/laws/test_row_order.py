@@ -79,6 +79,7 @@ RELEASES = {
     "grouped": {"keys": KEYS, "values": VALUES, "bounds": (0, 1), "categories": ["a"]},
     "interior_point": {"values": VALUES, "domain": Grid(0, 1, 9)},
     "learned_schema": {"X": FRAME},
+    "mean": {"values": VALUES, "bounds": (0, 1)},
     "median": {"values": VALUES, "domain": Grid(0, 1)},
     "quantiles": {"values": VALUES, "q": [0.5], "domain": Grid(0, 1)},
     "stable_counts": {"keys": KEYS, "delta": 1e-6},
