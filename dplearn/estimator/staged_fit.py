@@ -22,7 +22,7 @@ from dplearn.privacy.unknown_count import ADDED
 from dplearn.records.outputs import n_outputs_of, read_outputs
 from dplearn.records.reading import check_classes, read_labels
 from dplearn.records.rows import count_of
-from dplearn.records.table import Given, InParts, Table
+from dplearn.records.table import Given, Table
 
 __all__ = ["StagedFit"]
 
@@ -218,8 +218,7 @@ def _found_labels(learner: Any, table: Table) -> Any:
             return None
         return read_outputs(y, n, None).classes if learner.reads_outputs else [read_labels(y, n, None)[0]]
 
-    assert isinstance(table.blocks, InParts)
-    found = [part for part in table.blocks.values(labels) if part is not None]
+    found = [part for part in table.values(labels) if part is not None]
     _check_equal_outputs(map(len, found))
     sets = [_united(parts) for parts in zip(*found, strict=True)]
     return sets if len(sets) > 1 else sets[0] if sets else []

@@ -34,7 +34,7 @@ from dplearn.records.part_groups import grouped_parts, groups_in_parts
 from dplearn.records.part_sources import table_in_memory, table_in_parts
 from dplearn.records.passes import PartsChangedError
 from dplearn.records.rows import count_of
-from dplearn.records.table import Held, InParts, Table
+from dplearn.records.table import Held, Table
 from dplearn.records.tables import check_index
 
 __all__ = ["Facts", "Ready", "Recipe", "begin", "execute"]
@@ -278,7 +278,7 @@ def _read_groups_of_parts(
             raise ValueError(f"{recipe.takes} and their groups must have the same parts each time") from None
         return facts, replace(table, order=order), grouping.n_groups
     facts, table = recipe.from_parts(given.table)
-    if not isinstance(table.blocks, InParts) or table.blocks.lengths != list(given.lengths):
+    if table.lengths != list(given.lengths):
         raise PartsChangedError
     return facts, table.grouped(grouping), grouping.n_groups
 

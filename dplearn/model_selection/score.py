@@ -31,7 +31,7 @@ from dplearn.records.part_sources import table_in_parts
 from dplearn.records.part_types import PartTypes
 from dplearn.records.reading import check_classes, label_cells
 from dplearn.records.rows import count_of
-from dplearn.records.table import Given, InParts, Table
+from dplearn.records.table import Given, Table
 from dplearn.records.tables import check_index
 
 __all__ = ["PrivateScore", "private_score", "public_labels"]
@@ -354,8 +354,7 @@ def _counts_of_parts(estimator: Any, parts: Table, statistic: Statistic) -> tupl
         X, y = given.X, given.y
         return (*_counts(estimator, X, y, statistic), PartTypes.of(X)) if count_of(X) else None
 
-    assert isinstance(parts.blocks, InParts)
-    found = [each for each in parts.blocks.values(count) if each is not None]
+    found = [each for each in parts.values(count) if each is not None]
     if not found:
         raise ValueError("X must hold at least one record, and all parts are empty")
     for _, _, types in found:

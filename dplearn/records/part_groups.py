@@ -14,12 +14,12 @@ memory; the parts yield sums of these rows, as often as they occur.
 >>> grouping.members.tolist(), grouping.slots.tolist(), table.lengths  # al, bo
 ([1, 0, 1], [[1], [0]], [2, 1])
 >>> chosen, order = table.chosen(grouping)
->>> list(chosen.blocks.values(lambda given: given.X["age"].tolist())), order.tolist()
+>>> list(chosen.values(lambda given: given.X["age"].tolist())), order.tolist()
 ([[31, 42], []], [1, 0])
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -34,7 +34,7 @@ from dplearn.records.part_sources import column_in_parts
 from dplearn.records.part_tables import without
 from dplearn.records.passes import PartsChangedError
 from dplearn.records.rows import count_of
-from dplearn.records.table import Given, InParts, Table
+from dplearn.records.table import Given, Table
 
 __all__ = ["PartsWithGroups", "grouped_parts", "groups_in_parts", "with_ids"]
 
@@ -89,7 +89,7 @@ class PartsWithGroups:
             known = number < len(own)
             return partial(_selected, *((own[number], self.lengths[number]) if known else (np.arange(0), 0)))
 
-        return _stepped(self.table, rows_of), np.searchsorted(ordered, places)
+        return self.table.step(rows_of), np.searchsorted(ordered, places)
 
 
 def with_ids(table: Table, name: Any) -> Table:
@@ -123,13 +123,13 @@ def grouped_parts(table: Table, name: Any) -> PartsWithGroups:
         If a part has no such column, ids are of several types, or a row has none.
     """
     rows = with_ids(table, name)
-    found = list(_of_parts(rows).values(_coded))
+    found = list(rows.values(_coded))
     digests = [part and part[2] for part in found]
 
     def unchanged(number: int) -> Callable[[Given], Given]:
         return partial(_unchanged, digests[number] if number < len(digests) else None)
 
-    return _parted(_stepped(rows, unchanged), found)
+    return _parted(rows.step(unchanged), found)
 
 
 def groups_in_parts(table: Table, groups: Any) -> PartsWithGroups:
@@ -150,16 +150,7 @@ def groups_in_parts(table: Table, groups: Any) -> PartsWithGroups:
     ids = None if isinstance(groups, str) else column_in_parts(groups, "groups")
     if ids is None:
         raise TypeError(_NO_PARTS.format(shown(groups)))
-    return _parted(table, list(_of_parts(ids).values(_coded_column)))
-
-
-def _of_parts(table: Table) -> InParts:
-    assert isinstance(table.blocks, InParts)
-    return table.blocks
-
-
-def _stepped(table: Table, function_of: Callable[[int], Callable[[Any], Any]]) -> Table:
-    return replace(table, blocks=_of_parts(table).step(function_of))
+    return _parted(table, list(ids.values(_coded_column)))
 
 
 def _parted(rows: Table, found: Sequence[Any]) -> PartsWithGroups:

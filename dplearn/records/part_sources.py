@@ -4,7 +4,7 @@
 >>> first, second = {"age": [31, 42], "ill": ["no", "yes"]}, {"age": [57], "ill": ["no"]}
 >>> months = [pd.DataFrame(first), pd.DataFrame(second)]
 >>> table = table_in_parts(months, "ill")
->>> list(table.blocks.values(lambda given: (list(given.X.columns), given.y.tolist())))
+>>> list(table.values(lambda given: (list(given.X.columns), given.y.tolist())))
 [(['age'], ['no', 'yes']), (['age'], ['no'])]
 >>> table_in_parts(months[0], months[0]["ill"]) is None  # a table in memory
 True

@@ -104,6 +104,19 @@ class Table:
         """Return a function of all rows if they are in memory and each counts once; else None."""
         return self.blocks.at_once(function)
 
+    def step(self, function_of: Callable[[int], Callable[[Any], Any]]) -> "Table":
+        """Return the table of rows that a function makes which depends on the number of the part."""
+        return replace(self, blocks=self.blocks.step(function_of))
+
+    def values(self, function: Callable[[Any], Any]) -> Iterator[Any]:
+        """Yield the value of a function of the rows of each part; raise the first error."""
+        return self.blocks.values(function)
+
+    @property
+    def lengths(self) -> list[int]:
+        """The number of rows in each part."""
+        return self.blocks.lengths
+
     def grouped(self, grouping: Grouping) -> "Table":
         """Return the table whose records are groups of the rows of this one."""
         times = np.bincount(grouping.slots.ravel(), minlength=self.blocks.n_rows)
@@ -166,6 +179,16 @@ class Held:
     def map(self, function: Callable[[Any], Any]) -> "Held":
         return Held(function(self.rows), self.weights)
 
+    def step(self, function_of: Callable[[int], Callable[[Any], Any]]) -> "Held":
+        return self.map(function_of(0))
+
+    def values(self, function: Callable[[Any], Any]) -> Iterator[Any]:
+        yield function(self.rows)
+
+    @property
+    def lengths(self) -> list[int]:
+        return [self.n_rows]
+
     def sums(self, function: Sums) -> Sequence[Any]:
         return _weighted_sums(function, self._by_weight) or []
 
@@ -219,18 +242,15 @@ class InParts:
 
     @property
     def lengths(self) -> list[int]:
-        """The number of rows in each part."""
         return [each.length for each in self.checks]
 
     def map(self, function: Callable[[Any], Any]) -> "InParts":
         return self.step(_Always(function))
 
     def step(self, function_of: Callable[[int], Callable[[Any], Any]]) -> "InParts":
-        """Return the blocks whose rows a function makes that depends on the number of the part."""
         return replace(self, steps=(*self.steps, function_of))
 
     def values(self, function: Callable[[Any], Any]) -> Iterator[Any]:
-        """Yield the value of a function of the rows of each part; raise the first error."""
         for result in self.parts.run(lambda number: self._task(number, function)):
             yield result.found()
 
@@ -270,7 +290,8 @@ class InParts:
         """Return the weights of the rows of a part; there are none of more than a thousand."""
         if self.weights is None:
             return None
-        start, stop = [*self._starts, self._starts[-1]][number : number + 2] or (0, 0)
+        number = min(number, len(self.checks))
+        start, stop = [*self._starts, self._starts[-1]][number : number + 2]
         return self.weights[start:stop].astype(np.int16)
 
     @cached_property
