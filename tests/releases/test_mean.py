@@ -64,3 +64,11 @@ def _halved(plan_of):
         return type(found)(type(found.guarantee)(2), found.n_samples, found.error, found.n_needed, found.beta)
 
     return plan
+
+
+def test_the_last_bits_of_a_float_do_not_exceed_the_upper_bound():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        low, high = sorted(rng.normal(size=2))
+        found = mean([high] * int(rng.integers(1, 50)), (low, high), epsilon=1e4, random_state=0)
+        assert low <= found.value <= high
