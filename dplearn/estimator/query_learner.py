@@ -35,8 +35,9 @@ class QueryLearner:
             count_share=COUNT_SHARE if waits else Fraction(0),
             most_records=self._most_records,
         )
-        if not waits or not isinstance(oracle, CentralOracle):
+        if not waits:
             return self._learn(oracle, plan)
+        assert isinstance(oracle, CentralOracle)  # local learners refuse a private number of records
         found = waits(oracle.estimated_count())
         oracle.replace_records(lambda rows: self._summarize(Read(plan.public, rows), found))
         return self._learn(oracle, found)

@@ -421,12 +421,12 @@ def _given_rows(classes: Any, rows: Examples) -> Given:
 def _cells(stages: SchemaStages, params: Any, kinds: ColumnKinds, rows: Examples) -> Any:
     """Return the cells of the columns that are released, of which the target is the last."""
     if not params.ranged:
-        return stages.codes_of(rows.X)
+        return stages.rows_of(rows.X)
     target = params.numbers.encode(rows.y)
     if not params.learns_domain:
         return Columns([target])
     of_X = SchemaStages(kinds, stages.guarantee, numbers=params.numbers)
-    return Columns([*of_X.codes_of(rows.X).columns, target])
+    return Columns([*of_X.rows_of(rows.X).columns, target])
 
 
 @dataclass(frozen=True)

@@ -229,14 +229,16 @@ def _read(recipe: Recipe, X: Any, y: Any, groups: Any) -> tuple[Relation, Any, T
     check_index("groups", groups, X, of=recipe.takes)
     if recipe.cost is not None and recipe.cost.neighbors == ADDED:
         refuse_public_counts(recipe.takes_added, groups, parts)
-        facts, rows = recipe.read(*recipe.in_memory(X, y))
-        return Relation(uncounted=True), replace(facts, n_samples=None), Table(Held(rows))
+        facts, table = _held(recipe, *recipe.in_memory(X, y))
+        return Relation(uncounted=True), replace(facts, n_samples=None), table
     relation = Relation(groups=groups is not None, parts=parts is not None)
     if groups is None:
         facts, table = _held(recipe, *recipe.in_memory(X, y)) if parts is None else recipe.from_parts(parts)
         return relation, facts, table
-    read = _read_groups if parts is None else partial(_read_groups_of_parts, parts)
-    facts, table, n_groups = read(recipe, X, y, groups)
+    if parts is None:
+        facts, table, n_groups = _read_groups(recipe, X, y, groups)
+    else:
+        facts, table, n_groups = _read_groups_of_parts(recipe, parts, groups)
     return relation, replace(facts, n_samples=n_groups), table
 
 
@@ -258,13 +260,7 @@ def _read_groups(recipe: Recipe, X: Any, y: Any, groups: Any) -> tuple[Any, Tabl
     return *_held(recipe, *rows), grouping.n_groups
 
 
-def _read_groups_of_parts(
-    parts: Table,
-    recipe: Recipe,
-    X: Any,  # noqa: ARG001 - it is `parts`
-    y: Any,  # noqa: ARG001
-    groups: Any,
-) -> tuple[Any, Table, int]:
+def _read_groups_of_parts(recipe: Recipe, parts: Table, groups: Any) -> tuple[Any, Table, int]:
     """Read a table in parts, of which a column, or parts beside them, hold the groups."""
     given = (grouped_parts if recipe.named else groups_in_parts)(parts, groups)
     grouping = given.grouping(recipe.group_rows or 1, _shifts(recipe))

@@ -49,13 +49,16 @@ class PartedTreeRecords(TreeRecords):
 
 
 def gathered_codes(records: Table) -> NDArray[Any]:
-    """Return the codes of all records in increasing order; they are in memory.
+    """Return the codes of all records: as they are if they are in memory, else in increasing order.
 
     Parameters
     ----------
     records : Table of ndarray
         Private. Codes.
     """
+    held: NDArray[Any] | None = records.at_once(lambda codes: codes)
+    if held is not None:
+        return held
     [counts] = records.sums(_all_counts)
     return np.repeat(counts.codes, counts.counts)
 

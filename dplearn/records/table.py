@@ -106,16 +106,21 @@ class Table:
 
     def step(self, function_of: Callable[[int], Callable[[Any], Any]]) -> "Table":
         """Return the table of rows that a function makes which depends on the number of the part."""
-        return replace(self, blocks=self.blocks.step(function_of))
+        return replace(self, blocks=self._parts.step(function_of))
 
     def values(self, function: Callable[[Any], Any]) -> Iterator[Any]:
         """Yield the value of a function of the rows of each part; raise the first error."""
-        return self.blocks.values(function)
+        return self._parts.values(function)
 
     @property
     def lengths(self) -> list[int]:
         """The number of rows in each part."""
-        return self.blocks.lengths
+        return self._parts.lengths
+
+    @property
+    def _parts(self) -> "InParts":
+        assert isinstance(self.blocks, InParts)
+        return self.blocks
 
     def grouped(self, grouping: Grouping) -> "Table":
         """Return the table whose records are groups of the rows of this one."""
@@ -141,8 +146,7 @@ class Table:
         name, categories
             As for `PartTypes.check_same`: all parts have the same columns and types.
         """
-        assert isinstance(self.blocks, InParts)
-        blocks = self.blocks
+        blocks = self._parts
         reader = partial(_first_read, encode, digests=not blocks.checks)
         found = list(blocks.values(reader))
         known = [each for each in found if each is not None]
@@ -178,16 +182,6 @@ class Held:
 
     def map(self, function: Callable[[Any], Any]) -> "Held":
         return Held(function(self.rows), self.weights)
-
-    def step(self, function_of: Callable[[int], Callable[[Any], Any]]) -> "Held":
-        return self.map(function_of(0))
-
-    def values(self, function: Callable[[Any], Any]) -> Iterator[Any]:
-        yield function(self.rows)
-
-    @property
-    def lengths(self) -> list[int]:
-        return [self.n_rows]
 
     def sums(self, function: Sums) -> Sequence[Any]:
         return _weighted_sums(function, self._by_weight) or []

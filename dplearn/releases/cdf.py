@@ -216,13 +216,11 @@ class _CDF(ColumnRelease[CDFRelease]):
 
     def run(self, table: Table, plan: CDFPlan, dice: Dice) -> CDFRelease:
         mechanism = plan.mechanism_plan
-        codes = table.at_once(lambda codes: codes)
         if isinstance(mechanism, BlockPlan):
-            codes = gathered_codes(table) if codes is None else codes
-            points = block_points(codes, mechanism, privacy=mechanism.guarantee, dice=dice)
+            points = block_points(gathered_codes(table), mechanism, privacy=mechanism.guarantee, dice=dice)
             return distribution_of_points(points, plan)
         levels = tree_counts(
-            PartedTreeRecords(table, mechanism.size) if codes is None else codes,
+            PartedTreeRecords(table, mechanism.size) if table.in_parts else gathered_codes(table),
             mechanism.size,
             fan_out=mechanism.fan_out,
             threshold=mechanism.threshold,

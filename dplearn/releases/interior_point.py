@@ -272,8 +272,7 @@ class _InteriorPoint(ColumnRelease[InteriorPoint]):
 
     def run(self, table: Table, plan: InteriorPointPlan, dice: Dice) -> InteriorPoint:
         size, privacy = plan.domain.size, plan.guarantee
-        held = table.at_once(lambda codes: codes)
-        codes: list[int] = (gathered_codes(table) if held is None else held).tolist()
+        codes: list[int] = gathered_codes(table).tolist()
         if plan.sizes is None:
             code: int | None = interior_point_code(codes, size, privacy=privacy, dice=dice)
         else:

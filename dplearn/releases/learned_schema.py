@@ -447,10 +447,6 @@ class SchemaStages(Release[LearnedSchema]):
             ]
         return SchemaFacts(len(table), kinds), Columns(columns)
 
-    def codes_of(self, X: Any) -> Columns:
-        """Return the codes of rows in memory, as `read` encodes them."""
-        return self.read(X, None)[1]
-
     def plan(self, facts: Facts, *, beta: Any = 0.05) -> LearnedSchemaPlan:
         n, failure = (
             check_count("n_samples", facts.n_samples, low=1),

@@ -108,6 +108,10 @@ class Release(Recipe, Generic[Result]):
     def plan(self, facts: Any) -> Any:
         """Return the plan of a release of records of which these facts are public."""
 
+    def rows_of(self, X: Any) -> Any:
+        """Return rows in memory as `read` encodes them."""
+        return self.read(X, None)[1]
+
     def checked_count(self, facts: Facts) -> int | None:
         """Return a number of records, at least 1, or None if it may be private."""
         if facts.n_samples is None and self.guarantee.neighbors == ADDED:

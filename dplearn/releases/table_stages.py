@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import isqrt
 from typing import Any
 
@@ -172,9 +171,6 @@ class TableStages(Release[ReleasedTable]):
         )
         super().__init__("SyntheticTable", guarantee, context, random_state)
 
-    def in_memory(self, X: Any, y: Any) -> tuple[Any, Any]:
-        return _dense(X), y
-
     def read(self, X: Any, y: Any) -> tuple[TableFacts, NDArray[np.int16]]:  # noqa: ARG002 - there is none
         table, kind = _table_of(X)
         if is_frame(table):
@@ -243,9 +239,6 @@ class LearnedTableStages(Release[ReleasedTable]):
         context = str(guarantee.epsilon), str(guarantee.delta), repr(learn), repr(choices)
         super().__init__("SyntheticTable", guarantee, context, random_state)
 
-    def in_memory(self, X: Any, y: Any) -> tuple[Any, Any]:
-        return _dense(X), y
-
     def read(self, X: Any, y: Any) -> tuple[TableFacts, Any]:  # noqa: ARG002 - there is none
         table, kind = _table_of(X)
         if not all(table.shape):
@@ -292,12 +285,12 @@ class LearnedTableStages(Release[ReleasedTable]):
 
     def run(self, table: Table, plan: SchemaFitPlan, dice: Dice) -> ReleasedTable:
         stages: SchemaStages = plan.stages
-        learned = stages.run(table.map(partial(_rows, stages)), plan.schema, dice)
+        learned = stages.run(table.map(stages.rows_of), plan.schema, dice)
         inner = self.inner(learned.schema, plan.rest, table.facts.types)
         inner_plan = inner.plan(Facts(plan.n_samples))
         if inner_plan.noise != plan.inner.noise:
             raise RuntimeError(OTHER_NOISE)
-        found = inner.run(table.map(partial(_rows, inner)), inner_plan, dice)
+        found = inner.run(table.map(inner.rows_of), inner_plan, dice)
         return replace(found, plan=replace(inner_plan, guarantee=plan.guarantee))
 
     def inner(self, schema: Product, budget: ApproxDP, types: TableTypes) -> TableStages:
@@ -363,20 +356,11 @@ def cells_in(columns: Sequence[TableColumn], rows: Columns) -> NDArray[np.int16]
     return cells
 
 
-def _rows(recipe: Release[Any], table: Any) -> Any:
-    return recipe.read(table, None)[1]
-
-
-def _dense(values: Any) -> Any:
-    """Return a table in memory as it was given, unless it is sparse or in parts."""
-    if issparse(values):
-        raise TypeError("frame must be dense, got a sparse matrix; make it dense with frame.toarray()")
-    return table_in_memory(values)
-
-
 def _table_of(values: Any) -> tuple[Any, str]:
     """Return a table in memory, as a data frame or an array, and its kind; no cell is read."""
-    table = _dense(values)
+    if issparse(values):
+        raise TypeError("frame must be dense, got a sparse matrix; make it dense with frame.toarray()")
+    table = table_in_memory(values)
     if is_frame(table):
         return table, "pandas" if hasattr(table, "iloc") else "polars"
     return cells_of(table), "array"
