@@ -120,6 +120,7 @@ class StagedFit(Recipe):
     def publish(self, outcome: Any, plan: Any) -> None:
         """Set the fitted attributes."""
         self.learner._publish(outcome, plan)
+        vars(self.learner).pop("schema_", None)  # of an earlier fit
 
     def told(self, plan: Any) -> tuple[str, ...]:
         """Return warnings about what was published."""

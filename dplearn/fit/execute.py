@@ -265,9 +265,12 @@ def _read_groups_of_parts(recipe: Recipe, parts: Table, groups: Any) -> tuple[An
     given = (grouped_parts if recipe.named else groups_in_parts)(parts, groups)
     grouping = given.grouping(recipe.group_rows or 1, _shifts(recipe))
     if not recipe.repeated:
-        chosen, order = given.chosen(grouping.once())
+        once = grouping.once()
+        chosen, order = given.chosen(once)
         try:
             facts, table = recipe.from_parts(chosen)
+            if len(table) != once.n_groups:  # the parts of the rows end before those of the groups
+                raise PartsChangedError
         except PartsChangedError:
             if recipe.named:
                 raise

@@ -52,6 +52,9 @@ class Given(NamedTuple):
     ids: Any = None
     name: str | None = None
 
+    def __repr__(self) -> str:  # a traceback could show it
+        return "Given(...)"
+
 
 @dataclass(frozen=True, repr=False, eq=False)  # a traceback could show the repr
 class Table:
@@ -149,6 +152,8 @@ class Table:
         blocks = self._parts
         reader = partial(_first_read, encode, digests=not blocks.checks)
         found = list(blocks.values(reader))
+        if blocks.checks and len(found) != len(blocks.checks):  # of rows that were read before
+            raise PartsChangedError
         known = [each for each in found if each is not None]
         if not known:
             raise ValueError(_NO_ROWS.format(name))

@@ -193,5 +193,5 @@ class _Mean(ColumnRelease[Mean]):
         sums = table.sums(lambda steps: [steps.sum(dtype=np.int64)])
         ends = {"low": 0, "high": plan.n_samples * self.reach}
         [noisy] = laplace_counts(sums, privacy=plan.guarantee, dice=dice, sensitivity=self.reach, **ends)
-        value = self.grid.low + self.step * int(noisy) / plan.n_samples
+        value = self.grid.low + self.step * (int(noisy) / plan.n_samples)
         return Mean(min(value, self.grid.high), plan)  # the last bits of a float may exceed the bound

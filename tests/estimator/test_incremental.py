@@ -306,3 +306,10 @@ def test_a_fit_forgets_what_earlier_fits_published():
     with pytest.raises(ValueError, match="missing"):
         again.set_params(neighbors="replace_one").fit(np.full((200, 2), np.nan), y)
     assert hasattr(again, "noisy_count_")  # a refused fit leaves the model as it was
+
+
+def test_a_schema_that_an_earlier_fit_learned_is_not_that_of_later_calls():
+    X, y = np.arange(60.0).reshape(30, 2) % 7, np.arange(30) % 2
+    model = StatisticalQueryNaiveBayes(epsilon=50, domain="learn", classes=[0, 1]).fit(X, y)
+    model.set_params(domain=model.schema_).partial_fit(X, y)
+    assert not hasattr(model, "schema_")

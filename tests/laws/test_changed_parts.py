@@ -267,3 +267,27 @@ def test_the_error_can_be_sent_by_a_worker():
     error = pickle.loads(pickle.dumps(PartsChangedError()))
     assert type(error) is PartsChangedError
     assert str(error) == str(PartsChangedError())
+
+
+def losing_its_last_part(frame, first, last=NEVER):
+    """Return parts of which the last is missing in some passes, and the passes so far."""
+    passes = []
+
+    def parts():
+        passes.append(1)
+        return iter([frame[:60]] if first <= len(passes) <= last else [frame[:60], frame[60:]])
+
+    return parts, passes
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("groups", [None, "person"])
+def test_a_part_that_vanishes_is_noticed_in_every_pass(groups):
+    frame = framed(IRIS[0], np.arange(150) // 2).assign(y=IRIS[1])
+    frame = frame if groups else frame.drop(columns="person")
+    model = StatisticalQueryNaiveBayes(epsilon=50, domain="learn", classes=[0, 1, 2])
+    quiet, passes = losing_its_last_part(frame, NEVER)
+    clone(model).fit(quiet, "y", groups=groups)
+    for first in range(2, len(passes) + 1):
+        with pytest.raises(PartsChangedError):
+            clone(model).fit(losing_its_last_part(frame, first)[0], "y", groups=groups)

@@ -1,5 +1,7 @@
 """The mean of bounded numbers."""
 
+from importlib import import_module
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,9 +10,13 @@ from dplearn.audit.cases import CASES
 from dplearn.audit.distributions import least_exp_epsilon
 from dplearn.audit.enumeration import distribution_on
 from dplearn.domains import DomainError
+from dplearn.fit.execute import Facts
 from dplearn.privacy import PrivacyLedger
+from dplearn.records.table import Held, Table
 from dplearn.releases import mean, mean_plan
+from dplearn.releases.mean import _Mean
 
+module = import_module("dplearn.releases.mean")  # the package exports a function by that name
 X = np.random.default_rng(0).gamma(2, 10, 5000)
 BOUNDS = (0, 100)
 
@@ -72,3 +78,11 @@ def test_the_last_bits_of_a_float_do_not_exceed_the_upper_bound():
         low, high = sorted(rng.normal(size=2))
         found = mean([high] * int(rng.integers(1, 50)), (low, high), epsilon=1e4, random_state=0)
         assert low <= found.value <= high
+
+
+@pytest.mark.parametrize("share", [0.0, 0.95, 1.0])
+def test_the_widest_bounds_do_not_overflow(share, monkeypatch):
+    release = _Mean((-1e300, 1e300), 1)
+    monkeypatch.setattr(module, "laplace_counts", lambda _, **how: np.array([int(share * how["high"])]))
+    found = release.run(Table(Held(np.zeros(1, dtype=np.int64))), release.plan(Facts(10**8)), None)
+    assert found.value == pytest.approx((2 * share - 1) * 1e300)

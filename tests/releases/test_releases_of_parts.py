@@ -1,5 +1,6 @@
 """Releases of values in parts: equal to those in memory, for every division into parts."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -207,3 +208,15 @@ def test_a_part_that_leaves_the_domain_later_is_refused_in_that_pass():
     with pytest.raises(DomainError):
         releases.cdf(parts, domain=AGES)
     assert len(calls) == 2
+
+
+@pytest.mark.parametrize("release", [releases.median, partial(releases.mean, bounds=(0, 120))])
+def test_values_in_fewer_parts_than_their_groups_are_refused_before_the_charge(release):
+    ledger, values, people = PrivacyLedger(1), np.array(VALUES), np.arange(len(VALUES)) // 3
+    with pytest.raises(ValueError, match="values and their groups must have the same parts each time"):
+        release(
+            lambda: iter([values[:900]]),
+            groups=lambda: iter([people[:900], people[900:]]),
+            ledger=ledger,
+        )
+    assert ledger.history() == []
