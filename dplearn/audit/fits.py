@@ -161,8 +161,9 @@ def ready(of: Any, X: Any, y: Any = None, *, groups: Any = None, **public: Any) 
             else:
                 learner = _twin(of)
                 learner.ledger = None
-                found = learner._begin(X, y, learner._params(False), groups=groups, **public)
-                run = partial(_fitted, found)
+                recipe = learner._recipe(reproducible=False).given(public=public)
+                found = begin(recipe, X, y, groups=groups)
+                run = partial(_fitted, learner, found)
             for text in found.plan.warnings:
                 warnings.warn(text, UserWarning, stacklevel=2)
             summary = found.summary
@@ -173,12 +174,11 @@ def ready(of: Any, X: Any, y: Any = None, *, groups: Any = None, **public: Any) 
     return Ready(found.plan, tuple(each.message for each in caught), summary, run)
 
 
-def _fitted(found: Any, dice: Dice) -> Any:
+def _fitted(unfitted: Any, found: Any, dice: Dice) -> Any:
     """Make the draws of a fit and return the fitted estimator."""
-    learner, plan = _twin(found.recipe.learner), _renewed(found.plan)
-    recipe = found.recipe.of(learner)
-    recipe.run(found.summary, plan, dice)
-    for text in recipe.told(plan):
+    learner, recipe, plan = _twin(unfitted), found.recipe, _renewed(found.plan)
+    recipe.publish(learner, found.table.facts, recipe.run(found.summary, plan, dice), plan)
+    for text in recipe.told(learner, plan):
         warnings.warn(text, UserWarning, stacklevel=2)
     return learner
 

@@ -187,7 +187,7 @@ def _made(
     elif delta is not None and _number(delta) != 0:
         raise Refusal(f"--delta must be 0 with --learner {name}, which spends none, got {delta!r}")
     learner: Learner = kind(**values, **dict(_setting(text, name, parameters) for text in settings))
-    learner._params(reproducible=False)  # raises the errors of a fit about parameters
+    learner._recipe(reproducible=False)  # raises the errors of a fit about parameters
     return learner
 
 

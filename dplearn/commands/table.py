@@ -40,7 +40,7 @@ from dplearn.commands.output import check_out, replacing, same_file
 from dplearn.commands.refusal import Refusal, public
 from dplearn.commands.tasks import TASKS, Task
 from dplearn.domains import Schema
-from dplearn.estimator.stages import cost_of_fit
+from dplearn.estimator.public import cost_of_fit
 from dplearn.privacy import ApproxDP, BudgetExceededError, Guarantee, PrivacyLedger
 from dplearn.privacy.base import in_words
 

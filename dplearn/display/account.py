@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.stages import cost_of_fit
+from dplearn.estimator.public import cost_of_fit
 from dplearn.privacy import Guarantee, PrivacyLedger
 from dplearn.privacy.base import amounts, with_amounts
 from dplearn.privacy.privacy_filter import PrivacyFilter

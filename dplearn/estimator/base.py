@@ -1,43 +1,31 @@
-"""The base classes of private estimators, and the six stages of a fit.
+"""The base classes of private estimators: parameters, fitted attributes, and what scikit-learn needs.
 
-`fit` chooses the dice and calls `_fit(X, y, dice)`, which runs the stages of a learner in this order:
-
-1. `_params(reproducible)` checks the constructor's parameters; `cost` is the most that a fit may spend.
-2. `_read(X, y, params)` validates and encodes the table, and spends nothing.
-3. `_plan(params, public)` fixes the guarantee from public values; `plan()` returns its result without data.
-4. `_summarize(records, plan)` turns records into rows or an oracle, without a draw.
-5. `_release(summary, plan, dice)` makes all secret draws.
-6. `_publish(outcome, plan)` sets the fitted attributes; it sees neither records nor summary.
-
-The ledger is checked after stage 1 and charged after stage 3. If a table is cut into
-consecutive parts, the summaries of the parts are the parts of the summary of the table. An audit calls the
-same stages with enumerating dice, so the code that users run is the code that is verified.
+`fit` chooses the dice and calls `_fit(X, y, dice)`. That carries out the recipe of the fit, which `_recipe`
+makes of the checked parameters, and `_publish` sets the fitted attributes; see `dplearn.fit.execute` and
+`dplearn.estimator.fit_recipe`. An audit carries out the same recipe with enumerating dice.
 """
 
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.utils import Tags
 
 from dplearn._writing import in_full, shortened
-from dplearn.chance import PublicStream, dice_for
+from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import IgnoresFloatErrors, float_errors_ignored
 from dplearn.estimator.epsilon_choice import chosen_epsilon
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
+from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.part_transforming import TransformsParts
 from dplearn.estimator.shown import guarantee_html
-from dplearn.estimator.staged_fit import StagedFit
-from dplearn.estimator.stages import Params, Public, Read
-from dplearn.fit.execute import Ready, begin, execute
-from dplearn.privacy import ApproxDP, Event, Guarantee, PrivacyLedger, event_of
-from dplearn.privacy.unknown_count import NEIGHBORS
+from dplearn.fit.execute import Done, execute
+from dplearn.privacy import PrivacyLedger
+from dplearn.privacy.unknown_count import MOST_RECORDS, NEIGHBORS
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
-from dplearn.records.table import Table
 
 __all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateRegressor", "PrivateTransformer"]
 
@@ -50,10 +38,9 @@ _NOT_OF_THE_STREAM = {"classes", "ledger", "max_rows_per_group", "random_state"}
 class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     """Base of all private estimators.
 
-    A subclass has the parameters `epsilon`, `ledger` and `random_state`, and the stages `_params`, `_read`,
-    `_plan`, `_summarize`, `_release` and `_publish`, which this class calls in a fit. Of the stages, only
-    `_params` reads the constructor's parameters, because code that runs while the data are read could change
-    them.
+    A subclass has the parameters `epsilon`, `ledger` and `random_state`, and the methods `_recipe` and
+    `_publish`. Only `_recipe` reads the constructor's parameters, because code that runs while the data are
+    read could change them.
     """
 
     _read_private_rows = frozenset(
@@ -69,8 +56,6 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         }
     )
     ledger: PrivacyLedger | None
-    #: Whether a private number of records is estimated first, and the fit then planned by the estimate.
-    counts_records = False
     #: Whether `domain="learn"` is a value of the parameter `domain`; see `learns_schema`.
     can_learn_schema = False
     #: Whether `fit` takes tables in parts; see `dplearn.records.part_sources.table_in_parts`.
@@ -79,6 +64,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     reads_outputs = False
     #: Whether the rows are used with their types, rather than encoded in a declared domain.
     keeps_types = False
+    _most_records = MOST_RECORDS  # of an estimate, where their number is private; audits use fewer
 
     __metadata_request__fit = ROUTED
 
@@ -176,10 +162,6 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             context = self._context()
         return dice_for(random_state, type(self).__name__, *context, *purpose), random_state is not None
 
-    def _public_stream(self, params: Params) -> PublicStream:
-        """Return the source of public choices of one fit."""
-        return PublicStream.of(params.random_state, type(self).__name__)
-
     def _context(self) -> tuple[object, ...]:
         """Return the parameters from which, with seed and class, the stream of a seeded fit is derived."""
         parameters = self.get_params(deep=False)
@@ -197,10 +179,10 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         *,
         groups: Any = None,
         reproducible: bool = False,
-        params: Params | None = None,
+        recipe: FitRecipe | None = None,
         **public: Any,
     ) -> None:
-        """Run the six stages of a fit with the given dice.
+        """Fit with the given dice; a fit that fails leaves the model as it was.
 
         Parameters
         ----------
@@ -210,23 +192,25 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             Source of chance.
         reproducible : bool
             Whether the dice's draws are reproducible.
-        params : Params, optional
-            Public. The checked parameters, if they are not those of a first fit.
+        recipe : FitRecipe, optional
+            Public. The recipe, if it is not that of a first fit.
         **public : object
-            Public. Further arguments of `fit`, such as public rows; passed to `_prepared`.
+            Public. Further arguments of `fit`, such as public rows.
         """
-        params = self._params(reproducible) if params is None else params
-        recipe = self._recipe(self._with_public_choices(params), self._cost(params, X, y), **public)
+        recipe = (self._recipe(reproducible) if recipe is None else recipe).given(public=public)
         with self._fitted_attributes_kept():
-            if params.earlier is None:  # what an earlier fit published is not covered by this one's guarantee
+            if recipe.earlier is None:  # what an earlier fit published is not covered by this one's guarantee
                 self._delete_fitted_attributes()
-            plan = execute(recipe, X, y, groups=groups, ledger=self.ledger, dice=dice, stacklevel=_USER + 1)
-        for text in recipe.told(plan):
+            done = execute(recipe, X, y, groups=groups, ledger=self.ledger, dice=dice, stacklevel=_USER + 1)
+            self._take(done)
+        for text in recipe.told(self, done.plan):
             warnings.warn(text, UserWarning, stacklevel=_USER)
 
-    def _released_warnings(self, plan: Any) -> tuple[str, ...]:  # noqa: ARG002 - of use to subclasses
-        """Return warnings after a fit: a function of its plan and of the attributes that it published."""
-        return ()
+    def _take(self, done: Done) -> None:
+        """Set the fitted attributes."""
+        fit: Any = done.recipe
+        with float_errors_ignored():
+            fit.publish(self, done.facts, done.released, done.plan)
 
     @contextmanager
     def _fitted_attributes_kept(self) -> Iterator[None]:
@@ -244,88 +228,12 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
 
-    def _recipe(self, params: Params, cost: ApproxDP | None = None, **public: Any) -> StagedFit:
-        """Return the fit as a recipe, with the further public arguments of `fit`."""
-        kind: type[StagedFit] = params.recipe or StagedFit
-        return kind(self, params, cost, public)
-
-    def _begin(self, X: Any, y: Any, params: Params, *, groups: Any = None, **public: Any) -> Ready:
-        """Read the table and plan the fit, without a secret draw or a charge."""
-        recipe = self._recipe(self._with_public_choices(params), params.cost, **public)
-        return begin(recipe, X, y, groups=groups)
-
-    def _params(self, reproducible: bool) -> Params:
-        """Check the constructor's parameters, and return them with the greatest cost of a fit."""
-        raise NotImplementedError
-
-    def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:  # noqa: ARG002 - of use to subclasses
-        """Return the greatest cost of fitting a table, before any of its values is read.
-
-        A subclass whose cost depends on shapes reads the shapes of X and y, and returns None if they are
-        unknown, for example if X is None.
-        """
-        return params.cost
-
-    def _with_public_choices(self, params: Params) -> Params:
-        """Return the parameters with the public choices that precede the data; of use to subclasses.
-
-        This runs once, before a table in memory or the first part of another is read.
-        """
-        return params
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        """Validate and encode the table.
-
-        Inside the declared domain no error, warning, type or size depends on the values.
-        """
-        raise NotImplementedError
-
-    def _prepared(self, table: Read, params: Params, **public: Any) -> Read:  # noqa: ARG002
-        """Return the table with public values that its parts do not have; of use to subclasses.
-
-        `_read` reads one part of a table in parts; this runs once, after all parts have been read.
-        """
-        return table
-
-    def _plan(self, params: Params, public: Public) -> Any:
-        """Return the plan of a fit, whose `guarantee` costs at most `params.cost`."""
-        raise NotImplementedError
-
-    def _planned_fit(self, params: Params, public: Public, **more: Any) -> Any:
-        """Return the plan of a fit; a private number of records is a guess, or None in a fit."""
-        return self._recipe(params).plan(public, **more)
-
-    def _event(self, plan: Any) -> Event:
-        """Return the privacy event of the release of a fit with the given plan, for composition.
-
-        A subclass whose release composes more tightly than its guarantee overrides this.
-        """
-        guarantee: Guarantee = plan.guarantee
-        return event_of(guarantee)
-
-    def _try_out(self, plan: Any, table: Table, params: Params) -> None:
-        """Refuse, before the charge, what cannot be carried out as planned; of use to subclasses.
-
-        No value of the table is used.
-        """
-
-    def _plan_for(self, params: Params, public: Public, n_samples: int, **more: Any) -> Any:
-        """Return the plan of a fit on another number of records."""
-        return self._planned_fit(params, replace(public, n_samples=n_samples), **more)
-
-    def _summarize(self, table: Read, plan: Any) -> Any:  # noqa: ARG002 - of use to subclasses
-        """Return the encoded rows, or an object whose `records` they are; nothing is drawn.
-
-        The summary of consecutive parts of the table consists of the same parts of the summary.
-        """
-        return table.rows
-
-    def _release(self, summary: Any, plan: Any, dice: Dice) -> Any:
-        """Make all secret draws, and return the released outcome."""
+    def _recipe(self, reproducible: bool) -> FitRecipe:
+        """Check the constructor's parameters, and return the recipe of a fit."""
         raise NotImplementedError
 
     def _publish(self, outcome: Any, plan: Any) -> None:
-        """Set the fitted attributes."""
+        """Set the fitted attributes; neither records nor a summary of them are seen."""
         raise NotImplementedError
 
 

@@ -27,9 +27,9 @@ from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import float_errors_ignored
 from dplearn.domains.column_kinds import as_learn
 from dplearn.estimator.fit_parameters import ROUTED
-from dplearn.estimator.stages import Params
+from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.privacy import ApproxDP
-from dplearn.records.reading import check_classes, read_features
+from dplearn.records.reading import check_classes
 
 __all__ = [
     "NEW_GROUPS",
@@ -40,7 +40,6 @@ __all__ = [
     "joined_deviations",
     "joined_means",
     "next_calls",
-    "read_new_features",
 ]
 
 _EACH_CALL = "each call of fit and partial_fit has {} of its own, and the number of {} in each call is public"
@@ -131,25 +130,6 @@ def in_parallel(earlier: Calls | None, guarantee: ApproxDP) -> ApproxDP:
     )
 
 
-def read_new_features(learner: Any, X: Any, params: Params, domain: Any) -> Any:
-    """Return the features of a first call, or of a later one, whose columns must be those of the first.
-
-    Parameters
-    ----------
-    learner : Incremental
-        In a first call its `n_features_in_` and `feature_names_in_` are set.
-    X : object
-        Private. As for `read_features`.
-    params : Params
-        Has `earlier`; of a later call also `columns`.
-    domain : Product, Domain or None
-        Public. As for `read_features`.
-    """
-    if params.earlier is not None:
-        vars(learner).update(params.columns)  # a part of a table is read by a twin that is not fitted
-    return read_features(learner, X, domain=domain, reset=params.earlier is None)
-
-
 def next_calls(
     earlier: Calls | None,
     guarantee: ApproxDP,
@@ -177,10 +157,11 @@ def next_calls(
 
 
 class Incremental:
-    """Mixin, before the base class, of estimators with `partial_fit`; its stages know `params.earlier`.
+    """Mixin, before the base class, of estimators with `partial_fit`; their recipes know `earlier`.
 
-    `_publish` sets `calls_`, by which the next call continues. Each call is a fit with the stages of
-    `PrivateEstimator`, and is charged to the ledger; a call that fails leaves the model as it was.
+    A recipe has `shared()`: the parameters that shape the means, by name; None: the value of the first call.
+    `_publish` sets `calls_`, by which the next call continues. Each call is a fit, and is charged to the
+    ledger; a call that fails leaves the model as it was.
     """
 
     __metadata_request__partial_fit = ROUTED
@@ -188,13 +169,9 @@ class Incremental:
     calls_: Calls
     domain: Any
     random_state: Any
-    _params: Any
+    _recipe: Any
     _fit: Any
     _dice: Any
-
-    def _shared(self, params: Params) -> dict[str, Any]:
-        """Return the parameters that shape the means, by name; None: the value of the first call."""
-        raise NotImplementedError
 
     def _fit_more(
         self, X: Any, y: Any, dice: Dice | None = None, *, classes: Any = None, groups: Any = None
@@ -215,38 +192,38 @@ class Incremental:
         dice = dice or self._dice(*(("call", earlier.n_calls) if earlier else ()))[0]
         reproducible = self.random_state is not None
         with float_errors_ignored():
-            params = self._continued(earlier, classes, groups, reproducible)
-            self._fit(X, y, dice, groups=groups, reproducible=reproducible, params=params)
+            recipe = self._continued(earlier, classes, groups, reproducible)
+            self._fit(X, y, dice, groups=groups, recipe=recipe)
         return self
 
-    def _continued(self, earlier: Calls | None, classes: Any, groups: Any, reproducible: bool) -> Params:
-        """Return the checked parameters of the next call."""
+    def _continued(self, earlier: Calls | None, classes: Any, groups: Any, reproducible: bool) -> FitRecipe:
+        """Return the recipe of the next call."""
         if as_learn(self.domain) is not None:
             raise ValueError(
                 "domain must be declared for partial_fit, got 'learn': a schema that is learned from the"
                 " first call would be a different one in the next; declare domain=Schema(...), or release a"
                 " schema once, and pass it: dplearn.releases.learned_schema"
             )
-        params: Params = self._params(reproducible)
+        recipe: FitRecipe = self._recipe(reproducible)
         if is_classifier(self):
-            params = params.given(classes=self._all_classes(earlier, params.classes, classes))
+            recipe = recipe.given(classes=self._all_classes(earlier, recipe.classes, classes))
         if earlier is None:
             if "guarantee_" in vars(self):
                 raise ValueError(
                     "partial_fit cannot continue a fit whose number of records is private; fit again with"
                     " neighbors='replace_one', or call partial_fit of a clone"
                 )
-            return params
+            return recipe
         if (groups is None) == (earlier.guarantee.protects == "groups"):
             raise ValueError("groups must be given in all calls of fit and partial_fit, or in none")
-        for name, value in self._shared(params).items():
+        for name, value in recipe.shared().items():
             if value is not None and value != earlier.shared[name]:
                 raise ValueError(
                     f"{name} must be the same in all calls of partial_fit, got {brief(value)} after"
                     f" {brief(earlier.shared[name])}; fit forgets earlier calls"
                 )
         columns = {name: value for name, value in vars(self).items() if name.endswith("_in_")}
-        return params.given(earlier=earlier, columns=columns)
+        return recipe.given(earlier=earlier, columns=columns)
 
     def _all_classes(self, earlier: Calls | None, declared: Any, classes: Any) -> list[Any]:
         """Return the labels of all calls: of the constructor, the argument, or earlier calls."""

@@ -5,12 +5,10 @@ A learner with the parameter `domain` gets this by one line, the decorator of it
     @learns_schema()
     class MyClassifier(PrivateClassifier): ...
 
-If all noise of the learner's plan is Gaussian, and calibrated by `gaussian_budget(plan.guarantee)`, then
-`@learns_schema(concentrated=...)`, with a function of the plan that returns True, such as `gaussian_noise`,
-divides rho or mu^2 in place of epsilon: the same share of the budget gives a several times more accurate
-schema. With `accounting=CONCENTRATED` the calibration is by `concentrated_budget`.
+Where the release of the learner's recipe is `concentrated`, rho or mu^2 is divided in place of epsilon: the
+same share of the budget gives a several times more accurate schema.
 
-With any other `domain` a fit consists of the learner's own stages. With `domain="learn"`, or `Learn(...)`, it
+With any other `domain` the recipe of a fit is the learner's own. With `domain="learn"`, or `Learn(...)`, it
 is a recipe around a recipe, `LearnedFit`:
 
 1. The parameters of the learner are checked; a fit costs the learner's epsilon and delta.
@@ -40,13 +38,12 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Grid, Learn, Product, Schema
 from dplearn.domains.cells import is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
-from dplearn.estimator.staged_fit import StagedFit
-from dplearn.estimator.stages import Params, Public
-from dplearn.fit.execute import Facts
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public
+from dplearn.fit.execute import Facts, begin
 from dplearn.fit.relation import TABLE
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.events import event_of
-from dplearn.privacy.shares import GAUSSIAN, Accounting
+from dplearn.privacy.shares import Accounting
 from dplearn.privacy.unknown_count import refuse_added
 from dplearn.records.outputs import joined_outputs, label_columns, read_outputs
 from dplearn.records.reading import labels_assumed, read_features, read_labels
@@ -63,7 +60,7 @@ from dplearn.releases.learned_schema import (
 )
 from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFitPlan, schema_fit_plan
 
-__all__ = ["SchemaFitPlan", "gaussian_noise", "learns_schema"]
+__all__ = ["SchemaFitPlan", "learns_schema"]
 
 _ANY = Categories([None], other=True)  # accepts cells of any kind
 #: Any number is read with this range, which a learned one then replaces.
@@ -79,21 +76,11 @@ _NARROW_RANGE = (
 Kind = TypeVar("Kind", bound=type)
 
 
-def learns_schema(
-    *,
-    concentrated: Callable[[Any], bool] | None = None,
-    accounting: Accounting = GAUSSIAN,
-    parameter: str = "domain",
-) -> Callable[[Kind], Kind]:
+def learns_schema(*, parameter: str = "domain") -> Callable[[Kind], Kind]:
     """Return a class decorator: with `domain="learn"` a fit learns the schema, from a share of its budget.
 
     Parameters
     ----------
-    concentrated : callable, optional
-        A function of the learner's plan: True if the event of the learner's release with this plan is
-        accounting.event(accounting.budget(plan.guarantee)). None: never.
-    accounting : Accounting, default=GAUSSIAN
-        The accounting of these releases.
     parameter : str, default="domain"
         The name of the parameter that is "learn", as for `set_params`.
 
@@ -116,38 +103,28 @@ def learns_schema(
     (2016), Lemma 1.7 and Proposition 1.3; the division is ours.
     """
 
-    def decorated(kind: Kind) -> Kind:
-        stages = _stages(kind, parameter, concentrated or _never, accounting)
-        for name, stage in stages.items():
-            setattr(kind, name, wraps(getattr(kind, name))(stage))
-        kind.can_learn_schema = True  # type: ignore[attr-defined]
+    def decorated(kind: Any) -> Any:
+        own = {name: getattr(kind, name) for name in ("_recipe", "__sklearn_tags__")}
+
+        @wraps(own["_recipe"])
+        def recipe(learner: Any, reproducible: bool) -> Any:
+            domain = _value(learner, parameter)
+            learn, target = as_learn(domain), getattr(learner, "target_range", None)
+            ranged = isinstance(target, str) and target == "learn"
+            _refuse_other_texts(learner, parameter, domain)
+            if learn is None and not ranged:
+                return own["_recipe"](learner, reproducible)
+            return LearnedFit.of(learner, learn, reproducible, parameter=parameter, ranged=ranged)
+
+        @wraps(own["__sklearn_tags__"])
+        def tags(learner: Any) -> Any:
+            learns = as_learn(_value(learner, parameter)) is not None
+            return own["__sklearn_tags__"](_with(learner, {parameter: _ANY}) if learns else learner)
+
+        kind._recipe, kind.__sklearn_tags__, kind.can_learn_schema = recipe, tags, True
         return kind
 
     return decorated
-
-
-def _stages(
-    kind: Any, parameter: str, concentrated: Callable[[Any], bool], accounting: Accounting
-) -> dict[str, Callable[..., Any]]:
-    """Return the stages of a class that depend on whether the fit learns the schema."""
-    own = {name: getattr(kind, name) for name in ("_params", "_event", "__sklearn_tags__")}
-
-    def params(learner: Any, reproducible: bool) -> Any:
-        domain = _value(learner, parameter)
-        learn, target = as_learn(domain), getattr(learner, "target_range", None)
-        ranged = isinstance(target, str) and target == "learn"
-        _refuse_other_texts(learner, parameter, domain)
-        if learn is None and not ranged:
-            return own["_params"](learner, reproducible)
-        kinds: dict[str, Any] = {"ranged": ranged, "concentrated": concentrated, "accounting": accounting}
-        return _SchemaParams.of(learner, learn, reproducible, parameter=parameter, **kinds)
-
-    def tags(learner: Any) -> Any:
-        learns = as_learn(_value(learner, parameter)) is not None
-        return own["__sklearn_tags__"](_with(learner, {parameter: _ANY}) if learns else learner)
-
-    event = _event_stage(own["_event"], concentrated, accounting)
-    return {"_params": params, "_event": event, "__sklearn_tags__": tags}
 
 
 def _refuse_other_texts(learner: Any, parameter: str, domain: Any) -> None:
@@ -159,30 +136,6 @@ def _refuse_other_texts(learner: Any, parameter: str, domain: Any) -> None:
             "domain must be a Domain, a sequence of them, a Product, a Schema, 'learn' or Learn(...),"
             f" which takes a mapping from columns to kinds, got {shown(domain)}"
         )
-
-
-def _event_stage(
-    own: Callable[..., Any], concentrated: Callable[[Any], bool], accounting: Accounting
-) -> Callable[..., Any]:
-    """Return the privacy event of a plan; of a fit that learns the schema, that of its guarantee."""
-
-    def event(learner: Any, plan: Any) -> Any:
-        if isinstance(plan, SchemaFitPlan):
-            return event_of(plan.guarantee)
-        if concentrated(plan):
-            return accounting.event(accounting.budget(plan.guarantee))
-        return own(learner, plan)
-
-    return event
-
-
-def gaussian_noise(plan: Any) -> bool:
-    """Whether all noise of a plan is Gaussian, for learners whose plans have `noise`."""
-    return bool(plan.noise == "gaussian")
-
-
-def _never(plan: Any) -> bool:  # noqa: ARG001 - the rule of learners that are not concentrated
-    return False
 
 
 @dataclass(frozen=True)
@@ -213,21 +166,23 @@ class _Outcome:
     released: Any
 
 
-class _SchemaParams(Params):
-    """The checked parameters of a fit that learns the schema; other attributes are those of `own`.
+class LearnedFit(FitRecipe):
+    """The fit of a learner that learns its schema first: a recipe around that of an inner learner.
+
+    Other attributes are those of `own`.
 
     Attributes
     ----------
-    own : Params
-        The parameters of the inner learner.
-    learner : PrivateEstimator
+    own : FitRecipe
+        The recipe of the inner learner.
+    shell : PrivateEstimator
         The inner learner: unfitted, without a ledger, and with a domain that accepts all cells.
     learn : Learn
         The parameter `domain`.
     learns_domain, ranged : bool
         Whether the domain, and the range of the target, are learned. A target whose range is learned is the
         last column of the schema, which is released with one share of the budget.
-    parameter, concentrated, accounting
+    parameter : str
         As for `learns_schema`.
     numbers : Floats
         The numbers among which ranges are found.
@@ -235,7 +190,7 @@ class _SchemaParams(Params):
 
     @classmethod
     def of(cls, learner: Any, learn: Any, reproducible: bool, *, parameter: str, **given: Any) -> Self:
-        """Return the parameters of a learner, after its own checks."""
+        """Return the recipe of a learner, after its own checks."""
         owner, ranged = _value(learner, parameter.rpartition("__")[0]), given["ranged"]
         if ranged and getattr(learner, "trust_model", "central") != "central":
             raise ValueError(
@@ -249,7 +204,7 @@ class _SchemaParams(Params):
             )
         placeholders = ({} if learn is None else {parameter: _ANY}) | (_UNIT_RANGE if ranged else {})
         inner = _with(learner, {**placeholders, "ledger": None})
-        own = inner._params(reproducible)
+        own = inner._recipe(reproducible)
         refuse_added(own.cost.neighbors, "target_range='learn'" if learn is None else "domain='learn'")
         numbers = getattr(learner, "_schema_numbers", NUMBERS)
         # A schema is learned from one row of each group.
@@ -257,15 +212,15 @@ class _SchemaParams(Params):
         given |= {"learn": learn or Learn(), "learns_domain": learn is not None}
         given["declared"] = own.declared if learn is None else None
         classes = getattr(own, "classes", None)
-        return cls(own.cost, own=own, learner=inner, classes=classes, recipe=LearnedFit, **given)
+        return cls(learner, own.cost, own=own, shell=inner, classes=classes, **given)
 
     def __getattr__(self, name: str) -> Any:
         if "own" not in vars(self):  # of a copy before it has attributes
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise AttributeError(f"there is no parameter {name!r}")
         return getattr(self.own, name)
 
-    def inner(self, domain: Any, *, classes: Any = None, budget: ApproxDP | None = None) -> Any:
-        """Return an unfitted inner learner with a domain, and with labels and a budget if they are given."""
+    def inner(self, domain: Any, *, classes: Any = None, budget: ApproxDP | None = None) -> FitRecipe:
+        """Return the inner recipe with a domain, and with labels and a budget if they are given."""
         given: dict[str, Any] = {}
         if self.ranged:
             domain, target = _without_target(domain)
@@ -276,16 +231,20 @@ class _SchemaParams(Params):
             given[self.parameter.removesuffix("domain") + "classes"] = list(classes)
         if budget is not None:
             amounts = {"epsilon": budget.epsilon, "delta": budget.delta}
-            given |= {name: amounts[name] for name in amounts if name in self.learner.get_params(deep=False)}
-        return _with(self.learner, given)
+            given |= {name: amounts[name] for name in amounts if name in self.shell.get_params(deep=False)}
+        found: FitRecipe = _with(self.shell, given)._recipe(self.cost.reproducible)
+        return found
+
+    def without_target(self, schema: Any) -> Any:
+        """Return the domain of X in a schema that is released."""
+        return _without_target(schema)[0] if self.ranged else schema
 
     def inner_plan(self, stages: SchemaStages, rest: ApproxDP, public: Any, **more: Any) -> Any:
         """Return the plan of the inner fit with the narrowest schema; raise if another one has none."""
         schema = stages.plan(Facts(public.n_samples))
         plan = None
         for domain in dict.fromkeys((schema.unranged, schema.widest, schema.narrowest)):
-            inner = self.inner(domain, classes=public.classes, budget=rest)
-            plan = inner._planned_fit(inner._params(self.cost.reproducible), public, **more)
+            plan = self.inner(domain, classes=public.classes, budget=rest).planned(public, **more)
         return plan
 
     def released(self, kinds: ColumnKinds) -> ColumnKinds:
@@ -301,54 +260,42 @@ class _SchemaParams(Params):
     ) -> SchemaStages:
         """Return the stages of the schema's release at a cost."""
         # A local learner has no curator, who would see the records of the schema.
-        curated = getattr(self.learner, "trust_model", "central") == "central"
+        curated = getattr(self.shell, "trust_model", "central") == "central"
         guarantee = replace(cost, assumes=TABLE)
         return SchemaStages(
             self.released(kinds), guarantee, concentrated=part, numbers=self.numbers, curated=curated
         )
 
-
-class LearnedFit(StagedFit):
-    """The fit of a learner that learns its schema first: a recipe around that of an inner learner."""
-
-    params: Any
-
-    def read(self, X: Any, y: Any) -> tuple[_SchemaPublic, Examples]:
-        params, learner = self.params, self.learner
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[_SchemaPublic, Examples]:
         dtype = getattr(X, "dtype", None)
         of_list = dtype is None and not is_frame(X)
-        X = read_features(learner, X, domain=_ANY, reset=True)
+        X = read_features(reader, X, domain=_ANY, reset=True)
         kinds = ColumnKinds(())
-        if params.learns_domain:
-            kinds = kinds_of(X, params.learn.columns, dtype, of_list=of_list)
-        classes, targets = _read_targets(y, X.shape[0], params)
+        if self.learns_domain:
+            kinds = kinds_of(X, self.learn.columns, dtype, of_list=of_list)
+        classes, targets = _read_targets(y, X.shape[0], self)
         # The inner learner reads the table with a schema that accepts every cell: its errors come before the
         # charge, and depend on no value of X.
-        schema = params.stages(kinds, params.cost).plan(Facts(X.shape[0])).narrowest
-        reader = params.inner(schema, classes=classes)
-        rows = Examples(X, targets)
-        own = reader._params(params.cost.reproducible)
-        found = reader._read(X, _given_targets(rows, classes), own).public
+        schema = self.stages(kinds, self.cost).plan(Facts(X.shape[0])).narrowest
+        inner, rows = self.inner(schema, classes=classes), Examples(X, targets)
+        found, _ = inner.read(X, _given_targets(rows, classes))
         public = _SchemaPublic(
             X.shape[0],
             X.shape[1],
-            names=getattr(learner, "feature_names_in_", None),
+            names=getattr(reader, "feature_names_in_", None),
             classes=classes,
             kinds=kinds,
             inner=found,
-            accepted=_value(reader, params.parameter).assumes if params.learns_domain else (),
+            accepted=self.without_target(schema).assumes if self.learns_domain else (),
         )
         return public, rows
 
     def plan(self, facts: Any, **more: Any) -> SchemaFitPlan:
-        params = self.params
         found = replace(getattr(facts, "inner", facts), n_samples=facts.n_samples)
-        kinds = getattr(facts, "kinds", None) or _planned_kinds(params.learn, facts)
-        fit = _LearnerFit(params, kinds, found, more, getattr(facts, "accepted", ()))
-        plan = schema_fit_plan(
-            fit, params.cost, params.learn.share, facts.n_samples, params=params, public=facts
-        )
-        if params.ranged and plan.schema.tail is None:
+        kinds = getattr(facts, "kinds", None) or _planned_kinds(self.learn, facts)
+        fit = _LearnerFit(self, kinds, found, more, getattr(facts, "accepted", ()))
+        plan = schema_fit_plan(fit, self.cost, self.learn.share, facts.n_samples, params=self, public=facts)
+        if self.ranged and plan.schema.tail is None:
             raise ValueError(
                 f"target_range='learn' needs {plan.schema.n_needed} records, got {facts.n_samples}: epsilon"
                 f" {float(plan.schema.guarantee.epsilon):.3g} is spent on the ranges of"
@@ -357,40 +304,50 @@ class LearnedFit(StagedFit):
             )
         return plan
 
+    def known(self, facts: Any, rows: Any, **public: Any) -> Any:  # noqa: ARG002
+        for name, value in public.items():
+            if value is not None:
+                raise ValueError(
+                    f"{name} must be None where domain='learn': declare the columns, by the public rows for"
+                    " example"
+                )
+        return facts
+
+    def try_out(self, plan: Any, table: Table) -> Any:
+        return replace(plan, inner=self.own.try_out(plan.inner, table))
+
     def summarized(self, table: Table, plan: Any) -> Table:  # noqa: ARG002
         return table  # in table order; each row is encoded once the schema is known
 
-    def released(self, summary: Table, plan: SchemaFitPlan, dice: Dice) -> _Outcome:
+    def run(self, summary: Table, plan: SchemaFitPlan, dice: Dice) -> _Outcome:
         # The costs of the two releases add up; see `learns_schema`.
-        params, classes = self.params, plan.public.classes
+        classes = plan.public.classes
         schema = _released_schema(summary, plan, dice)
-        inner = params.inner(schema, classes=classes, budget=plan.rest)
-        own = Params.given(inner._params(params.cost.reproducible), learned=True)  # some have another `given`
-        ready = inner._begin(*_given(summary, classes), own)
-        if plan.stages.concentrated is not None and not params.concentrated(ready.plan):
+        inner = self.inner(schema, classes=classes, budget=plan.rest).given(tried=plan.inner)
+        ready = begin(inner, *_given(summary, classes))
+        if plan.stages.concentrated is not None and not inner.concentrated(ready.plan):
             raise RuntimeError(OTHER_NOISE)
-        released = ready.recipe.released(ready.summary, ready.plan, dice)
-        return _Outcome(_without_target(schema)[0] if params.ranged else schema, ready.plan, released)
+        released = ready.run(dice)
+        return _Outcome(self.without_target(schema), ready.plan, released)
 
-    def publish(self, outcome: _Outcome, plan: SchemaFitPlan) -> None:
-        super().publish(outcome.released, replace(outcome.plan, guarantee=plan.guarantee))
-        if self.params.learns_domain:
-            self.learner.schema_ = outcome.schema
+    def publish(self, learner: Any, facts: Any, outcome: _Outcome, plan: SchemaFitPlan) -> None:
+        super().publish(learner, facts, outcome.released, replace(outcome.plan, guarantee=plan.guarantee))
+        if self.learns_domain:
+            learner.schema_ = outcome.schema
 
-    def told(self, plan: SchemaFitPlan) -> tuple[str, ...]:
-        learner, params = self.learner, self.params
-        found = without_values(learner.schema_, plan.schema) if params.learns_domain else ()
-        low, high = learner.target_range_ if params.ranged else (0.0, 1.0)
+    def told(self, learner: Any, plan: SchemaFitPlan) -> tuple[str, ...]:
+        found = without_values(learner.schema_, plan.schema) if self.learns_domain else ()
+        low, high = learner.target_range_ if self.ranged else (0.0, 1.0)
         if high - low <= max(_NARROW * max(abs(low), abs(high)), _NEAR_ZERO):
             found += (_NARROW_RANGE.format(low, high),)
-        return (*super().told(plan), *found)
+        return (*self.own.told(learner, plan), *found)
 
 
 def _read_targets(y: Any, n: int, params: Any) -> tuple[Any, NDArray[Any]]:
     """Return labels, or a list of those of each output, and their codes; of a regression None and numbers."""
     target = getattr(params, "target", None)
     if target is None:
-        if not getattr(params.learner, "reads_outputs", False):
+        if not getattr(params.shell, "reads_outputs", False):
             return read_labels(y, n, params.classes)
         outputs = read_outputs(y, n, params.classes)
         if outputs.many:
@@ -435,8 +392,8 @@ class _LearnerFit:
 
     Attributes
     ----------
-    params : _SchemaParams
-        The parameters.
+    params : LearnedFit
+        The recipe.
     kinds : ColumnKinds
         The kinds of the columns.
     public : Public
@@ -462,11 +419,11 @@ class _LearnerFit:
 
     @property
     def accounting(self) -> Accounting:
-        found: Accounting = self.params.accounting
+        found: Accounting = self.params.own.accounting
         return found
 
     def concentrated(self, plan: Any) -> bool:
-        return bool(self.params.concentrated(plan))
+        return bool(self.params.own.concentrated(plan))
 
     def assumes(self, schema: LearnedSchemaPlan, inner: Any) -> tuple[str, ...]:
         assumed = [*TABLE]  # the types of the columns, and of no value
@@ -474,8 +431,7 @@ class _LearnerFit:
             assumed.append(labels_assumed(self.params.classes))
         dropped = {labels_assumed(())}
         if self.params.learns_domain:
-            of_X = _without_target(schema.narrowest)[0] if self.params.ranged else schema.narrowest
-            dropped |= {*of_X.assumes, *self.accepted}
+            dropped |= {*self.params.without_target(schema.narrowest).assumes, *self.accepted}
         if self.params.ranged:
             dropped.add(self.params.target.assumption)
             assumed.append("targets are numbers")

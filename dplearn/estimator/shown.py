@@ -8,7 +8,7 @@
 from html import escape
 from typing import Any
 
-from dplearn.estimator.stages import cost_of_fit
+from dplearn.estimator.public import cost_of_fit
 from dplearn.privacy import Guarantee
 from dplearn.privacy.base import in_words
 

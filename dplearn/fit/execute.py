@@ -27,7 +27,7 @@ from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import float_errors_ignored
 from dplearn.fit.relation import Relation
-from dplearn.privacy import PrivacyLedger, open_account
+from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.unknown_count import ADDED, refuse_public_counts
 from dplearn.records.groups import SHIFTS, grouping_of, selected
 from dplearn.records.part_groups import grouped_parts, groups_in_parts
@@ -37,7 +37,7 @@ from dplearn.records.rows import count_of
 from dplearn.records.table import Held, Table
 from dplearn.records.tables import check_index
 
-__all__ = ["Facts", "Ready", "Recipe", "begin", "execute"]
+__all__ = ["Done", "Facts", "Ready", "Recipe", "begin", "execute"]
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Recipe(ABC):
     ----------
     name : str
         For the ledger's history.
-    cost : ApproxDP or None
-        Public. The most that it costs, with its neighbours and what it protects; None if unknown.
+    cost : ApproxDP
+        Public. The most that it costs, with its neighbours and what it protects.
     random_state : None, int or numpy random generator
         The source of public choices, such as the rows of groups that take part.
     takes : str
@@ -78,7 +78,7 @@ class Recipe(ABC):
     """
 
     name: str
-    cost: Any
+    cost: ApproxDP
     random_state: Any = None
     takes = "X"
     named = True
@@ -95,8 +95,11 @@ class Recipe(ABC):
         """
 
     @abstractmethod
-    def plan(self, facts: Any) -> Any:
-        """Return the plan, from public facts alone; its `guarantee` costs at most `cost`."""
+    def plan(self, facts: Any, /) -> Any:
+        """Return the plan for one replaced record, from public facts and further arguments of plans.
+
+        Its `guarantee` costs at most `cost`.
+        """
 
     def summarized(self, table: Table, plan: Any) -> Any:  # noqa: ARG002 - of use to subclasses
         """Return what `run` is given of the table, without a draw; an audit does this once for all paths."""
@@ -114,7 +117,7 @@ class Recipe(ABC):
         """Return a table in memory and its labels as they are read."""
         return table_in_memory(X), y
 
-    def n_rows(self, X: Any, y: Any) -> int:  # noqa: ARG002 - of use to subclasses
+    def count_rows(self, X: Any, y: Any) -> int:  # noqa: ARG002 - of use to subclasses
         """Return the number of rows in memory, before they are read."""
         return count_of(X)
 
@@ -128,12 +131,31 @@ class Recipe(ABC):
         """Validate and encode the rows of a part, if not as those in memory."""
         return self.read(X, y)
 
+    def cost_of(self, X: Any, y: Any) -> ApproxDP | None:  # noqa: ARG002 - of use to subclasses
+        """Return the greatest cost of carrying it out on a table, of which only shapes are read.
+
+        None: unknown, for example if X is None.
+        """
+        return self.cost
+
+    def chosen(self) -> "Recipe":
+        """Return the recipe with the public choices that precede the data; of use to subclasses."""
+        return self
+
+    def planned(self, facts: Any, **more: Any) -> Any:
+        """Return the plan for the neighbours of `cost`; a private number of records is a guess, or None."""
+        return Relation(uncounted=self.cost.neighbors == ADDED).planned(self.plan(facts, **more))
+
     def prepared(self, facts: Any, table: Table) -> Any:  # noqa: ARG002 - of use to subclasses
         """Return the facts, with public values of the whole table that no part of it has."""
         return facts
 
-    def try_out(self, plan: Any, table: Table) -> None:  # noqa: B027 - of use to subclasses
-        """Refuse, before the charge, what cannot be carried out as planned; no value of the table is used."""
+    def try_out(self, plan: Any, table: Table) -> Any:  # noqa: ARG002 - of use to subclasses
+        """Refuse, before the charge, what cannot be carried out as planned, and return the plan.
+
+        No value of the table is used.
+        """
+        return plan
 
     def warnings_of(self, released: Any) -> Sequence[str]:  # noqa: ARG002 - of use to subclasses
         """Return warnings about what was released, functions of it alone."""
@@ -171,14 +193,38 @@ class Ready:
         """Return what the recipe releases."""
         return self.recipe.run(self.summary, self.plan, dice)
 
+    def done(self, dice: Dice) -> "Done":
+        """Make the draws, and return what is left of it all."""
+        return Done(self.recipe, self.table.facts, self.plan, self.run(dice))
+
+
+@dataclass(frozen=True, eq=False)
+class Done:
+    """What a recipe has left: no private value.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        Public, as `chosen` returned it.
+    facts, plan : object
+        Public.
+    released : object
+        Released.
+    """
+
+    recipe: Recipe
+    facts: Any
+    plan: Any
+    released: Any
+
 
 def begin(recipe: Recipe, X: Any, y: Any = None, *, groups: Any = None) -> Ready:
     """Read a table and plan a recipe, without a secret draw or a charge."""
+    recipe = recipe.chosen()
     relation, facts, table = _read(recipe, X, y, groups)
     table = replace(table, facts=recipe.prepared(facts, table))
-    plan = recipe.plan(table.facts)
-    recipe.try_out(plan, table)
-    return Ready(recipe, table, relation.planned(plan))
+    plan = recipe.planned(table.facts)
+    return Ready(recipe, table, relation.planned(recipe.try_out(plan, table)))
 
 
 def execute(
@@ -190,8 +236,8 @@ def execute(
     ledger: PrivacyLedger | None = None,
     dice: Dice,
     stacklevel: int = 3,
-) -> Any:
-    """Carry out a recipe on a private table, and return what it releases.
+) -> Done:
+    """Carry out a recipe on a private table.
 
     Parameters
     ----------
@@ -208,29 +254,28 @@ def execute(
     stacklevel : int, default=3
         That of warnings: the call of the function that calls this one.
     """
-    relation = Relation(groups=groups is not None)
-    cost = recipe.cost
+    relation, cost = Relation(groups=groups is not None), recipe.cost_of(X, y)
     charge = open_account(ledger, None if cost is None else relation.protecting(cost), name=recipe.name)
     with float_errors_ignored():
         ready = begin(recipe, X, y, groups=groups)
         for text in ready.plan.warnings:
             warnings.warn(text, UserWarning, stacklevel=stacklevel)
         charge(ready.plan.guarantee)
-        released = ready.run(dice)
-    for text in recipe.warnings_of(released):
+        done = ready.done(dice)
+    for text in recipe.warnings_of(done.released):
         with suppress(UserWarning):  # as an error it would lose a release that is paid for
             warnings.warn(text, UserWarning, stacklevel=stacklevel)
-    return released
+    return done
 
 
 def _read(recipe: Recipe, X: Any, y: Any, groups: Any) -> tuple[Relation, Any, Table]:
     """Return which tables are neighbours, the public facts, and the table of encoded rows."""
     parts = recipe.parts_of(X, y)
     check_index("groups", groups, X, of=recipe.takes)
-    if recipe.cost is not None and recipe.cost.neighbors == ADDED:
+    if recipe.cost.neighbors == ADDED:
         refuse_public_counts(recipe.takes_added, groups, parts)
         facts, table = _held(recipe, *recipe.in_memory(X, y))
-        return Relation(uncounted=True), replace(facts, n_samples=None), table
+        return Relation(), replace(facts, n_samples=None), table
     relation = Relation(groups=groups is not None, parts=parts is not None)
     if groups is None:
         facts, table = _held(recipe, *recipe.in_memory(X, y)) if parts is None else recipe.from_parts(parts)
@@ -251,7 +296,7 @@ def _read_groups(recipe: Recipe, X: Any, y: Any, groups: Any) -> tuple[Any, Tabl
     """Read a table in memory whose records are groups of its rows."""
     X, y = recipe.in_memory(X, y)
     most, shifts = recipe.group_rows or 1, _shifts(recipe)
-    grouping = grouping_of(groups, recipe.n_rows(X, y), most=most, shifts=shifts)
+    grouping = grouping_of(groups, recipe.count_rows(X, y), most=most, shifts=shifts)
     if recipe.repeated:
         facts, table = _held(recipe, X, y)
         return facts, table.grouped(grouping), grouping.n_groups

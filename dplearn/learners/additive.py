@@ -21,17 +21,15 @@ from dplearn.domains import Floats
 from dplearn.ensembles.native_threads import native_threads
 from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.query_learner import QueryLearner
-from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
-from dplearn.estimator.several_outputs import SeveralOutputsClassifier
-from dplearn.estimator.stages import (
-    Params,
+from dplearn.estimator.public import (
     Public,
     PublicOutputs,
-    Read,
     planned_columns,
     planned_outputs,
 )
+from dplearn.estimator.query_fits import QueryFit
+from dplearn.estimator.schema_learning import learns_schema
+from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.fit.relation import TABLE
 from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_losses import (
@@ -118,15 +116,14 @@ def _of_one_output(model: Any) -> bool:
     return not isinstance(getattr(model, "classes_", None), list)
 
 
-class _Additive(QueryLearner, PrivateEstimator):
-    """The stages that classifiers and regressors share."""
+class _Additive(PrivateEstimator):
+    """What classifiers and regressors share."""
 
     # The sizes of a fit; audits use smaller ones.
     _finest = FINEST  # bits of the grid of the rows
     _bits: Bits | None = None  # all bits; None: at most those of `_finest`, as many as noise allows
     _steps: int | None = None  # None: by the noise
     _bins = BINS
-    counts_records = True
 
     def _values(self, reproducible: bool) -> dict[str, Any]:
         """Return the checked parameters that classifiers and regressors share."""
@@ -142,43 +139,7 @@ class _Additive(QueryLearner, PrivateEstimator):
             "bins": self._bins,
             "interactions": _checked_interactions(self.interactions),
             "group_rows": checked_rows(self.max_rows_per_group, trust_model=self.trust_model),
-            "random_state": self.random_state,
         }
-
-    def _columns(self, X: Any, params: Params) -> tuple[Columns, dict[str, Any]]:
-        """Return the codes of a table's columns, and its public values."""
-        stream = self._public_stream(params)
-        X = read_features(self, X, domain=params.declared, reset=True)
-        names = getattr(self, "feature_names_in_", None)
-        domain = as_product(params.declared, X.shape[1], names)
-        known = {"n_samples": len(X), "n_features": X.shape[1], "names": names, "stream": stream}
-        return encoded(X, domain), known
-
-    def _additive_plan(
-        self,
-        params: Params,
-        public: Public,
-        loss_of: Callable[[AdditivePlan], Loss],
-        assumed: str,
-        beta: Any,
-    ) -> AdditivePlan:
-        failure = check_number("beta", beta, above=0, below=1)
-        domain = as_product(params.declared, public.n_features, public.names)
-        assumes = (*TABLE, *domain.assumes, assumed)
-        plan = additive_plan(params, public, loss_of, domain, beta=failure)
-        return replace(plan, guarantee=replace(params.cost, assumes=assumes))
-
-    def _summarize(self, table: Read, plan: AdditivePlan) -> Examples:
-        # One replaced record replaces one row of cells and one target.
-        cells = np.empty((len(table.rows), len(plan.columns)), dtype=np.int16, order="F")
-        for here, block in table.rows.X.blocks(_BLOCK):
-            for place, (column, codes) in enumerate(zip(plan.columns, block, strict=True)):
-                cells[here, place] = column.of(codes)
-        return Examples(cells, table.rows.y)
-
-    def _learn(self, oracle: Oracle, plan: AdditivePlan) -> "_Outcome":
-        with native_threads(None):  # the matrices are small, and more threads would wait for each other
-            return _Outcome(learn_additive(oracle, plan), plan)
 
     def _publish_model(self, model: AdditiveModel, plan: AdditivePlan, unit: float, origin: float) -> None:
         """Set the attributes that classifiers and regressors share; margins are multiplied by `unit`."""
@@ -252,12 +213,52 @@ class _Additive(QueryLearner, PrivateEstimator):
         return tags
 
 
+class AdditiveFit(QueryFit):
+    """What the fits of classifiers and of regressors share."""
+
+    counts_records = True
+
+    def concentrated(self, plan: Any) -> bool:
+        return bool(plan.noise == "gaussian")
+
+    def read_columns(self, X: Any, reader: Any) -> tuple[Columns, dict[str, Any]]:
+        """Return the codes of a table's columns, and its public values."""
+        stream = self.stream()
+        X = read_features(reader, X, domain=self.declared, reset=True)
+        names = getattr(reader, "feature_names_in_", None)
+        domain = as_product(self.declared, X.shape[1], names)
+        known = {"n_samples": len(X), "n_features": X.shape[1], "names": names, "stream": stream}
+        return encoded(X, domain), known
+
+    def plan_with(
+        self, public: Public, loss_of: Callable[[AdditivePlan], Loss], assumed: str, beta: Any
+    ) -> AdditivePlan:
+        """Return the plan with the loss of a plan of its sizes, and an assumption about the targets."""
+        failure = check_number("beta", beta, above=0, below=1)
+        domain = as_product(self.declared, public.n_features, public.names)
+        assumes = (*TABLE, *domain.assumes, assumed)
+        plan = additive_plan(self, public, loss_of, domain, beta=failure)
+        return replace(plan, guarantee=replace(self.cost, assumes=assumes))
+
+    def summarize(self, rows: Any, plan: AdditivePlan) -> Examples:
+        # One replaced record replaces one row of cells and one target.
+        cells = np.empty((len(rows), len(plan.columns)), dtype=np.int16, order="F")
+        for here, block in rows.X.blocks(_BLOCK):
+            for place, (column, codes) in enumerate(zip(plan.columns, block, strict=True)):
+                cells[here, place] = column.of(codes)
+        return Examples(cells, rows.y)
+
+    def learn(self, oracle: Oracle, plan: AdditivePlan) -> "_Outcome":
+        with native_threads(None):  # the matrices are small, and more threads would wait for each other
+            return _Outcome(learn_additive(oracle, plan), plan)
+
+
 def _with_unknown(effects: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the effects of cells, and after them that of a value in no cell, which is 0."""
     return np.concatenate([effects, np.zeros_like(effects[:1])])
 
 
-@learns_schema(concentrated=gaussian_noise)
+@learns_schema()
 class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     """Classification by an additive logistic model: a smooth effect of each column, and interactions.
 
@@ -460,65 +461,26 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         beta : float, default=0.05
             In (0, 1). It is part of the plan, as in plans of other learners; no other number depends on it.
         """
-        params = self._params(self.random_state is not None)
+        fit = self._recipe(self.random_state is not None)
         public = planned_outputs(
-            params, n_samples, n_features=n_features, n_labels=n_labels, n_outputs=n_outputs
+            fit, n_samples, n_features=n_features, n_labels=n_labels, n_outputs=n_outputs
         )
-        plan: AdditivePlan = self._planned_fit(params, public, beta=beta)
-        return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
+        plan: AdditivePlan = fit.planned(public, beta=beta)
+        return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "AdditiveClassifierFit":
         classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             sets = [each.tolist() for each in declared_sets(classes)]
             classes = sets if len(sets) > 1 else sets[0]
         weights = check_class_weight(self.class_weight)
-        return Params(**self._values(reproducible), class_weight=weights, classes=classes)
+        return AdditiveClassifierFit(
+            self, **self._values(reproducible), class_weight=weights, classes=classes
+        )
 
     def _context(self) -> tuple[object, ...]:
         # Without weights a seeded fit is that of versions without this parameter.
         return tuple(each for each in super()._context() if each != ("class_weight", "None"))
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        columns, known = self._columns(X, params)
-        outputs = read_outputs(y, len(columns), params.classes)
-        if not outputs.many:
-            return Read(Public(**known, classes=outputs.classes[0]), Examples(columns, outputs.codes[:, 0]))
-        public = PublicOutputs(**known, classes=outputs.classes, n_outputs=len(outputs.classes), many=True)
-        return Read(public, Examples(columns, outputs.codes))
-
-    def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
-        counts = _label_counts(public)
-        if min(counts) < 2:
-            raise ValueError(
-                f"y must have at least 2 classes, got {min(counts)} class; classes=[...] declares all"
-            )
-        if len(counts) > 1 and params.class_weight is not None:
-            raise ValueError(
-                f"class_weight must be None for several outputs, got {brief(params.class_weight)} and"
-                f" {len(counts)} outputs; from a table in memory,"
-                " PrivateMultiOutputClassifier(AdditiveClassifier(class_weight=...))"
-                " fits a model with weights to each"
-            )
-        if len(counts) == 1:
-            check_weighted_classes(params.class_weight, public.classes)
-        if len(counts) > 1 and params.cost.neighbors == ADDED:
-            raise ValueError(
-                "neighbors must be 'replace_one' for several outputs, got 'add_remove' and"
-                f" {len(counts)} outputs; AdditiveClassifier takes one output with neighbors='add_remove':"
-                " fit a classifier to each, with a share of the budget"
-            )
-        if len(counts) > 1 and params.trust_model == "local":
-            raise ValueError(
-                f"trust_model must be 'central' for several outputs, got 'local' and {len(counts)} outputs"
-            )
-        return self._additive_plan(
-            params,
-            public,
-            lambda plan: _loss_of_labels(counts, plan.order, plan.clear),
-            labels_assumed(params.classes),
-            beta,
-        )
 
     def _publish(self, outcome: "_Outcome", plan: AdditivePlan) -> None:
         plan = outcome.plan_of(plan.guarantee)
@@ -630,7 +592,51 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         return tags
 
 
-@learns_schema(concentrated=gaussian_noise)
+class AdditiveClassifierFit(AdditiveFit):
+    """The fit of `AdditiveClassifier`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        columns, known = self.read_columns(X, reader)
+        outputs = read_outputs(y, len(columns), self.classes)
+        if not outputs.many:
+            return Public(**known, classes=outputs.classes[0]), Examples(columns, outputs.codes[:, 0])
+        public = PublicOutputs(**known, classes=outputs.classes, n_outputs=len(outputs.classes), many=True)
+        return public, Examples(columns, outputs.codes)
+
+    def plan(self, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
+        counts = _label_counts(public)
+        if min(counts) < 2:
+            raise ValueError(
+                f"y must have at least 2 classes, got {min(counts)} class; classes=[...] declares all"
+            )
+        if len(counts) > 1 and self.class_weight is not None:
+            raise ValueError(
+                f"class_weight must be None for several outputs, got {brief(self.class_weight)} and"
+                f" {len(counts)} outputs; from a table in memory,"
+                " PrivateMultiOutputClassifier(AdditiveClassifier(class_weight=...))"
+                " fits a model with weights to each"
+            )
+        if len(counts) == 1:
+            check_weighted_classes(self.class_weight, public.classes)
+        if len(counts) > 1 and self.cost.neighbors == ADDED:
+            raise ValueError(
+                "neighbors must be 'replace_one' for several outputs, got 'add_remove' and"
+                f" {len(counts)} outputs; AdditiveClassifier takes one output with neighbors='add_remove':"
+                " fit a classifier to each, with a share of the budget"
+            )
+        if len(counts) > 1 and self.trust_model == "local":
+            raise ValueError(
+                f"trust_model must be 'central' for several outputs, got 'local' and {len(counts)} outputs"
+            )
+        return self.plan_with(
+            public,
+            lambda plan: _loss_of_labels(counts, plan.order, plan.clear),
+            labels_assumed(self.classes),
+            beta,
+        )
+
+
+@learns_schema()
 class AdditiveRegressor(PrivateRegressor, _Additive):
     """Regression by an additive model: a smooth effect of each column, and interactions.
 
@@ -802,28 +808,14 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         beta : float, default=0.05
             In (0, 1). It is part of the plan, as in plans of other learners; no other number depends on it.
         """
-        params = self._params(self.random_state is not None)
-        public = planned_columns(params, n_samples, n_features=n_features)
-        plan: AdditivePlan = self._planned_fit(params, public, beta=beta)
-        return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
+        fit = self._recipe(self.random_state is not None)
+        public = planned_columns(fit, n_samples, n_features=n_features)
+        plan: AdditivePlan = fit.planned(public, beta=beta)
+        return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "AdditiveRegressorFit":
         target = TargetRange.of(self.target_range, clip=self.clip_target)
-        return Params(**self._values(reproducible), target=target)
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        columns, known = self._columns(X, params)
-        codes = read_target(y, len(columns), params.target)
-        return Read(Public(**known), Examples(columns, codes))
-
-    def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
-        return self._additive_plan(
-            params,
-            public,
-            lambda plan: SquaredLoss(bits=plan.bits.targets),
-            params.target.assumption,
-            beta,
-        )
+        return AdditiveRegressorFit(self, **self._values(reproducible), target=target)
 
     def _publish(self, outcome: "_Outcome", plan: AdditivePlan) -> None:
         plan = outcome.plan_of(plan.guarantee)
@@ -834,18 +826,6 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         self._publish_model(model, plan, unit, float(plan.target.decode(loss.centre / STEPS)))
         self.residual_std_ = unit * model.spread
         self.target_range_ = (plan.target.low, plan.target.high)
-
-    def _released_warnings(self, plan: Any) -> tuple[str, ...]:
-        told = super()._released_warnings(plan)
-        count = f"n_samples is {plan.public.n_samples}"
-        if plan.guarantee.neighbors == ADDED:
-            plan, count = (
-                plan.for_count(self.noisy_count_),
-                f"the noisy number of records is {self.noisy_count_}",
-            )
-        target = TargetRange(*self.target_range_)  # which may be learned, and not in the plan
-        within = self.residual_std_ < _WITHIN_NOISE * plan.deviation * target.half
-        return (*told, target.too_wide(count)) if within and not plan.noise_dominated else told
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets, clipped to the declared range; costs no privacy.
@@ -891,6 +871,35 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         beyond = np.maximum(self._variances(cells, unit)[:, 0] - usual, 0.0)
         half = ndtri(1 - failure / 2) * unit * np.sqrt(beyond + (self.residual_std_ / unit) ** 2)
         return np.stack([middle - half, middle + half], axis=1).clip(low, high)
+
+
+class AdditiveRegressorFit(AdditiveFit):
+    """The fit of `AdditiveRegressor`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        columns, known = self.read_columns(X, reader)
+        codes = read_target(y, len(columns), self.target)
+        return Public(**known), Examples(columns, codes)
+
+    def plan(self, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
+        return self.plan_with(
+            public,
+            lambda plan: SquaredLoss(bits=plan.bits.targets),
+            self.target.assumption,
+            beta,
+        )
+
+    def told(self, learner: Any, plan: Any) -> tuple[str, ...]:
+        told = super().told(learner, plan)
+        count = f"n_samples is {plan.public.n_samples}"
+        if plan.guarantee.neighbors == ADDED:
+            plan, count = (
+                plan.for_count(learner.noisy_count_),
+                f"the noisy number of records is {learner.noisy_count_}",
+            )
+        target = TargetRange(*learner.target_range_)  # which may be learned, and not in the plan
+        within = learner.residual_std_ < _WITHIN_NOISE * plan.deviation * target.half
+        return (*told, target.too_wide(count)) if within and not plan.noise_dominated else told
 
 
 @dataclass(frozen=True)

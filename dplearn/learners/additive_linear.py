@@ -19,12 +19,14 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.kept_results import KeptResults
-from dplearn.estimator.stages import Params, Public
+from dplearn.estimator.public import Public
 from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_model import AdditiveModel
 from dplearn.learners.logistic_noise import can_be_drawn, logistic_plan
@@ -84,8 +86,8 @@ def linear_plan(
     """
     public = Public(n_samples, n_numbers, n_labels)
     for bits in range(FINEST, -1, -1):
-        params = Params(
-            cost,
+        params: Any = SimpleNamespace(
+            cost=cost,
             trust_model="central",
             n_steps=1,
             class_weight=None,

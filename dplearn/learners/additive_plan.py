@@ -2,7 +2,7 @@
 
 >>> from dplearn.learners.additive_losses import LogisticLoss
 >>> from dplearn.domains import Categories, IntegerRange, Product
->>> from dplearn.estimator.stages import Params, Public
+>>> from dplearn.estimator.public import Params, Public
 >>> domain = Product([IntegerRange(0, 99), Categories(["north", "south"])])
 >>> params = Params(ApproxDP(1, "1e-6"), trust_model="central", finest=9, steps=None, bins=BINS, bits=None,
 ...                 interactions="auto")
@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from dplearn.estimator.stages import Params, Public
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public
 from dplearn.learners.additive_columns import Column, column_of
 from dplearn.learners.additive_linear import line_rows, linear_plan
 from dplearn.learners.additive_losses import RESIDUAL_BITS, Loss
@@ -304,7 +305,7 @@ class AdditivePlan(Plan):
 
 
 def additive_plan(
-    params: Params,
+    params: FitRecipe,
     public: Public,
     loss_of: Callable[[AdditivePlan], Loss],
     domain: Any,
@@ -346,7 +347,7 @@ def additive_plan(
     )
 
 
-def _without_noise(params: Params, public: Public, domain: Any, beta: Fraction) -> AdditivePlan:
+def _without_noise(params: FitRecipe, public: Public, domain: Any, beta: Fraction) -> AdditivePlan:
     """Return the plan with its columns, its level and its steps."""
     noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
     n_outputs = getattr(public, "n_outputs", 1)
@@ -391,7 +392,7 @@ def _resolution(plan: AdditivePlan, n_columns: int) -> float:
     return round(min(math.sqrt(3 / 2) / max(planned, 1e-12), 1e9), 1)
 
 
-def _is_linear(plan: AdditivePlan, params: Params) -> bool:
+def _is_linear(plan: AdditivePlan, params: FitRecipe) -> bool:
     """Return whether logistic regression is better, from public numbers.
 
     On eleven tables of 178 to 1,907 records and 3 to 32 labels, at epsilons 1 and 3, it had the better mean

@@ -23,9 +23,9 @@ from dplearn.concepts.base import ChosenConcept, Concept, Labels
 from dplearn.core.search import first
 from dplearn.domains import Bits
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.query_learner import QueryLearner
+from dplearn.estimator.public import Public, planned_table
+from dplearn.estimator.query_fits import QueryFit
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.estimator.stages import Params, Public, Read, planned_table
 from dplearn.fit.relation import TABLE
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -67,7 +67,7 @@ _MOST = 1 << 62
 
 
 @learns_schema()
-class ConjunctionClassifier(QueryLearner, RuleClassifier):
+class ConjunctionClassifier(RuleClassifier):
     """Learn a conjunction such as "yes if smoker and not retired and age > 40" by statistical queries.
 
     The rule is the conjunction of all conditions that hold for the positive records: any number of
@@ -216,17 +216,16 @@ class ConjunctionClassifier(QueryLearner, RuleClassifier):
         n_features : int, optional
             Number of columns; required unless `domain` determines it.
         """
-        params = self._params(self.random_state is not None)
-        plan: ConjunctionPlan = self._planned_fit(
-            params, planned_table(params, n_samples, n_features=n_features, n_labels=2)
-        )
+        fit = self._recipe(self.random_state is not None)
+        plan: ConjunctionPlan = fit.planned(planned_table(fit, n_samples, n_features=n_features, n_labels=2))
         return plan
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "ConjunctionFit":
         classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             check_two_labels(check_classes(classes), "a conjunction")
-        params = Params(
+        fit = ConjunctionFit(
+            self,
             cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible),
             trust_model=self.trust_model,
             declared=declared_columns(self.domain, _UNDECLARED),
@@ -237,55 +236,10 @@ class ConjunctionClassifier(QueryLearner, RuleClassifier):
             beta=float(check_number("beta", self.beta, above=0, below=1)),
             classes=classes,
             group_rows=checked_rows(self.max_rows_per_group, trust_model=self.trust_model),
-            random_state=self.random_state,
         )
         if classes is not None:
-            _positive_code(params.positive, check_classes(classes))
-        return params
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        stream = self._public_stream(params)
-        X = read_features(self, X, domain=params.declared, reset=True)
-        classes, codes = read_labels(y, len(X), params.classes)
-        check_two_labels(classes, "a conjunction")
-        _positive_code(params.positive, classes)
-        names = getattr(self, "feature_names_in_", None)
-        domain = as_product(params.declared, X.shape[1], names)
-        public = Public(len(X), X.shape[1], names=names, classes=classes, stream=stream)
-        return Read(public, Examples(encoded(X, domain), codes))
-
-    def _plan(self, params: Params, public: Public) -> "ConjunctionPlan":
-        domain = as_product(params.declared, public.n_features, public.names)
-        bins = tuple(binned(each, params.n_bins) for each in domain.domains)
-        check_reports(params.trust_model, public.n_samples, len(bins), "columns")
-        noise = "local"
-        if params.trust_model == "central":
-            noise = central_noise(len(bins), epsilon=params.cost.epsilon, delta=params.cost.delta)
-        delta = params.cost.delta if noise == "gaussian" else Fraction(0)
-        sizes = [each.size for each in bins]
-        assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
-        asked = {"epsilon": params.cost.epsilon, "delta": delta, "alpha": params.alpha, "beta": params.beta}
-        return ConjunctionPlan(
-            guarantee=replace(params.cost, delta=delta, assumes=assumes),
-            noise=noise,
-            n_samples=public.n_samples,
-            error=conjunction_error(sizes, public.n_samples, noise=noise, **asked),
-            n_needed=conjunction_query_sample_size(sizes, noise=noise, **asked),
-            alpha=params.alpha,
-            beta=params.beta,
-            bins=bins,
-            domain=domain,
-            positive=None if public.classes is None else _positive_code(params.positive, public.classes),
-            public=public,
-            undeclared=params.undeclared,
-        )
-
-    def _summarize(self, table: Read, plan: "ConjunctionPlan") -> Examples:
-        # One replaced record replaces one row of bins and one label.
-        return Examples(stacked(plan.bins, table.rows.X), table.rows.y)
-
-    def _learn(self, oracle: Oracle, plan: "ConjunctionPlan") -> Concept:
-        return learn_conjunction(oracle, plan.bins, positive=plan.positive, alpha=plan.alpha, beta=plan.beta)
+            _positive_code(fit.positive, check_classes(classes))
+        return fit
 
     def _publish(self, outcome: Concept, plan: "ConjunctionPlan") -> None:
         self.classes_ = plan.public.classes
@@ -305,6 +259,54 @@ class ConjunctionClassifier(QueryLearner, RuleClassifier):
         tags.input_tags.allow_nan = domain.accepts_missing
         tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
         return tags
+
+
+class ConjunctionFit(QueryFit):
+    """The fit of `ConjunctionClassifier`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        stream = self.stream()
+        X = read_features(reader, X, domain=self.declared, reset=True)
+        classes, codes = read_labels(y, len(X), self.classes)
+        check_two_labels(classes, "a conjunction")
+        _positive_code(self.positive, classes)
+        names = getattr(reader, "feature_names_in_", None)
+        domain = as_product(self.declared, X.shape[1], names)
+        public = Public(len(X), X.shape[1], names=names, classes=classes, stream=stream)
+        return public, Examples(encoded(X, domain), codes)
+
+    def plan(self, public: Public) -> "ConjunctionPlan":
+        domain = as_product(self.declared, public.n_features, public.names)
+        bins = tuple(binned(each, self.n_bins) for each in domain.domains)
+        check_reports(self.trust_model, public.n_samples, len(bins), "columns")
+        noise = "local"
+        if self.trust_model == "central":
+            noise = central_noise(len(bins), epsilon=self.cost.epsilon, delta=self.cost.delta)
+        delta = self.cost.delta if noise == "gaussian" else Fraction(0)
+        sizes = [each.size for each in bins]
+        assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
+        asked = {"epsilon": self.cost.epsilon, "delta": delta, "alpha": self.alpha, "beta": self.beta}
+        return ConjunctionPlan(
+            guarantee=replace(self.cost, delta=delta, assumes=assumes),
+            noise=noise,
+            n_samples=public.n_samples,
+            error=conjunction_error(sizes, public.n_samples, noise=noise, **asked),
+            n_needed=conjunction_query_sample_size(sizes, noise=noise, **asked),
+            alpha=self.alpha,
+            beta=self.beta,
+            bins=bins,
+            domain=domain,
+            positive=None if public.classes is None else _positive_code(self.positive, public.classes),
+            public=public,
+            undeclared=self.undeclared,
+        )
+
+    def summarize(self, rows: Any, plan: "ConjunctionPlan") -> Examples:
+        # One replaced record replaces one row of bins and one label.
+        return Examples(stacked(plan.bins, rows.X), rows.y)
+
+    def learn(self, oracle: Oracle, plan: "ConjunctionPlan") -> Concept:
+        return learn_conjunction(oracle, plan.bins, positive=plan.positive, alpha=plan.alpha, beta=plan.beta)
 
 
 @dataclass(frozen=True)

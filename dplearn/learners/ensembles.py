@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from math import isqrt
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,9 @@ from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.teachers import check_teachable
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.callbacks import TellsProgress
-from dplearn.estimator.private_count import counted_plan, counted_shares, noisy_count
-from dplearn.estimator.stages import Params, Public, Read
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public
+from dplearn.fit.private_count import counted_plan, counted_shares, noisy_count
 from dplearn.fit.relation import COLUMNS_AND_CATEGORIES, ROWS
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden, records_needed
@@ -163,7 +164,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
     A subclass has the parameters `estimator`, `n_teachers`, `epsilon`, `delta`, `aggregation`, `max_queries`,
     `max_abstentions`, `classes`, `neighbors`, `n_jobs`, `verbose`, `ledger` and `random_state`.
 
-    For neighbors="add_remove" each record draws its shard in `_release` (see `drawn_shards`). If the number
+    For neighbors="add_remove" each record draws its shard in the release (see `drawn_shards`). If the number
     of teachers is given, nothing else depends on the number of records. Otherwise a share of the budget
     estimates it, and the sizes of the ensemble are planned by the estimate, for the remaining budget.
     """
@@ -176,14 +177,14 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
     _ballots: ClassVar[type[Ballot]] = Ballot
     _most_records = 1 << 24  # of an estimate, for neighbors="add_remove": teachers must not be without number
 
-    def _aggregator(self, params: Params, ballot: Ballot) -> Aggregator:
+    def _aggregator(self, params: FitRecipe, ballot: Ballot) -> Aggregator:
         return self._aggregations[params.aggregation](ballot)
 
-    def _sizes(self, params: Params, public: EnsembleTable) -> Ballot:
+    def _sizes(self, params: FitRecipe, public: EnsembleTable) -> Ballot:
         """Return the sizes of the ensemble."""
         raise NotImplementedError
 
-    def _ballot(self, params: Params, public: EnsembleTable) -> Ballot:
+    def _ballot(self, params: FitRecipe, public: EnsembleTable) -> Ballot:
         """Return the sizes of the ensemble; raise if there are more teachers than records.
 
         For neighbors="add_remove" without a number of records, those for one record.
@@ -201,20 +202,23 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
     def _planned(self, n_samples: int, n_labels: int | None, n_rows: int) -> Any:
         """Return the plan of a fit from public numbers."""
         n_samples = check_count("n_samples", n_samples, low=1)
-        params = self._params(self.random_state is not None)
-        labels = n_labels if params.classes is None else len(check_classes(params.classes))
+        fit = self._recipe(self.random_state is not None)
+        labels = n_labels if fit.classes is None else len(check_classes(fit.classes))
         labels = check_given("n_labels", labels, source="classes", low=2)
         n_rows = check_count("n_rows", n_rows, low=1)
         public = EnsembleTable(n_samples, 0, labels, n_rows=n_rows)
-        return replace(self._planned_fit(params, public), replan=partial(self._plan_for, params, public))
+        return replace(fit.planned(public), replan=partial(fit.planned_for, public))
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "EnsembleFit":
         if self.classes is not None:
             check_classes(self.classes)
         check_classifier("estimator", self.estimator)
         check_own_code("estimator", self.estimator)
-        return Params(
+        return EnsembleFit(
+            self,
             self._most(reproducible),
+            shell=self._shell(),
+            sparse=get_tags(self).input_tags.sparse,
             estimator=self.estimator,
             aggregation=check_choice("aggregation", self.aggregation, tuple(self._aggregations)),
             classes=self.classes,
@@ -223,10 +227,18 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             max_abstentions=check_count_or_auto("max_abstentions", self.max_abstentions),
             n_jobs=self.n_jobs,
             verbose=bool(self.verbose),
-            random_state=self.random_state,
             group_rows=1,  # a shard has all rows of its groups
             **self._more_params(),
         )
+
+    def _shell(self) -> Self:
+        """Return the unfitted classifier without its ledger, which has a lock and a history."""
+        shell: Any = object.__new__(type(self))
+        kept = (name for name in vars(self) if not name.endswith("_") and name != "_one_time_state")
+        vars(shell).update({name: vars(self)[name] for name in kept})
+        shell.ledger = None
+        found: Self = shell
+        return found
 
     def _more_params(self) -> dict[str, Any]:
         """Check and return the further parameters of a subclass."""
@@ -238,45 +250,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         added(self.neighbors)
         return ApproxDP(epsilon, self.delta, neighbors=self.neighbors, reproducible=reproducible)
 
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        """Read the rows without encoding; only their number and types influence the plan."""
-        stream, listed = self._public_stream(params), not hasattr(X, "shape")
-        X = self._rows(X, reset=True)
-        classes, codes = read_labels(y, X.shape[0], params.classes)
-        _check_two_classes(classes)
-        estimator = self._standard(X) if params.estimator is None else params.estimator
-        check_teachable(estimator)
-        names = getattr(self, "feature_names_in_", None)
-        public = EnsembleTable(
-            X.shape[0],
-            X.shape[1],
-            names=names,
-            classes=classes,
-            stream=stream,
-            estimator=estimator,
-            like=rows_of(sliceable(X), np.arange(0)),
-            listed=listed,
-        )
-        return Read(public, Examples(X, classes[codes]))
-
-    def _plan(self, params: Params, public: Public) -> AggregationPlan:
-        if params.cost.neighbors != ADDED:
-            return self._sized(params, public)
-        if self._estimates(params):
-            concentrated = self._aggregations[params.aggregation].concentrated
-            count, rest = counted_shares(params.cost, concentrated=concentrated)
-
-            def plan_of(cost: ApproxDP, counted: Public) -> AggregationPlan:
-                return self._sized(params.given(cost=cost), counted)
-
-            found: AggregationPlan = counted_plan(plan_of, params.cost, public, rest)
-            return replace(found, count=count)
-        n: Any = public.n_samples  # a guess; None in a fit
-        plan = self._sized(params, replace(public, n_samples=1))  # nothing depends on the number
-        size: Any = None if n is None else n // plan.n_teachers
-        return replace(plan, public=public, n_samples=n, shard_size=size)
-
-    def _sized(self, params: Params, public: Public) -> AggregationPlan:
+    def _sized(self, params: FitRecipe, public: Public) -> AggregationPlan:
         """Return the plan for a number of records, which is a guess or an estimate if it is private."""
         assert isinstance(public, EnsembleTable)
         ballot = self._ballot(params, public)
@@ -311,7 +285,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             seeds=None if stream is None else stream.seeds(k),
         )
 
-    def _assumed(self, params: Params) -> tuple[str, ...]:
+    def _assumed(self, params: FitRecipe) -> tuple[str, ...]:
         """Return the assumptions of the guarantee about the queried rows."""
         raise NotImplementedError
 
@@ -365,14 +339,8 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             **more,
         }
 
-    def _released_warnings(self, plan: AggregationPlan) -> tuple[str, ...]:
-        if plan.for_count is None:
-            return ()
-        start = f"the noisy number of records is {self.noisy_count_}: "
-        return tuple(start + note for note in plan.for_count(self.noisy_count_).noise_notes)
-
     @staticmethod
-    def _estimates(params: Params) -> bool:
+    def _estimates(params: FitRecipe) -> bool:
         """Return whether a fit estimates the number of records, and is planned by the estimate."""
         return params.cost.neighbors == ADDED and params.n_teachers is None
 
@@ -403,8 +371,8 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         )
         return outcome
 
-    def _rows(self, X: Any, *, reset: bool = False) -> Any:
-        return read_rows(self, X, reset=reset, sparse=get_tags(self).input_tags.sparse)
+    def _rows(self, X: Any) -> Any:
+        return read_rows(self, X, reset=False, sparse=get_tags(self).input_tags.sparse)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -413,6 +381,67 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         tags.input_tags.allow_nan = tags.input_tags.string = True
         tags.input_tags.sparse = base is None or base.sparse
         return tags
+
+
+class EnsembleFit(FitRecipe):
+    """The fit of `EnsembleClassifier`.
+
+    Attributes
+    ----------
+    shell : EnsembleClassifier
+        The unfitted classifier without its ledger, for what its subclasses do differently.
+    """
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        """Read the rows without encoding; only their number and types influence the plan."""
+        stream, listed = self.stream(), not hasattr(X, "shape")
+        X = read_rows(reader, X, reset=True, sparse=self.sparse)
+        classes, codes = read_labels(y, X.shape[0], self.classes)
+        _check_two_classes(classes)
+        estimator = self.shell._standard(X) if self.estimator is None else self.estimator
+        check_teachable(estimator)
+        names = getattr(reader, "feature_names_in_", None)
+        public = EnsembleTable(
+            X.shape[0],
+            X.shape[1],
+            names=names,
+            classes=classes,
+            stream=stream,
+            estimator=estimator,
+            like=rows_of(sliceable(X), np.arange(0)),
+            listed=listed,
+        )
+        return public, Examples(X, classes[codes])
+
+    def plan(self, public: Public) -> AggregationPlan:
+        if self.cost.neighbors != ADDED:
+            return self._sized(self, public)
+        if self.shell._estimates(self):
+            concentrated = self.shell._aggregations[self.aggregation].concentrated
+            count, rest = counted_shares(self.cost, concentrated=concentrated)
+
+            def plan_of(cost: ApproxDP, counted: Public) -> AggregationPlan:
+                return self._sized(self.given(cost=cost), counted)
+
+            found: AggregationPlan = counted_plan(plan_of, self.cost, public, rest)
+            return replace(found, count=count)
+        n: Any = public.n_samples  # a guess; None in a fit
+        plan = self._sized(self, replace(public, n_samples=1))  # nothing depends on the number
+        size: Any = None if n is None else n // plan.n_teachers
+        return replace(plan, public=public, n_samples=n, shard_size=size)
+
+    def run(self, summary: Any, plan: AggregationPlan, dice: Dice) -> Any:
+        raise NotImplementedError
+
+    def _sized(self, fit: "EnsembleFit", public: Public) -> AggregationPlan:
+        found: AggregationPlan = self.shell._sized(fit, public)
+        return found
+
+    def told(self, learner: Any, plan: AggregationPlan) -> tuple[str, ...]:
+        if plan.for_count is None:
+            return ()
+        start = f"the noisy number of records is {learner.noisy_count_}: "
+        return tuple(start + note for note in plan.for_count(learner.noisy_count_).noise_notes)
 
 
 def _place_length(shard_size: int | None) -> int:

@@ -32,8 +32,9 @@ from dplearn.ensembles.isolation import learner_alone, reraised
 from dplearn.ensembles.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows, refuse_public_rows
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.fit_parameters import refuse_parameters
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.estimator.stages import Params, Public, Read
 from dplearn.fit.relation import TABLE
 from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
@@ -275,21 +276,21 @@ class ExponentialMechanismClassifier(RuleClassifier):
             Allowed probability of failure, in (0, 1).
         """
         n_samples = check_count("n_samples", n_samples, low=1)
-        params = self._params(self.random_state is not None)
-        labels = n_labels if params.classes is None else len(params.classes)
-        features = len(params.domain) if isinstance(params.domain, (Product, list, tuple)) else n_features
-        if isinstance(params.concept_class, ConceptClass):
-            labels, features = params.concept_class.n_labels, 0
+        fit = self._recipe(self.random_state is not None)
+        labels = n_labels if fit.classes is None else len(fit.classes)
+        features = len(fit.domain) if isinstance(fit.domain, (Product, list, tuple)) else n_features
+        if isinstance(fit.concept_class, ConceptClass):
+            labels, features = fit.concept_class.n_labels, 0
         features = check_given("n_features", features, source="domain", low=0)
         labels = check_given("n_labels", labels, source="classes", low=0)
         if n_rows is not None:
             check_count("n_rows", n_rows, low=1)
-            _check_takes_rows(params, "n_rows")
+            _check_takes_rows(fit, "n_rows")
         public = GenericTable(n_samples, features, labels, n_rows=n_rows)
-        plan: GenericPlan = self._planned_fit(params, public, alpha=alpha, beta=beta)
+        plan: GenericPlan = fit.planned(public, alpha=alpha, beta=beta)
         return plan
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "RuleFit":
         protects = check_choice("protects", self.protects, ("examples", "labels"))
         epsilon = check_number("epsilon", self.epsilon, above=0)
         cost = ApproxDP(epsilon, protects=protects, reproducible=reproducible)
@@ -303,7 +304,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
                 f" {brief(self.domain)}"
             )
         method = check_choice("method", self.method, tuple(_METHODS))
-        params = Params(
+        fit = RuleFit(
+            self,
             cost,
             classes=classes,
             concept_class=self.concept_class,
@@ -311,134 +313,16 @@ class ExponentialMechanismClassifier(RuleClassifier):
             domain=self.domain,
             method=method,
             counting=_COUNTED * epsilon if self._counts() else Fraction(0),
-            random_state=self.random_state,
             drawn=None,
             seed=None,
         )
-        if protects == "labels" and _is_drawn(params):
+        if protects == "labels" and _is_drawn(fit):
             raise ValueError("protects must be 'examples' for a drawn concept class, got 'labels'")
-        return params
+        return fit
 
     def _counts(self) -> bool:
         """Return the checked parameter `probability`."""
         return check_bool("probability", self.probability)
-
-    def _with_public_choices(self, params: Params) -> Params:
-        if not _is_drawn(params):
-            return params
-        concepts = params.concept_class
-        seed = public_seed(params.random_state, type(self).__name__, "concepts")
-        drawn = concepts.draw(seed)
-        sizes = concepts.size, concepts.n_labels
-        if not isinstance(drawn, ConceptClass) or drawn.size > sizes[0] or drawn.n_labels != sizes[1]:
-            raise ValueError(
-                f"the method draw of {type(concepts).__name__} must return a concept class of {sizes[1]}"
-                f" labels with at most {sizes[0]} members, got {brief(drawn)}"
-            )
-        if _domains(drawn) != _domains(concepts):
-            raise ValueError(
-                f"the method draw of {type(concepts).__name__} must return a class over the same domain, got"
-                f" {brief(drawn.domain)}"
-            )
-        return params.given(drawn=drawn, seed=seed)
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        X = read_features(self, X, domain=params.declared, reset=True)
-        classes, codes = read_labels(y, len(X), params.classes)
-        names = getattr(self, "feature_names_in_", None)
-        public = Public(len(X), X.shape[1], names=names, classes=classes)
-        concepts = _concepts(params, public)
-        if isinstance(concepts.domain, Product):  # functions take rows with any number of columns
-            as_product(concepts.domain, public.n_features, public.names)  # raises if X has other columns
-        _check_labels(concepts, public, declared=params.classes is not None)
-        return Read(public, Examples(Columns(_alone(concepts, lambda: concepts.domain.encode(X))), codes))
-
-    def _prepared(self, table: Read, params: Params, X_public: Any = None) -> Read:  # type: ignore[override]
-        public = table.public
-        if X_public is not None:
-            _check_takes_rows(params, "X_public")
-            concepts = _concepts(params, public)
-            columns = self._public_columns(X_public, params, concepts)
-            assert isinstance(concepts, DecisionStumps)
-            known = {"concepts": concepts.at_values(columns), "n_rows": len(columns[0])}
-        elif params.cost.protects == "labels":
-            # The features are public; no label is read.
-            known = {"concepts": _dichotomies(_concepts(params, public), table.rows)}
-        else:
-            return table
-        return Read(GenericTable(**vars(public) | known), table.rows)
-
-    def _public_columns(self, X_public: Any, params: Params, concepts: ConceptClass) -> list[NDArray[Any]]:
-        """Return the codes of public rows; an error names `X_public`."""
-        try:
-            rows = read_features(self, public_rows(X_public), domain=params.declared, reset=False)
-            columns: list[NDArray[Any]] = concepts.domain.encode(rows)
-        except (TypeError, ValueError) as error:
-            text = str(error)
-            raise type(error)(text if text.startswith("X_public") else f"X_public: {text}") from None
-        return columns
-
-    def _plan(
-        self, params: Params, public: Public, *, alpha: float = 0.1, beta: float = 0.05
-    ) -> "GenericPlan":
-        every = _concepts(params, public)
-        target = params.concept_class if _is_drawn(params) else every
-        n_rows, concepts = getattr(public, "n_rows", None), getattr(public, "concepts", None) or every
-        labels_only = params.cost.protects == "labels"
-        size = target.size if concepts is every else concepts.size
-        if concepts is every and (labels_only or n_rows is not None):  # a plan without rows
-            size = every.most_dichotomies(public.n_samples if n_rows is None else n_rows)
-        of_class = (*concepts.assumes, _OF_SEED) if target.is_drawn else concepts.assumes
-        assumes = (*TABLE, *concepts.domain.assumes, *of_class, labels_assumed(params.classes))
-        assumes += (PUBLIC_FEATURES,) * labels_only + (PUBLIC_ROWS,) * (n_rows is not None)
-        beta = float(check_number("beta", beta, above=0, below=1))
-        selection = replace(params.cost, epsilon=params.cost.epsilon - params.counting)
-        excess = _excess_errors(size, selection, beta)
-        goal = {"epsilon": selection.epsilon, "alpha": alpha, "beta": beta}
-        return GenericPlan(
-            guarantee=replace(params.cost, assumes=assumes),
-            method=params.method,
-            class_size=size,
-            n_samples=public.n_samples,
-            excess_error=min(1.0, ceil(min(excess, public.n_samples)) / public.n_samples),
-            n_needed=_sample_size(target, size, n_rows, labels_only, agnostic=True, **goal),
-            n_realizable=_sample_size(target, size, n_rows, labels_only, agnostic=False, **goal),
-            alpha=alpha,
-            beta=beta,
-            seed=params.seed,
-            concepts=concepts,
-            public=public,
-            selection=selection,
-            counting=params.counting,
-        )
-
-    def _summarize(self, table: Read, plan: "GenericPlan") -> "_ErrorCounts":
-        return _ErrorCounts(plan.concepts, table.rows)
-
-    def _try_out(self, plan: Any, table: Table, params: Params) -> None:  # noqa: ARG002
-        if table.in_parts:
-            plan.concepts.check_sums()
-
-    def _release(self, summary: "_ErrorCounts | Table", plan: "GenericPlan", dice: Dice) -> "_Rule":
-        # One replaced record changes each member's errors by at most 1.
-        if isinstance(summary, Table):
-            profile = plan.concepts.profile_of_sums(summary.sums(_error_sums), len(summary))
-            errors, members = profile.groups()
-        else:
-            profile, (errors, members) = summary.profile, summary.groups
-        select = _METHODS[plan.method]
-        group, member = select(errors, members, privacy=plan.selection, dice=dice)
-        chosen: Concept = _alone(plan.concepts, lambda: profile.member(errors[group], member))
-        if not plan.counting:
-            return _Rule(chosen)
-        cells = partial(_cell_counts, chosen, plan.public.n_labels)
-        [counts] = summary.sums(cells) if isinstance(summary, Table) else cells(summary)
-        privacy, n = ApproxDP(plan.counting), plan.n_samples
-        noisy = laplace_counts(counts, privacy=privacy, dice=dice, sensitivity=2, low=0, high=n)
-        return _Rule(chosen, noisy)
-
-    def _event(self, plan: "GenericPlan") -> Event:
-        return plan.known_event or super()._event(plan)
 
     def _publish(self, outcome: "_Rule", plan: "GenericPlan") -> None:
         self.classes_ = plan.public.classes
@@ -496,6 +380,126 @@ class ExponentialMechanismClassifier(RuleClassifier):
             tags.input_tags.allow_nan = domain.accepts_missing
             tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
         return tags
+
+
+class RuleFit(FitRecipe):
+    """The fit of `ExponentialMechanismClassifier`."""
+
+    def chosen(self) -> FitRecipe:
+        if not _is_drawn(self):
+            return self
+        concepts = self.concept_class
+        seed = public_seed(self.random_state, self.name, "concepts")
+        drawn = concepts.draw(seed)
+        sizes = concepts.size, concepts.n_labels
+        if not isinstance(drawn, ConceptClass) or drawn.size > sizes[0] or drawn.n_labels != sizes[1]:
+            raise ValueError(
+                f"the method draw of {type(concepts).__name__} must return a concept class of {sizes[1]}"
+                f" labels with at most {sizes[0]} members, got {brief(drawn)}"
+            )
+        if _domains(drawn) != _domains(concepts):
+            raise ValueError(
+                f"the method draw of {type(concepts).__name__} must return a class over the same domain, got"
+                f" {brief(drawn.domain)}"
+            )
+        return self.given(drawn=drawn, seed=seed)
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        X = read_features(reader, X, domain=self.declared, reset=True)
+        classes, codes = read_labels(y, len(X), self.classes)
+        names = getattr(reader, "feature_names_in_", None)
+        public = Public(len(X), X.shape[1], names=names, classes=classes)
+        concepts = _concepts(self, public)
+        if isinstance(concepts.domain, Product):  # functions take rows with any number of columns
+            as_product(concepts.domain, public.n_features, public.names)  # raises if X has other columns
+        _check_labels(concepts, public, declared=self.classes is not None)
+        return public, Examples(Columns(_alone(concepts, lambda: concepts.domain.encode(X))), codes)
+
+    def known(self, facts: Any, rows: Any, X_public: Any = None) -> Any:  # type: ignore[override]
+        if X_public is not None:
+            _check_takes_rows(self, "X_public")
+            concepts = _concepts(self, facts)
+            columns = self._public_columns(X_public, facts, concepts)
+            assert isinstance(concepts, DecisionStumps)
+            known = {"concepts": concepts.at_values(columns), "n_rows": len(columns[0])}
+        elif self.cost.protects == "labels":
+            # The features are public; no label is read.
+            known = {"concepts": _dichotomies(_concepts(self, facts), rows)}
+        else:
+            return facts
+        return GenericTable(**vars(facts) | known)
+
+    def _public_columns(self, X_public: Any, facts: Any, concepts: ConceptClass) -> list[NDArray[Any]]:
+        """Return the codes of public rows; an error names `X_public`."""
+        try:
+            reader = self.given(columns=facts.columns).reader()
+            rows = read_features(reader, public_rows(X_public), domain=self.declared, reset=False)
+            columns: list[NDArray[Any]] = concepts.domain.encode(rows)
+        except (TypeError, ValueError) as error:
+            text = str(error)
+            raise type(error)(text if text.startswith("X_public") else f"X_public: {text}") from None
+        return columns
+
+    def plan(self, public: Public, *, alpha: float = 0.1, beta: float = 0.05) -> "GenericPlan":
+        every = _concepts(self, public)
+        target = self.concept_class if _is_drawn(self) else every
+        n_rows, concepts = getattr(public, "n_rows", None), getattr(public, "concepts", None) or every
+        labels_only = self.cost.protects == "labels"
+        size = target.size if concepts is every else concepts.size
+        if concepts is every and (labels_only or n_rows is not None):  # a plan without rows
+            size = every.most_dichotomies(public.n_samples if n_rows is None else n_rows)
+        of_class = (*concepts.assumes, _OF_SEED) if target.is_drawn else concepts.assumes
+        assumes = (*TABLE, *concepts.domain.assumes, *of_class, labels_assumed(self.classes))
+        assumes += (PUBLIC_FEATURES,) * labels_only + (PUBLIC_ROWS,) * (n_rows is not None)
+        beta = float(check_number("beta", beta, above=0, below=1))
+        selection = replace(self.cost, epsilon=self.cost.epsilon - self.counting)
+        excess = _excess_errors(size, selection, beta)
+        goal = {"epsilon": selection.epsilon, "alpha": alpha, "beta": beta}
+        return GenericPlan(
+            guarantee=replace(self.cost, assumes=assumes),
+            method=self.method,
+            class_size=size,
+            n_samples=public.n_samples,
+            excess_error=min(1.0, ceil(min(excess, public.n_samples)) / public.n_samples),
+            n_needed=_sample_size(target, size, n_rows, labels_only, agnostic=True, **goal),
+            n_realizable=_sample_size(target, size, n_rows, labels_only, agnostic=False, **goal),
+            alpha=alpha,
+            beta=beta,
+            seed=self.seed,
+            concepts=concepts,
+            public=public,
+            selection=selection,
+            counting=self.counting,
+        )
+
+    def summarize(self, rows: Any, plan: "GenericPlan") -> "_ErrorCounts":
+        return _ErrorCounts(plan.concepts, rows)
+
+    def try_out(self, plan: Any, table: Table) -> Any:
+        if table.in_parts:
+            plan.concepts.check_sums()
+        return plan
+
+    def run(self, summary: "_ErrorCounts | Table", plan: "GenericPlan", dice: Dice) -> "_Rule":
+        # One replaced record changes each member's errors by at most 1.
+        if isinstance(summary, Table):
+            profile = plan.concepts.profile_of_sums(summary.sums(_error_sums), len(summary))
+            errors, members = profile.groups()
+        else:
+            profile, (errors, members) = summary.profile, summary.groups
+        select = _METHODS[plan.method]
+        group, member = select(errors, members, privacy=plan.selection, dice=dice)
+        chosen: Concept = _alone(plan.concepts, lambda: profile.member(errors[group], member))
+        if not plan.counting:
+            return _Rule(chosen)
+        cells = partial(_cell_counts, chosen, plan.public.n_labels)
+        [counts] = summary.sums(cells) if isinstance(summary, Table) else cells(summary)
+        privacy, n = ApproxDP(plan.counting), plan.n_samples
+        noisy = laplace_counts(counts, privacy=privacy, dice=dice, sensitivity=2, low=0, high=n)
+        return _Rule(chosen, noisy)
+
+    def event(self, plan: "GenericPlan") -> Event:
+        return plan.known_event or super().event(plan)
 
 
 class _ErrorCounts:
@@ -568,7 +572,7 @@ def _alone(concepts: ConceptClass, work: Callable[[], Any]) -> Any:
     return learner_alone(concepts, work, lambda _: reraised(hidden))
 
 
-def _concepts(params: Params, public: Public) -> ConceptClass:
+def _concepts(params: FitRecipe, public: Public) -> ConceptClass:
     """Return the given concept class, or the class of the given name over the domain.
 
     Raises
@@ -581,7 +585,7 @@ def _concepts(params: Params, public: Public) -> ConceptClass:
     return concepts
 
 
-def _class_of(params: Params, public: Public) -> ConceptClass:
+def _class_of(params: FitRecipe, public: Public) -> ConceptClass:
     concept_class, domain, n_labels = params.concept_class, params.domain, public.n_labels
     if isinstance(concept_class, ConceptClass):
         if domain is not None:
@@ -603,7 +607,7 @@ def _class_of(params: Params, public: Public) -> ConceptClass:
     return kind.over(as_product(domain, public.n_features, public.names), n_labels)
 
 
-def _check_takes_rows(params: Params, name: str) -> None:
+def _check_takes_rows(params: FitRecipe, name: str) -> None:
     """Raise unless a fit with these parameters takes public rows."""
     refuse_public_rows(params.cost.protects, name)
     if hasattr(params, "learn"):
@@ -659,7 +663,7 @@ def _domains(concepts: ConceptClass) -> list[Any]:
     return list(domain.domains if isinstance(domain, Product) else domain)
 
 
-def _is_drawn(params: Params) -> bool:
+def _is_drawn(params: FitRecipe) -> bool:
     return isinstance(params.concept_class, ConceptClass) and params.concept_class.is_drawn
 
 

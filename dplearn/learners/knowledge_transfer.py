@@ -34,10 +34,11 @@ from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.student import fit_weighted, teach
 from dplearn.ensembles.teachers import train_and_ask
 from dplearn.estimator.fit_parameters import refuse_parameters
-from dplearn.estimator.stages import Params, Read
+from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.learners.ensembles import (
     AggregationPlan,
     EnsembleClassifier,
+    EnsembleFit,
     EnsembleTable,
     check_classifier,
     notes_on_gaps,
@@ -45,6 +46,7 @@ from dplearn.learners.ensembles import (
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.unknown_count import added
+from dplearn.records.reading import read_rows
 from dplearn.records.rows import Examples, count_of
 from dplearn.records.table import Table
 from dplearn.records.tables import check_values, plain, rows_of, sliceable
@@ -244,6 +246,9 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         refuse_parameters(type(self).__name__, fit_parameters)
         return self._fit_privately(X, y, X_public=X_public, groups=groups)
 
+    def _recipe(self, reproducible: bool) -> "TransferFit":
+        return TransferFit.like(super()._recipe(reproducible))
+
     def _more_params(self) -> dict[str, Any]:
         return {"student": self._check_student()}
 
@@ -257,26 +262,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         added(self.neighbors, protects=(protects, "examples"))
         return replace(super()._most(reproducible), protects=protects)
 
-    def _prepared(self, table: Read, params: Params, X_public: Any = None) -> Read:  # type: ignore[override]
-        public = table.public
-        assert isinstance(public, EnsembleTable)
-        wrapped = _public_part(params.cost.protects, X_public)
-        rows: Any = table.rows if wrapped is None else self._rows(wrapped)
-        public = replace(public, n_rows=count_of(rows))
-        most = self._ballot(params, public).max_queries
-        if self._estimates(params):  # the release keeps the first of them
-            most = params.max_queries or public.n_rows
-        assert public.stream is not None
-        asked = public.stream.permutation(public.n_rows)[:most]
-        queries = plain(check_values(self._asked_rows(rows, asked)))
-        student = self._standard_student(queries) if params.student is None else params.student
-        if params.cost.protects == "labels":  # the rows of the student are those of the records
-            check_own_code("student", student)
-            student = quiet(student)
-        public = replace(public, queries=queries, student=student)
-        notes = self._dry_run_notes(public, protects=params.cost.protects)
-        return Read(replace(public, notes=notes), table.rows)
-
     def _asked_rows(self, rows: Any, asked: NDArray[np.int64]) -> Any:
         """Return the queried rows of a public table, or of private examples whose rows are public."""
         if isinstance(rows, Table):
@@ -285,13 +270,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             rows = rows.X
         self._check_gaps(rows)
         return rows_of(sliceable(rows), asked)
-
-    def _release(self, summary: Any, plan: AggregationPlan, dice: Dice) -> Any:
-        # One changed record, or label, changes one vote on each query.
-        found, lessons = self._drawn_lessons(summary, plan, dice)
-        votes = self._watched(found, lambda more: self._votes(lessons | more, found))
-        answers = self._aggregator(found.params, found.ballot).attach(dice).answer(votes)
-        return answers if found is plan else _Counted(found, answers)
 
     def _counted(self, plan: AggregationPlan, n: int, dice: Dice) -> AggregationPlan:
         found = super()._counted(plan, n, dice)
@@ -392,7 +370,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         probabilities[:, np.searchsorted(self.classes_, self.student_.classes_)] = known
         return probabilities
 
-    def _assumed(self, params: Params) -> tuple[str, ...]:
+    def _assumed(self, params: FitRecipe) -> tuple[str, ...]:
         return (_PUBLIC_PART[params.cost.protects],)
 
     def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
@@ -407,7 +385,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             dominates = aggregator.least_lead > ballot.n_teachers
         return notes_on_noise(ballot, dominates, "so that the student learns next to nothing")
 
-    def _sizes(self, params: Params, public: EnsembleTable) -> Ballot:
+    def _sizes(self, params: FitRecipe, public: EnsembleTable) -> Ballot:
         return transfer_ballot(
             self._aggregations[params.aggregation],
             params.cost,
@@ -454,6 +432,40 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     def _context(self) -> tuple[object, ...]:
         known = str(self.epsilon), str(self.delta), self.aggregation, self.protects, self.max_queries
         return *known, *self._relation()
+
+
+class TransferFit(EnsembleFit):
+    """The fit of `KnowledgeTransferClassifier`."""
+
+    def known(self, facts: Any, rows: Any, X_public: Any = None) -> Any:  # type: ignore[override]
+        public, shell = facts, self.shell
+        assert isinstance(public, EnsembleTable)
+        wrapped = _public_part(self.cost.protects, X_public)
+        if wrapped is not None:
+            reader = self.given(columns=facts.columns).reader()
+            rows = read_rows(reader, wrapped, reset=False, sparse=self.sparse)
+        public = replace(public, n_rows=count_of(rows))
+        most = shell._ballot(self, public).max_queries
+        if shell._estimates(self):  # the release keeps the first of them
+            most = self.max_queries or public.n_rows
+        assert public.stream is not None
+        asked = public.stream.permutation(public.n_rows)[:most]
+        queries = plain(check_values(shell._asked_rows(rows, asked)))
+        student = shell._standard_student(queries) if self.student is None else self.student
+        if self.cost.protects == "labels":  # the rows of the student are those of the records
+            check_own_code("student", student)
+            student = quiet(student)
+        public = replace(public, queries=queries, student=student)
+        notes = shell._dry_run_notes(public, protects=self.cost.protects)
+        return replace(public, notes=notes)
+
+    def run(self, summary: Any, plan: AggregationPlan, dice: Dice) -> Any:
+        # One changed record, or label, changes one vote on each query.
+        shell = self.shell
+        found, lessons = shell._drawn_lessons(summary, plan, dice)
+        votes = shell._watched(found, lambda more: shell._votes(lessons | more, found))
+        answers = shell._aggregator(found.params, found.ballot).attach(dice).answer(votes)
+        return answers if found is plan else _Counted(found, answers)
 
 
 class _Counted(NamedTuple):

@@ -19,7 +19,8 @@ from dplearn.concepts.base import ChosenConcept, Concept
 from dplearn.concepts.lines import Line, LinePoint, Lines, check_prime, plane
 from dplearn.core.lines import counted, leading_line, leading_point
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.stages import Params, Public, Read
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public
 from dplearn.fit.relation import TABLE
 from dplearn.learners.line_sizes import (
     line_budgets,
@@ -182,9 +183,10 @@ class LineClassifier(RuleClassifier):
             Number of records.
         """
         n = check_count("n_samples", n_samples, low=1)
-        return self._plan(self._params(self.random_state is not None), Public(n, 2, 2))
+        plan: LinePlan = self._recipe(self.random_state is not None).planned(Public(n, 2, 2))
+        return plan
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "LineFit":
         p = check_prime("p", self.p)
         epsilon = check_number("epsilon", self.epsilon, above=0)
         delta = check_number("delta", self.delta, low=0, below=1)
@@ -201,7 +203,8 @@ class LineClassifier(RuleClassifier):
         elif method == "stability":
             check_number("delta with method='stability'", self.delta, above=0)
             _check_tables(epsilon, delta)
-        return Params(
+        return LineFit(
+            self,
             ApproxDP(epsilon, delta if method == "stability" else 0, reproducible=reproducible),
             p=p,
             method=method,
@@ -209,45 +212,6 @@ class LineClassifier(RuleClassifier):
             classes=self.classes,
             **sizes,
         )
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        X = self._points(X, params.p, reset=True)
-        classes, codes = read_labels(y, len(X), params.classes)
-        check_two_labels(classes, "a line")
-        names = getattr(self, "feature_names_in_", None)
-        columns = plane(params.p, names).encode(X, takes_missing=False)
-        return Read(Public(len(X), 2, 2, names, classes), Examples(Columns(columns), codes))
-
-    def _points(self, X: Any, p: int, *, reset: bool) -> Any:
-        """Return X as a table of two columns."""
-        X = read_features(self, X, domain=plane(p), reset=reset)
-        if X.shape[1] != 2:
-            raise ValueError(f"X must have 2 columns, the coordinates of a point, got {X.shape[1]}")
-        return X
-
-    def _plan(self, params: Params, public: Public) -> "LinePlan":
-        domain = plane(params.p, public.names)
-        assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
-        return LinePlan(
-            guarantee=replace(params.cost, assumes=assumes),
-            method=params.method,
-            n_samples=public.n_samples,
-            alpha=float(params.alpha),
-            beta=float(params.beta),
-            p=params.p,
-            proper=params.proper,
-            domain=domain,
-            public=public,
-        )
-
-    def _summarize(self, table: Read, plan: "LinePlan") -> "_Leaders | _Errors":
-        return _Leaders(table.rows, plan.p) if plan.method == "stability" else _Errors(table.rows, plan.p)
-
-    def _release(self, summary: "_Leaders | _Errors", plan: "LinePlan", dice: Dice) -> "_Outcome":
-        return summary.release(plan, dice)
-
-    def _event(self, plan: "LinePlan") -> Event:
-        return plan.known_event or super()._event(plan)
 
     def _publish(self, outcome: "_Outcome", plan: "LinePlan") -> None:
         self.classes_ = plan.public.classes
@@ -262,12 +226,56 @@ class LineClassifier(RuleClassifier):
     def _codes(self, X: Any) -> NDArray[np.intp]:
         check_is_fitted(self)
         p = self.domain_.domains[0].size
-        return self.concept_.predict(self.domain_.nearest(self._points(X, p, reset=False)))
+        return self.concept_.predict(self.domain_.nearest(_points(self, X, p, reset=False)))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def _points(estimator: Any, X: Any, p: int, *, reset: bool) -> Any:
+    """Return X as a table of two columns."""
+    X = read_features(estimator, X, domain=plane(p), reset=reset)
+    if X.shape[1] != 2:
+        raise ValueError(f"X must have 2 columns, the coordinates of a point, got {X.shape[1]}")
+    return X
+
+
+class LineFit(FitRecipe):
+    """The fit of `LineClassifier`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        X = _points(reader, X, self.p, reset=True)
+        classes, codes = read_labels(y, len(X), self.classes)
+        check_two_labels(classes, "a line")
+        names = getattr(reader, "feature_names_in_", None)
+        columns = plane(self.p, names).encode(X, takes_missing=False)
+        return Public(len(X), 2, 2, names, classes), Examples(Columns(columns), codes)
+
+    def plan(self, public: Public) -> "LinePlan":
+        domain = plane(self.p, public.names)
+        assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
+        return LinePlan(
+            guarantee=replace(self.cost, assumes=assumes),
+            method=self.method,
+            n_samples=public.n_samples,
+            alpha=float(self.alpha),
+            beta=float(self.beta),
+            p=self.p,
+            proper=self.proper,
+            domain=domain,
+            public=public,
+        )
+
+    def summarize(self, rows: Any, plan: "LinePlan") -> "_Leaders | _Errors":
+        return _Leaders(rows, plan.p) if plan.method == "stability" else _Errors(rows, plan.p)
+
+    def run(self, summary: "_Leaders | _Errors", plan: "LinePlan", dice: Dice) -> "_Outcome":
+        return summary.release(plan, dice)
+
+    def event(self, plan: "LinePlan") -> Event:
+        return plan.known_event or super().event(plan)
 
 
 class _Outcome(NamedTuple):

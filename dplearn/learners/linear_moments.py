@@ -3,7 +3,7 @@
 A row consists of the columns, the constant 1 and the target. A row whose columns are too long is shortened
 together with its constant and its target, which keeps a linear relation between them.
 
->>> from dplearn.estimator.stages import Public
+>>> from dplearn.estimator.public import Public
 >>> from dplearn.privacy import ApproxDP
 >>> plan = LinearPlan(ApproxDP(1, 1e-6), "gaussian", public=Public(2, 2), bits=3)
 >>> plan.reach, plan.target_reach

@@ -4,7 +4,8 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from dplearn.estimator.stages import Params, Public
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public
 from dplearn.learners.linear_moments import moments_query
 from dplearn.learners.linear_plan import LinearPlan
 from dplearn.learners.logistic_queries import moment_weights
@@ -27,7 +28,7 @@ _LARGEST_OF_ANY = (1 << 30) - 1  # of a number of a record, so that sums over an
 
 
 def linear_plan(
-    params: Params, public: Public, design: DesignMatrix | None = None, *, beta: Fraction = Fraction(1, 20)
+    params: FitRecipe, public: Public, design: DesignMatrix | None = None, *, beta: Fraction = Fraction(1, 20)
 ) -> LinearPlan:
     """Return the plan of a fit; its guarantee is the cost, without assumptions yet.
 

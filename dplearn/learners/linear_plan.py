@@ -1,6 +1,6 @@
 """The plan of a fit of linear regression: public values, the grid of rows and their norm bounds.
 
->>> from dplearn.estimator.stages import Public
+>>> from dplearn.estimator.public import Public
 >>> plan = LinearPlan(ApproxDP(1, 1e-6), "gaussian", public=Public(1000, 4), bits=6)
 >>> plan.n_numbers, plan.order, plan.reach, plan.target_reach, plan.energy
 (6, 2, 110, 77, 18029)

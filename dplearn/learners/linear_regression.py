@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import check_number
 from dplearn.domains import Domain, Floats, Product
 from dplearn.estimator import PrivateRegressor
-from dplearn.estimator.query_learner import QueryLearner
-from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
-from dplearn.estimator.stages import Params, Public, Read, planned_columns
+from dplearn.estimator.public import Public, planned_columns
+from dplearn.estimator.query_fits import QueryFit
+from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.linear_moments import bounded_rows, matrix_of, moments_query
@@ -42,8 +42,8 @@ _NUMBERS = Product([Floats()])  # the assumed domain of each undeclared column
 _WITHIN_NOISE, _RELATED = 4, 5
 
 
-@learns_schema(concentrated=gaussian_noise)
-class LinearRegressor(QueryLearner, PrivateRegressor):
+@learns_schema()
+class LinearRegressor(PrivateRegressor):
     """Linear regression from the noisy second moments of columns and target, released once.
 
     Rows longer than a public length are shortened together with their targets, which keeps a linear relation
@@ -207,56 +207,23 @@ class LinearRegressor(QueryLearner, PrivateRegressor):
         beta : float, default=0.05
             Allowed probability of failure, in (0, 1).
         """
-        params = self._params(self.random_state is not None)
-        public = planned_columns(params, n_samples, n_features=n_features)
-        plan: LinearPlan = self._planned_fit(params, public, beta=beta)
-        return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
+        fit = self._recipe(self.random_state is not None)
+        public = planned_columns(fit, n_samples, n_features=n_features)
+        plan: LinearPlan = fit.planned(public, beta=beta)
+        return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "LinearFit":
         cost = cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible)
         added(self.neighbors, trust_model=(self.trust_model, "central"))
-        return Params(
+        return LinearFit(
+            self,
             replace(cost, neighbors=self.neighbors),
             trust_model=self.trust_model,
             declared=_declared(self.domain),
             target=TargetRange.of(self.target_range, clip=self.clip_target),
             finest=self._finest,
             group_rows=checked_rows(self.max_rows_per_group, trust_model=self.trust_model),
-            random_state=self.random_state,
         )
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        stream = self._public_stream(params)
-        X = read_features(self, X, domain=params.declared, reset=True)
-        codes = read_target(y, len(X), params.target)
-        names = getattr(self, "feature_names_in_", None)
-        public = Public(X.shape[0], X.shape[1], names=names, stream=stream)
-        design = _design(params.declared, public)
-        return Read(public, Examples(plain_matrix(X) if design is None else design.encoded(X), codes))
-
-    def _plan(self, params: Params, public: Public, *, beta: float = 0.05) -> LinearPlan:
-        failure = check_number("beta", beta, above=0, below=1)
-        design = _design(params.declared, public)
-        plan = linear_plan(params, public, design, beta=failure)
-        assumed = (_NUMBERS if design is None else design.domain).assumes
-        assumes = (*TABLE, *assumed, params.target.assumption)
-        return replace(plan, guarantee=replace(params.cost, assumes=assumes))
-
-    def _summarize(self, table: Read, plan: LinearPlan) -> NDArray[np.float64]:
-        # One replaced record replaces one row.
-        return bounded_rows(table.rows.X, table.rows.y, plan)
-
-    def _learn(self, oracle: Oracle, plan: LinearPlan) -> LinearModel:
-        answer = oracle.ask(moments_query(plan))[0]
-        scale = plan.steps**2
-        off = moment_weights(plan.order)[1]
-        variance = answer.noise_variance / (off * scale) ** 2
-        moments = matrix_of(plan, answer.means) / scale
-        if plan.guarantee.neighbors != ADDED:
-            return LinearModel.of(moments, variance, plan.basis(), plan.target_unit)
-        count = max(1, round(float(moments[-2, -2])))  # the answers are sums, and so is that of the constant
-        model = LinearModel.of(moments / count, variance / count**2, plan.basis(), plan.target_unit)
-        return replace(model, count=count)
 
     def _publish(self, outcome: LinearModel, plan: LinearPlan) -> None:
         half, taken = plan.target.half, identified(len(outcome.weights), plan.blocks)
@@ -270,21 +237,6 @@ class LinearRegressor(QueryLearner, PrivateRegressor):
         self.guarantee_ = plan.guarantee
         if outcome.count is not None:
             self.noisy_count_ = outcome.count
-
-    def _released_warnings(self, plan: Any) -> tuple[str, ...]:
-        n, count = 1, f"n_samples is {plan.public.n_samples}"
-        target = TargetRange(*self.target_range_)  # which may be learned, and not in the plan
-        dominated: tuple[str, ...] = ()
-        if plan.guarantee.neighbors == ADDED:  # the noise in the plan is that of sums
-            n = self.noisy_count_
-            count = f"the noisy number of records is {n}"
-            dominated = plan.warnings_for(count, n)
-        # The released variance of residuals is at least sqrt(2) deviations of the noise in a mean product.
-        least = math.sqrt(2) * plan.deviation / n / plan.target_unit * target.half**2
-        within = self.residual_std_**2 < _WITHIN_NOISE * least
-        related = (np.abs(self.coef_) > _RELATED * self.coef_std_).any()
-        too_wide = within and not related and plan.noise_to_signal < n
-        return (*dominated, *((target.too_wide(count),) if too_wide else ()))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets, clipped to the declared range; costs no privacy.
@@ -361,6 +313,61 @@ class LinearRegressor(QueryLearner, PrivateRegressor):
             tags.input_tags.allow_nan = domain.accepts_missing
             tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
         return tags
+
+
+class LinearFit(QueryFit):
+    """The fit of `LinearRegressor`."""
+
+    def concentrated(self, plan: Any) -> bool:
+        return bool(plan.noise == "gaussian")
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        stream = self.stream()
+        X = read_features(reader, X, domain=self.declared, reset=True)
+        codes = read_target(y, len(X), self.target)
+        names = getattr(reader, "feature_names_in_", None)
+        public = Public(X.shape[0], X.shape[1], names=names, stream=stream)
+        design = _design(self.declared, public)
+        return public, Examples(plain_matrix(X) if design is None else design.encoded(X), codes)
+
+    def plan(self, public: Public, *, beta: float = 0.05) -> LinearPlan:
+        failure = check_number("beta", beta, above=0, below=1)
+        design = _design(self.declared, public)
+        plan = linear_plan(self, public, design, beta=failure)
+        assumed = (_NUMBERS if design is None else design.domain).assumes
+        assumes = (*TABLE, *assumed, self.target.assumption)
+        return replace(plan, guarantee=replace(self.cost, assumes=assumes))
+
+    def summarize(self, rows: Any, plan: LinearPlan) -> NDArray[np.float64]:
+        # One replaced record replaces one row.
+        return bounded_rows(rows.X, rows.y, plan)
+
+    def learn(self, oracle: Oracle, plan: LinearPlan) -> LinearModel:
+        answer = oracle.ask(moments_query(plan))[0]
+        scale = plan.steps**2
+        off = moment_weights(plan.order)[1]
+        variance = answer.noise_variance / (off * scale) ** 2
+        moments = matrix_of(plan, answer.means) / scale
+        if plan.guarantee.neighbors != ADDED:
+            return LinearModel.of(moments, variance, plan.basis(), plan.target_unit)
+        count = max(1, round(float(moments[-2, -2])))  # the answers are sums, and so is that of the constant
+        model = LinearModel.of(moments / count, variance / count**2, plan.basis(), plan.target_unit)
+        return replace(model, count=count)
+
+    def told(self, learner: Any, plan: Any) -> tuple[str, ...]:
+        n, count = 1, f"n_samples is {plan.public.n_samples}"
+        target = TargetRange(*learner.target_range_)  # which may be learned, and not in the plan
+        dominated: tuple[str, ...] = ()
+        if plan.guarantee.neighbors == ADDED:  # the noise in the plan is that of sums
+            n = learner.noisy_count_
+            count = f"the noisy number of records is {n}"
+            dominated = plan.warnings_for(count, n)
+        # The released variance of residuals is at least sqrt(2) deviations of the noise in a mean product.
+        least = math.sqrt(2) * plan.deviation / n / plan.target_unit * target.half**2
+        within = learner.residual_std_**2 < _WITHIN_NOISE * least
+        related = (np.abs(learner.coef_) > _RELATED * learner.coef_std_).any()
+        too_wide = within and not related and plan.noise_to_signal < n
+        return (*dominated, *((target.too_wide(count),) if too_wide else ()))
 
 
 def _declared(domain: Any) -> Any:

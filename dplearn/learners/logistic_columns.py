@@ -7,7 +7,7 @@ length is the Euclidean length of the record's row. The columns whose released m
 for the noise are kept. Each of the other columns is added to one of a few buckets, as hashing to fewer
 columns would do. All further queries are about rows of the kept columns and the buckets.
 
->>> from dplearn.estimator.stages import Public
+>>> from dplearn.estimator.public import Public
 >>> from dplearn.privacy import ApproxDP
 >>> public = Public(n_samples=2, n_features=3, n_labels=2)
 >>> plan = LogisticPlan(

@@ -5,7 +5,8 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from dplearn.estimator.stages import Params, Public
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public
 from dplearn.learners.logistic_columns import mass_query
 from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.learners.logistic_queries import kinds_of_queries
@@ -36,7 +37,7 @@ _MOST_LOCAL = 1 << 13  # the most numbers in a local query, of which a record re
 
 
 def logistic_plan(
-    params: Params,
+    params: FitRecipe,
     public: Public,
     design: DesignMatrix | None = None,
     *,
@@ -93,7 +94,7 @@ def logistic_plan(
 
 
 def _narrowed(
-    params: Params, public: Public, design: DesignMatrix | None, beta: Fraction, n_kept: int
+    params: FitRecipe, public: Public, design: DesignMatrix | None, beta: Fraction, n_kept: int
 ) -> LogisticPlan:
     """Return the plan of the queries about rows of so many kept columns and buckets."""
     return logistic_plan(params, public, design, beta=beta, n_kept=n_kept)

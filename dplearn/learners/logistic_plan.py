@@ -1,6 +1,6 @@
 """The plan of a fit of logistic regression: public values, shares of the budget and row encoding.
 
->>> from dplearn.estimator.stages import Public
+>>> from dplearn.estimator.public import Public
 >>> plan = LogisticPlan(ApproxDP(1), "laplace", n_steps=6, second_moments=True, public=Public(1000, 4, 3))
 >>> plan.n_columns, plan.n_classes, plan.order, [str(share) for share in plan.shares]
 (5, 3, 1, ['13/100', '91/300', '13/150'])

@@ -4,7 +4,7 @@ Rows are first scaled to one norm. Each later query is a sum of products of a ro
 under a released matrix, with the centred parts of a label or of a prediction.
 
 >>> from dplearn.queries import Examples
->>> from dplearn.estimator.stages import Public
+>>> from dplearn.estimator.public import Public
 >>> from dplearn.privacy import ApproxDP
 >>> public = Public(n_samples=2, n_features=1, n_labels=2)
 >>> plan = LogisticPlan(ApproxDP(1), "gaussian", n_steps=1, second_moments=True, public=public, bits=3)

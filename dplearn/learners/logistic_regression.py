@@ -17,9 +17,9 @@ from dplearn._validation import AUTO, check_count_or_auto, check_number
 from dplearn.core.row_blocks import dense
 from dplearn.domains import Domain, Floats, Product, Schema
 from dplearn.estimator import PrivateClassifier
-from dplearn.estimator.query_learner import QueryLearner
-from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
-from dplearn.estimator.stages import Params, Public, Read, planned_table
+from dplearn.estimator.public import Public, planned_table
+from dplearn.estimator.query_fits import QueryFit
+from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.logistic_columns import (
@@ -58,8 +58,8 @@ __all__ = ["LogisticPlan", "StatisticalQueryLogisticRegression"]
 _NUMBERS = Product([Floats()])  # the assumed domain of each undeclared column
 
 
-@learns_schema(concentrated=gaussian_noise)
-class StatisticalQueryLogisticRegression(QueryLearner, PrivateClassifier):
+@learns_schema()
+class StatisticalQueryLogisticRegression(PrivateClassifier):
     """Logistic regression by statistical queries: private sums of vectors of bounded norm, one per record.
 
     Each row, with a 1 added for the intercept, is scaled to length 1. The norm bound therefore needs no
@@ -207,7 +207,6 @@ class StatisticalQueryLogisticRegression(QueryLearner, PrivateClassifier):
     _finest = FINEST  # bits of the grid of the rows; audits use fewer
     _levels = 9  # of scores, by magnitude; audits use fewer
     _most_columns = MOST_COLUMNS  # of a table that is not wide; audits use fewer
-    counts_records = True
 
     reads_parts = True
 
@@ -259,18 +258,19 @@ class StatisticalQueryLogisticRegression(QueryLearner, PrivateClassifier):
         beta : float, default=0.05
             Allowed probability of failure, in (0, 1).
         """
-        params = self._params(self.random_state is not None)
-        public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
-        plan: LogisticPlan = self._planned_fit(params, public, beta=beta)
-        return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
+        fit = self._recipe(self.random_state is not None)
+        public = planned_table(fit, n_samples, n_features=n_features, n_labels=n_labels)
+        plan: LogisticPlan = fit.planned(public, beta=beta)
+        return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "LogisticFit":
         classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             check_classes(classes)
         cost = cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible)
         added(self.neighbors, trust_model=(self.trust_model, "central"))
-        return Params(
+        return LogisticFit(
+            self,
             replace(cost, neighbors=self.neighbors),
             trust_model=self.trust_model,
             declared=_declared(self.domain),
@@ -281,44 +281,7 @@ class StatisticalQueryLogisticRegression(QueryLearner, PrivateClassifier):
             levels=self._levels,
             most_columns=self._most_columns,
             group_rows=checked_rows(self.max_rows_per_group, trust_model=self.trust_model),
-            random_state=self.random_state,
         )
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        stream = self._public_stream(params)
-        X = self._rows(X, params.declared, reset=True)
-        classes, codes = read_labels(y, X.shape[0], params.classes)
-        names = getattr(self, "feature_names_in_", None)
-        n, d = X.shape
-        public = Public(n, d, names=names, classes=classes, stream=stream, sparse=issparse(X))
-        design = _design(params.declared, public)
-        return Read(public, Examples(plain_matrix(X) if design is None else design.encoded(X), codes))
-
-    def _plan(self, params: Params, public: Public, *, beta: float = 0.05) -> LogisticPlan:
-        failure = check_number("beta", beta, above=0, below=1)
-        check_weighted_classes(params.class_weight, public.classes)
-        design = _design(params.declared, public)
-        assumed = (_NUMBERS if design is None else design.domain).assumes
-        assumes = (*TABLE, *assumed, labels_assumed(params.classes))
-        plan = logistic_plan(params, public, design, beta=failure)
-        return replace(plan, guarantee=replace(params.cost, assumes=assumes))
-
-    def _summarize(self, table: Read, plan: LogisticPlan) -> Examples:
-        # One replaced record replaces one row and one label.
-        X = table.rows.X
-        return Examples(plan.rows(X) if plan.n_kept is None else sparse_rows(X), table.rows.y)
-
-    def _learn(self, oracle: Oracle, plan: LogisticPlan) -> "_Outcome":
-        if plan.n_kept is None:
-            return _Outcome(learn_logistic(oracle, plan), plan)
-        masses = oracle.ask(mass_query(plan), plan.selection_share)[0]
-        threshold = mass_threshold(plan, math.sqrt(masses.noise_variance))
-        columns = kept_columns(masses.means, threshold=threshold, most=plan.n_kept)
-        n_buckets = min(plan.n_kept - len(columns), N_BUCKETS)
-        matrix = reduction(columns, plan.n_numbers, n_buckets)
-        inner = plan.narrowed(matrix.shape[1])
-        model = learn_logistic(ImageOracle(oracle, ReducedRows(inner, matrix)), inner)
-        return _Outcome(model, inner, columns, matrix)
 
     def _publish(self, outcome: "_Outcome", plan: LogisticPlan) -> None:
         model, matrix = outcome.model, outcome.matrix
@@ -446,7 +409,7 @@ class StatisticalQueryLogisticRegression(QueryLearner, PrivateClassifier):
         """Return the margin of each class, of shape (n_samples, n_classes)."""
         check_is_fitted(self)
         design = self.design_
-        X = self._rows(X, None if design is None else design.domain, reset=False)
+        X = _rows(self, X, None if design is None else design.domain, reset=False)
         rows = plain_matrix(X) if design is None else design.encoded(X, nearest=True)
         if self.columns_ is None:
             return self._model(self.coef_).margins(dense(rows))
@@ -463,11 +426,6 @@ class StatisticalQueryLogisticRegression(QueryLearner, PrivateClassifier):
             offsets = np.array([0.0, *offsets])
         return LogisticModel(row_order(self.noise_), self.metric_, weights, offsets)
 
-    def _rows(self, X: Any, declared: Any, *, reset: bool) -> Any:
-        if declared is None and issparse(X):
-            return read_rows(self, X, reset=reset, sparse=True)
-        return read_features(self, X, domain=declared, reset=reset)
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         domain = _declared(self.domain)
@@ -476,6 +434,57 @@ class StatisticalQueryLogisticRegression(QueryLearner, PrivateClassifier):
             tags.input_tags.allow_nan = domain.accepts_missing
             tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
         return tags
+
+
+def _rows(estimator: Any, X: Any, declared: Any, *, reset: bool) -> Any:
+    if declared is None and issparse(X):
+        return read_rows(estimator, X, reset=reset, sparse=True)
+    return read_features(estimator, X, domain=declared, reset=reset)
+
+
+class LogisticFit(QueryFit):
+    """The fit of `StatisticalQueryLogisticRegression`."""
+
+    counts_records = True
+
+    def concentrated(self, plan: Any) -> bool:
+        return bool(plan.noise == "gaussian")
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        stream = self.stream()
+        X = _rows(reader, X, self.declared, reset=True)
+        classes, codes = read_labels(y, X.shape[0], self.classes)
+        names = getattr(reader, "feature_names_in_", None)
+        n, d = X.shape
+        public = Public(n, d, names=names, classes=classes, stream=stream, sparse=issparse(X))
+        design = _design(self.declared, public)
+        return public, Examples(plain_matrix(X) if design is None else design.encoded(X), codes)
+
+    def plan(self, public: Public, *, beta: float = 0.05) -> LogisticPlan:
+        failure = check_number("beta", beta, above=0, below=1)
+        check_weighted_classes(self.class_weight, public.classes)
+        design = _design(self.declared, public)
+        assumed = (_NUMBERS if design is None else design.domain).assumes
+        assumes = (*TABLE, *assumed, labels_assumed(self.classes))
+        plan = logistic_plan(self, public, design, beta=failure)
+        return replace(plan, guarantee=replace(self.cost, assumes=assumes))
+
+    def summarize(self, rows: Any, plan: LogisticPlan) -> Examples:
+        # One replaced record replaces one row and one label.
+        X = rows.X
+        return Examples(plan.rows(X) if plan.n_kept is None else sparse_rows(X), rows.y)
+
+    def learn(self, oracle: Oracle, plan: LogisticPlan) -> "_Outcome":
+        if plan.n_kept is None:
+            return _Outcome(learn_logistic(oracle, plan), plan)
+        masses = oracle.ask(mass_query(plan), plan.selection_share)[0]
+        threshold = mass_threshold(plan, math.sqrt(masses.noise_variance))
+        columns = kept_columns(masses.means, threshold=threshold, most=plan.n_kept)
+        n_buckets = min(plan.n_kept - len(columns), N_BUCKETS)
+        matrix = reduction(columns, plan.n_numbers, n_buckets)
+        inner = plan.narrowed(matrix.shape[1])
+        model = learn_logistic(ImageOracle(oracle, ReducedRows(inner, matrix)), inner)
+        return _Outcome(model, inner, columns, matrix)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ histograms of score differences calibrate the scale.
 
 >>> from dplearn.queries import Examples, population
 >>> X = np.array([[2.0, 1.0], [1.0, 2.0], [-1.0, 1.0], [-2.0, 3.0]])
->>> from dplearn.estimator.stages import Public
+>>> from dplearn.estimator.public import Public
 >>> from dplearn.privacy import ApproxDP
 >>> public = Public(n_samples=4, n_features=2, n_labels=2)
 >>> plan = LogisticPlan(ApproxDP(1, "1e-6"), "gaussian", n_steps=24, second_moments=True, public=public)

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import hadamard
-from scipy.sparse import issparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,7 +19,8 @@ from dplearn.concepts.parities import Parity
 from dplearn.core.gf2 import BitMatrix
 from dplearn.domains import Bits, Product
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.stages import Params, Public, Read
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public
 from dplearn.fit.relation import TABLE
 from dplearn.learners.masked_parity_sizes import (
     MaskedParitySizes,
@@ -32,15 +32,13 @@ from dplearn.privacy.plan import Plan, hidden
 from dplearn.queries import HistogramQuery, MeanQuery, Oracle, Records, StatisticalQuery
 from dplearn.queries.bounds import QUERY_MODELS
 from dplearn.queries.factories import oracle_for
-from dplearn.records.bit_rows import packed_rows
+from dplearn.records.bit_rows import packed_rows, read_bits
 from dplearn.records.reading import (
     as_product,
     check_classes,
     check_two_labels,
     labels_assumed,
-    read_features,
     read_labels,
-    read_rows,
 )
 
 __all__ = [
@@ -186,70 +184,27 @@ class MaskedParityClassifier(RuleClassifier):
         n_samples, n_features : int
             The numbers of records and of columns, which are bits, index and mask.
         """
-        params = self._params(self.random_state is not None)
+        fit = self._recipe(self.random_state is not None)
         n_features = check_count("n_features", n_features, low=1)
-        return self._plan(params, Public(check_count("n_samples", n_samples, low=1), n_features, 2))
+        plan: MaskedParityPlan = fit.planned(
+            Public(check_count("n_samples", n_samples, low=1), n_features, 2)
+        )
+        return plan
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "MaskedParityFit":
         if self.classes is not None:
             check_two_labels(check_classes(self.classes), "a masked parity")
         check_bool("interactive", self.interactive)
         epsilon = check_number("epsilon", self.epsilon, above=0)
-        return Params(
+        return MaskedParityFit(
+            self,
             ApproxDP(epsilon, reproducible=reproducible),
             trust_model=check_choice("trust_model", self.trust_model, QUERY_MODELS),
             interactive=bool(self.interactive),
             beta=check_number("beta", self.beta, above=0, below=1),
             bits=Bits(self.binarize),
             classes=self.classes,
-            random_state=self.random_state,
         )
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        stream = self._public_stream(params)
-        X = self._rows(X, reset=True)
-        n_bits, _ = masked_layout(X.shape[1])
-        classes, codes = read_labels(y, X.shape[0], params.classes)
-        check_two_labels(classes, "a masked parity")
-        names = getattr(self, "feature_names_in_", None)
-        public = Public(X.shape[0], X.shape[1], names=names, classes=classes, stream=stream)
-        matrix = packed_rows(X, as_product(params.bits, X.shape[1], names))
-        return Read(public, MaskedRecords.of(matrix, n_bits, codes))
-
-    def _plan(self, params: Params, public: Public) -> "MaskedParityPlan":
-        n_bits, _ = masked_layout(public.n_features)
-        asked = {
-            "epsilon": params.cost.epsilon,
-            "trust_model": params.trust_model,
-            "interactive": params.interactive,
-        }
-        sizes = masked_parity_sizes(public.n_samples, n_bits=n_bits, **asked)
-        domain = as_product(params.bits, public.n_features, public.names)
-        assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
-        return MaskedParityPlan(
-            guarantee=replace(params.cost, assumes=assumes),
-            n_samples=public.n_samples,
-            n_bits=n_bits,
-            n_rounds=1 + params.interactive,
-            first_share=float(sizes.first_share),
-            failure=sizes.failure,
-            n_needed=masked_parity_sample_size(n_bits, beta=params.beta, **asked),
-            alpha=0.0 if params.interactive else 0.25,
-            beta=float(params.beta),
-            domain=domain,
-            params=params,
-            public=public,
-            sizes=sizes,
-        )
-
-    def _release(
-        self, summary: "MaskedRecords", plan: "MaskedParityPlan", dice: Dice
-    ) -> tuple[MaskedParity, int]:
-        # One replaced record replaces one row of bits and one label.
-        kind = "local" if plan.params.trust_model == "local" else "laplace"
-        oracle = oracle_for(kind, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
-        found = learn_masked_parity(oracle, plan.n_bits, *_askings(plan.sizes), plan.domain)
-        return found, len(oracle.rounds)
 
     def _publish(self, outcome: tuple[MaskedParity, int], plan: "MaskedParityPlan") -> None:
         chosen, self.rounds_ = outcome
@@ -263,20 +218,62 @@ class MaskedParityClassifier(RuleClassifier):
 
     def _codes(self, X: Any) -> NDArray[np.intp]:
         check_is_fitted(self)
-        rows = packed_rows(self._rows(X, reset=False), self.domain_, nearest=True)
+        rows = packed_rows(read_bits(self, X, Bits(self.binarize), reset=False), self.domain_, nearest=True)
         return self.concept_.predict(list(rows.unpack().T))
-
-    def _rows(self, X: Any, *, reset: bool) -> Any:
-        """Return X in the form that `packed_rows` accepts."""
-        if issparse(X):
-            return read_rows(self, X, reset=reset, sparse=True)
-        return read_features(self, X, domain=Bits(self.binarize), reset=reset)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+
+class MaskedParityFit(FitRecipe):
+    """The fit of `MaskedParityClassifier`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        stream = self.stream()
+        X = read_bits(reader, X, self.bits, reset=True)
+        n_bits, _ = masked_layout(X.shape[1])
+        classes, codes = read_labels(y, X.shape[0], self.classes)
+        check_two_labels(classes, "a masked parity")
+        names = getattr(reader, "feature_names_in_", None)
+        public = Public(X.shape[0], X.shape[1], names=names, classes=classes, stream=stream)
+        matrix = packed_rows(X, as_product(self.bits, X.shape[1], names))
+        return public, MaskedRecords.of(matrix, n_bits, codes)
+
+    def plan(self, public: Public) -> "MaskedParityPlan":
+        n_bits, _ = masked_layout(public.n_features)
+        asked = {
+            "epsilon": self.cost.epsilon,
+            "trust_model": self.trust_model,
+            "interactive": self.interactive,
+        }
+        sizes = masked_parity_sizes(public.n_samples, n_bits=n_bits, **asked)
+        domain = as_product(self.bits, public.n_features, public.names)
+        assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
+        return MaskedParityPlan(
+            guarantee=replace(self.cost, assumes=assumes),
+            n_samples=public.n_samples,
+            n_bits=n_bits,
+            n_rounds=1 + self.interactive,
+            first_share=float(sizes.first_share),
+            failure=sizes.failure,
+            n_needed=masked_parity_sample_size(n_bits, beta=self.beta, **asked),
+            alpha=0.0 if self.interactive else 0.25,
+            beta=float(self.beta),
+            domain=domain,
+            params=self,
+            public=public,
+            sizes=sizes,
+        )
+
+    def run(self, summary: "MaskedRecords", plan: "MaskedParityPlan", dice: Dice) -> tuple[MaskedParity, int]:
+        # One replaced record replaces one row of bits and one label.
+        kind = "local" if plan.params.trust_model == "local" else "laplace"
+        oracle = oracle_for(kind, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
+        found = learn_masked_parity(oracle, plan.n_bits, *_askings(plan.sizes), plan.domain)
+        return found, len(oracle.rounds)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,10 @@ from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.ensembles.isolation import learner_alone
 from dplearn.estimator.base import PrivateEstimator
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
-from dplearn.estimator.stages import Params, Public, Read
+from dplearn.fit.execute import begin
 from dplearn.fit.relation import TABLE
 from dplearn.learners.multi_label_limit import least_of_outputs
 from dplearn.learners.online import OnlineEnsembleClassifier
@@ -49,7 +51,7 @@ def _predicts_likelihoods(model: "PrivateMultiOutputClassifier") -> bool:
 
 
 class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, SeveralOutputsClassifier):
-    """Fit one private classifier for each of several labels of a record, within one privacy budget.
+    """FitRecipe one private classifier for each of several labels of a record, within one privacy budget.
 
     All classifiers have the same share of the budget, the greatest that a composition theorem allows. For
     many labels it is much greater than epsilon divided by their number.
@@ -172,20 +174,25 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         """
         n_samples = check_count("n_samples", n_samples, low=1)
         count = check_count("n_outputs", n_outputs, low=1)
-        params = self._params(self.random_state is not None)
-        sets = [None] * count if params.classes is None else sets_of_outputs(params.classes, count)
+        fit = self._recipe(self.random_state is not None)
+        sets = [None] * count if fit.classes is None else sets_of_outputs(fit.classes, count)
 
         def planned(share: ApproxDP, place: int) -> _Fit:
-            learner = _with_share(params, share, sets[place], 0 if params.cost.reproducible else None)
-            return _Fit(learner, None, learner.plan(n_samples, **parameters))
+            learner = _with_share(fit, share, sets[place], 0 if fit.cost.reproducible else None)
+            return _Fit(
+                learner, learner._recipe(fit.cost.reproducible), learner.plan(n_samples, **parameters)
+            )
 
         if len({None if each is None else len(each) for each in sets}) == 1:
-            share, fits = _shared(params.cost, count, lambda share, _: planned(share, 0), alike=True)
+            share, fits = _shared(fit.cost, count, lambda share, _: planned(share, 0), alike=True)
         else:
-            share, fits = _shared(params.cost, count, planned)
-        return self._plan(params, MultiOutputTable(n_samples, n_outputs=count, share=share, fits=fits))
+            share, fits = _shared(fit.cost, count, planned)
+        plan: MultiOutputPlan = fit.planned(
+            MultiOutputTable(n_samples, n_outputs=count, share=share, fits=fits)
+        )
+        return plan
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "MultiOutputFit":
         inner = _checked(self.estimator)
         epsilon = check_number("epsilon", self.epsilon, above=0)
         if 0 < check_number("delta", self.delta, low=0, below=1) < _LEAST_DELTA:
@@ -194,82 +201,19 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         classes = self.classes
         if classes is None:
             classes = declared_classes(owner.classes, getattr(owner, "domain", None))
-        params = Params(
+        fit = MultiOutputFit(
+            self,
             ApproxDP(epsilon, self.delta, reproducible=reproducible),
             inner=inner,
             classes=classes,
             name_of_classes=name,
             sparse=get_tags(inner).input_tags.sparse,
-            random_state=self.random_state,
         )
         # The classifier's own checks; it protects labels, or records.
         for each in [None] if classes is None else declared_sets(classes):
-            own = _with_share(params, params.cost, each, None)._params(reproducible)
-            params = params.given(cost=replace(params.cost, protects=own.cost.protects))
-        return params
-
-    def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:  # noqa: ARG002 - y alone is of use
-        """Return the cost of a fit; pure classifiers of few outputs spend no delta."""
-        if y is None or "delta" in params.inner.get_params(deep=False):
-            return params.cost
-        few = _is_basic(params.cost, max(1, n_outputs_of(y)))
-        return replace(params.cost, delta=Fraction(0)) if few else params.cost
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        rows = read_rows(self, X, reset=True, sparse=params.sparse)
-        n = count_of(rows)
-        outputs = read_outputs(y, n, params.classes)
-        records, count = Examples(rows, outputs.codes), len(outputs.classes)
-        reproducible = params.cost.reproducible
-        seeds = self._public_stream(params).seeds(count) if reproducible else [None] * count
-
-        def read(share: ApproxDP, place: int) -> _Fit:
-            # The table is read again in `_release`, so that one encoded table is held at a time.
-            labels = outputs.classes[place]
-            learner = _with_share(params, share, None if params.classes is None else labels, seeds[place])
-            own = learner._params(reproducible)
-            ready = learner_alone(learner, lambda: learner._begin(rows, labels[records.y[:, place]], own))
-            return _Fit(learner, own, ready.plan)
-
-        share, fits = _shared(params.cost, count, read)
-        public = MultiOutputTable(
-            n,
-            rows.shape[1],
-            names=getattr(self, "feature_names_in_", None),
-            n_outputs=count,
-            many=outputs.many,
-            sets=tuple(outputs.classes),
-            share=share,
-            fits=fits,
-        )
-        return Read(public, records)
-
-    def _plan(self, params: Params, public: Public) -> "MultiOutputPlan":
-        assert isinstance(public, MultiOutputTable)
-        fits = public.fits
-        composed = Composition([fit.event for fit in fits])
-        pure = basic(composed, Fraction(0)) <= params.cost.epsilon
-        theirs = [text for fit in fits for text in fit.plan.guarantee.assumes if text != labels_assumed(())]
-        assumes = tuple(dict.fromkeys([*TABLE, labels_assumed(params.classes), *theirs]))
-        delta = Fraction(0) if pure else params.cost.delta
-        return MultiOutputPlan(
-            guarantee=replace(params.cost, delta=delta, assumes=assumes),
-            n_samples=public.n_samples,
-            n_outputs=public.n_outputs,
-            share=fits[0].plan.guarantee,
-            estimator_plan=fits[0].plan,
-            fits=fits,
-            public=public,
-        )
-
-    def _release(self, summary: Examples, plan: "MultiOutputPlan", dice: Dice) -> list[Any]:
-        # One replaced record replaces one record of each output's table; each release has its own draws.
-        released = []
-        for place, fit in enumerate(plan.fits):
-            learner = clone(fit.learner)
-            labels = plan.public.sets[place][summary.y[:, place]]
-            released.append(learner_alone(learner, partial(_released, learner, summary.X, labels, fit, dice)))
-        return released
+            own = _with_share(fit, fit.cost, each, None)._recipe(reproducible)
+            fit = fit.given(cost=replace(fit.cost, protects=own.cost.protects))
+        return fit
 
     def _publish(self, outcome: list[Any], plan: "MultiOutputPlan") -> None:
         self.estimators_ = outcome
@@ -277,14 +221,6 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         self.classes_ = sets if plan.public.many else sets[0]
         self.n_outputs_ = plan.n_outputs
         self.guarantee_ = plan.guarantee
-
-    def _released_warnings(self, plan: "MultiOutputPlan") -> tuple[str, ...]:
-        given = [
-            text
-            for learner, fit in zip(self.estimators_, plan.fits, strict=True)
-            for text in learner._recipe(fit.params).told(fit.plan)
-        ]
-        return tuple(dict.fromkeys(given))
 
     @available_if(_predicts_likelihoods)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     @ignores_float_errors
@@ -322,6 +258,81 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         if inner.classifier_tags is not None:
             tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
         return tags
+
+
+class MultiOutputFit(FitRecipe):
+    """The fit of `PrivateMultiOutputClassifier`."""
+
+    def cost_of(self, X: Any, y: Any) -> ApproxDP | None:  # noqa: ARG002 - y alone is of use
+        """Return the cost of a fit; pure classifiers of few outputs spend no delta."""
+        if y is None or "delta" in self.inner.get_params(deep=False):
+            return self.cost
+        few = _is_basic(self.cost, max(1, n_outputs_of(y)))
+        return replace(self.cost, delta=Fraction(0)) if few else self.cost
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        rows = read_rows(reader, X, reset=True, sparse=self.sparse)
+        n = count_of(rows)
+        outputs = read_outputs(y, n, self.classes)
+        records, count = Examples(rows, outputs.codes), len(outputs.classes)
+        reproducible = self.cost.reproducible
+        seeds = self.stream().seeds(count) if reproducible else [None] * count
+
+        def read(share: ApproxDP, place: int) -> _Fit:
+            # The table is read again in the release, so that one encoded table is held at a time.
+            labels = outputs.classes[place]
+            learner = _with_share(self, share, None if self.classes is None else labels, seeds[place])
+            own = learner._recipe(reproducible)
+            ready = learner_alone(learner, lambda: begin(own, rows, labels[records.y[:, place]]))
+            return _Fit(learner, own, ready.plan)
+
+        share, fits = _shared(self.cost, count, read)
+        public = MultiOutputTable(
+            n,
+            rows.shape[1],
+            names=getattr(reader, "feature_names_in_", None),
+            n_outputs=count,
+            many=outputs.many,
+            sets=tuple(outputs.classes),
+            share=share,
+            fits=fits,
+        )
+        return public, records
+
+    def plan(self, public: Public) -> "MultiOutputPlan":
+        assert isinstance(public, MultiOutputTable)
+        fits = public.fits
+        composed = Composition([fit.event for fit in fits])
+        pure = basic(composed, Fraction(0)) <= self.cost.epsilon
+        theirs = [text for fit in fits for text in fit.plan.guarantee.assumes if text != labels_assumed(())]
+        assumes = tuple(dict.fromkeys([*TABLE, labels_assumed(self.classes), *theirs]))
+        delta = Fraction(0) if pure else self.cost.delta
+        return MultiOutputPlan(
+            guarantee=replace(self.cost, delta=delta, assumes=assumes),
+            n_samples=public.n_samples,
+            n_outputs=public.n_outputs,
+            share=fits[0].plan.guarantee,
+            estimator_plan=fits[0].plan,
+            fits=fits,
+            public=public,
+        )
+
+    def run(self, summary: Examples, plan: "MultiOutputPlan", dice: Dice) -> list[Any]:
+        # One replaced record replaces one record of each output's table; each release has its own draws.
+        released = []
+        for place, fit in enumerate(plan.fits):
+            learner = clone(fit.learner)
+            labels = plan.public.sets[place][summary.y[:, place]]
+            released.append(learner_alone(learner, partial(_released, learner, summary.X, labels, fit, dice)))
+        return released
+
+    def told(self, learner: Any, plan: "MultiOutputPlan") -> tuple[str, ...]:
+        given = [
+            text
+            for model, fit in zip(learner.estimators_, plan.fits, strict=True)
+            for text in fit.recipe.told(model, fit.plan)
+        ]
+        return tuple(dict.fromkeys(given))
 
 
 @dataclass(frozen=True)
@@ -415,24 +426,24 @@ class MultiOutputTable(Public):
 
 @dataclass(frozen=True, repr=False)
 class _Fit:
-    """The planned fit of one output: an unfitted classifier, its parameters and its plan."""
+    """The planned fit of one output: an unfitted classifier, its recipe and its plan."""
 
     learner: Any
-    params: Any
+    recipe: Any
     plan: Any
 
     @property
     def event(self) -> Event:
         """The privacy event of the release."""
-        event: Event = self.learner._event(self.plan)
+        event: Event = self.recipe.event(self.plan)
         return event
 
 
 def _released(learner: Any, X: Any, labels: NDArray[Any], fit: _Fit, dice: Dice) -> Any:
     """Return the classifier of one output after its planned fit."""
-    ready = learner._begin(X, labels, fit.params)
+    ready = begin(fit.recipe, X, labels)
     assert ready.plan.guarantee == fit.plan.guarantee  # what has been charged
-    ready.run(dice)
+    learner._take(ready.done(dice))
     return learner
 
 
@@ -502,7 +513,7 @@ def _is_local(held: Any) -> bool:
     return isinstance(held, PrivateEstimator) and getattr(held, "trust_model", "") == "local"
 
 
-def _with_share(params: Params, share: ApproxDP, classes: Any, seed: int | None) -> Any:
+def _with_share(params: FitRecipe, share: ApproxDP, classes: Any, seed: int | None) -> Any:
     """Return an unfitted classifier of one output with a share of the budget."""
     given: dict[str, Any] = {"epsilon": share.epsilon, "random_state": seed}
     if "delta" in params.inner.get_params(deep=False):

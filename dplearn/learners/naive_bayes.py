@@ -26,11 +26,10 @@ from dplearn.estimator.incremental import (
     joined_deviations,
     joined_means,
     next_calls,
-    read_new_features,
 )
-from dplearn.estimator.query_learner import QueryLearner
-from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
-from dplearn.estimator.stages import Params, Public, Read, planned_table
+from dplearn.estimator.public import Public, planned_table
+from dplearn.estimator.query_fits import QueryFit
+from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -85,8 +84,8 @@ def _has_public_count(learner: Any) -> bool:
     return True
 
 
-@learns_schema(concentrated=gaussian_noise)
-class StatisticalQueryNaiveBayes(QueryLearner, Incremental, RuleClassifier):
+@learns_schema()
+class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     """Naive Bayes by statistical queries for the distribution of each column in each class.
 
     All queries are asked in one round, before any is answered. In the local model each record therefore
@@ -265,10 +264,10 @@ class StatisticalQueryNaiveBayes(QueryLearner, Incremental, RuleClassifier):
         beta : float, default=0.05
             Allowed probability of failure, in (0, 1).
         """
-        params = self._params(self.random_state is not None)
-        public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
-        plan: NaiveBayesPlan = self._planned_fit(params, public, beta=beta)
-        return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
+        fit = self._recipe(self.random_state is not None)
+        public = planned_table(fit, n_samples, n_features=n_features, n_labels=n_labels)
+        plan: NaiveBayesPlan = fit.planned(public, beta=beta)
+        return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
 
     @available_if(_has_public_count)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(
@@ -315,10 +314,7 @@ class StatisticalQueryNaiveBayes(QueryLearner, Incremental, RuleClassifier):
         fitted: Self = self._fit_more(X, y, classes=classes, groups=groups)
         return fitted
 
-    def _shared(self, params: Params) -> dict[str, Any]:
-        return {"domain": params.declared, "n_bins": params.n_bins, "trust_model": params.trust_model}
-
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "NaiveBayesFit":
         classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             check_classes(classes)
@@ -327,7 +323,8 @@ class StatisticalQueryNaiveBayes(QueryLearner, Incremental, RuleClassifier):
             check_count("n_bins", n_bins, low=2, high=MOST_BINS)
         cost = cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible)
         added(self.neighbors, trust_model=(self.trust_model, "central"))
-        return Params(
+        return NaiveBayesFit(
+            self,
             replace(cost, neighbors=self.neighbors),
             trust_model=self.trust_model,
             domain=self.domain,
@@ -337,75 +334,7 @@ class StatisticalQueryNaiveBayes(QueryLearner, Incremental, RuleClassifier):
             priors=_checked_priors(self.priors),
             classes=classes,
             group_rows=checked_rows(self.max_rows_per_group, trust_model=self.trust_model),
-            random_state=self.random_state,
         )
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        stream = self._public_stream(params)
-        declared = None if params.domain is None else params.declared
-        X = read_new_features(self, X, params, declared)
-        classes, codes = read_labels(y, len(X), params.classes)
-        names = getattr(self, "feature_names_in_", None)
-        domain = as_product(params.declared, X.shape[1], names)
-        public = Public(len(X), X.shape[1], names=names, classes=classes, stream=stream)
-        return Read(public, Examples(encoded(X, domain), codes))
-
-    def _plan(self, params: Params, public: Public, *, beta: float = 0.05) -> "NaiveBayesPlan":
-        failure = check_number("beta", beta, above=0, below=1)
-        domain = as_product(params.declared, public.n_features, public.names)
-        n, k, d = public.n_samples, public.n_labels, len(domain)
-        neighbors, unknown = params.cost.neighbors, params.cost.neighbors == ADDED
-        _check_number_of_priors(params.priors, k)
-        check_reports(params.trust_model, n, d, "queries")
-        kind = "local"
-        if params.trust_model == "central":
-            kind = central_noise(d, epsilon=params.cost.epsilon, delta=params.cost.delta, neighbors=neighbors)
-        # Of a private number of records nothing is known: the noise is that in numbers of records.
-        noise = partial(_noise_of, params.cost, kind, 1 if unknown else n, k)
-        earlier = params.earlier
-        n_bins = params.n_bins if earlier is None else earlier.shared["n_bins"]
-        if n_bins is None and unknown:
-            n_bins = _BINS_OF_UNKNOWN
-        elif n_bins is None:
-            n_bins = _clear_bins(params.trust_model, k, partial(noise, d))
-        most = MOST_BINS if params.trust_model == "central" else min(MOST_BINS, _SHARED * n_bins)
-        bins = tuple(binned(each, n_bins, most) for each in domain.domains)
-        n_queries = d + asks_classes(bins)
-        check_reports(params.trust_model, n, n_queries, "queries")
-        noises = {size: noise(n_queries, size) for size in {1, *(each.size for each in bins)}}
-        of_columns = [noises[each.size] for each in bins]
-        own = [*(each.deviation for each in of_columns), noises[1].deviation]
-        *deviations, class_deviation = joined_deviations(earlier, own, n)
-        delta = params.cost.delta if kind == "gaussian" else Fraction(0)
-        assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
-        records = (n or 1) if unknown else 1
-        return NaiveBayesPlan(
-            guarantee=replace(params.cost, delta=delta, assumes=assumes),
-            noise=kind,
-            n_bins=n_bins,
-            n_queries=n_queries,
-            deviation=max(deviations) / records,
-            tolerance=max(each.bound.at(failure / len(bins)) for each in of_columns) / records,
-            beta=float(failure),
-            domain=domain,
-            public=public if earlier is None else replace(public, n_samples=earlier.n_samples + n),
-            bins=bins,
-            deviations=tuple(deviations),
-            class_deviation=class_deviation,
-            smoothing=params.smoothing,
-            priors=params.priors,
-            has_delta=bool(params.cost.delta),
-            earlier=earlier,
-            shared=self._shared(params) | {"n_bins": n_bins},
-            undeclared=params.domain is None,
-        )
-
-    def _summarize(self, table: Read, plan: "NaiveBayesPlan") -> Examples:
-        # One replaced record replaces one row of bins and one label.
-        return Examples(stacked(plan.bins, table.rows.X), table.rows.y)
-
-    def _learn(self, oracle: Oracle, plan: "NaiveBayesPlan") -> "NaiveBayesTables":
-        return learn_naive_bayes(oracle, plan)
 
     def _publish(self, outcome: "NaiveBayesTables", plan: "NaiveBayesPlan") -> None:
         if plan.earlier is None:
@@ -426,14 +355,6 @@ class StatisticalQueryNaiveBayes(QueryLearner, Incremental, RuleClassifier):
             self.noisy_count_ = outcome.count
         self.bins_, self.n_bins_, self.noise_ = plan.bins, plan.n_bins, plan.noise
         self.log_prior_, self.log_ratios_ = outcome.log_prior, list(outcome.log_ratios)
-
-    def _released_warnings(self, plan: "NaiveBayesPlan") -> tuple[str, ...]:
-        if plan.guarantee.neighbors != ADDED:
-            return ()
-        n, k = self.noisy_count_, plan.public.n_labels
-        if k == 1 or plan.deviation * k < n:
-            return ()
-        return (_NOISE_DOMINATED.format(f"the noisy number of records is {n}", plan.deviation / n, ""),)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities, with columns assumed independent given the class; costs no privacy.
@@ -478,6 +399,91 @@ class StatisticalQueryNaiveBayes(QueryLearner, Incremental, RuleClassifier):
         tags.input_tags.allow_nan = domain.accepts_missing
         tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
         return tags
+
+
+class NaiveBayesFit(QueryFit):
+    """The fit of `StatisticalQueryNaiveBayes`."""
+
+    def concentrated(self, plan: Any) -> bool:
+        return bool(plan.noise == "gaussian")
+
+    def shared(self) -> dict[str, Any]:
+        return {"domain": self.declared, "n_bins": self.n_bins, "trust_model": self.trust_model}
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        stream = self.stream()
+        declared = None if self.domain is None else self.declared
+        X = read_features(reader, X, domain=declared, reset=self.earlier is None)
+        classes, codes = read_labels(y, len(X), self.classes)
+        names = getattr(reader, "feature_names_in_", None)
+        domain = as_product(self.declared, X.shape[1], names)
+        public = Public(len(X), X.shape[1], names=names, classes=classes, stream=stream)
+        return public, Examples(encoded(X, domain), codes)
+
+    def plan(self, public: Public, *, beta: float = 0.05) -> "NaiveBayesPlan":
+        failure = check_number("beta", beta, above=0, below=1)
+        domain = as_product(self.declared, public.n_features, public.names)
+        n, k, d = public.n_samples, public.n_labels, len(domain)
+        neighbors, unknown = self.cost.neighbors, self.cost.neighbors == ADDED
+        _check_number_of_priors(self.priors, k)
+        check_reports(self.trust_model, n, d, "queries")
+        kind = "local"
+        if self.trust_model == "central":
+            kind = central_noise(d, epsilon=self.cost.epsilon, delta=self.cost.delta, neighbors=neighbors)
+        # Of a private number of records nothing is known: the noise is that in numbers of records.
+        noise = partial(_noise_of, self.cost, kind, 1 if unknown else n, k)
+        earlier = self.earlier
+        n_bins = self.n_bins if earlier is None else earlier.shared["n_bins"]
+        if n_bins is None and unknown:
+            n_bins = _BINS_OF_UNKNOWN
+        elif n_bins is None:
+            n_bins = _clear_bins(self.trust_model, k, partial(noise, d))
+        most = MOST_BINS if self.trust_model == "central" else min(MOST_BINS, _SHARED * n_bins)
+        bins = tuple(binned(each, n_bins, most) for each in domain.domains)
+        n_queries = d + asks_classes(bins)
+        check_reports(self.trust_model, n, n_queries, "queries")
+        noises = {size: noise(n_queries, size) for size in {1, *(each.size for each in bins)}}
+        of_columns = [noises[each.size] for each in bins]
+        own = [*(each.deviation for each in of_columns), noises[1].deviation]
+        *deviations, class_deviation = joined_deviations(earlier, own, n)
+        delta = self.cost.delta if kind == "gaussian" else Fraction(0)
+        assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
+        records = (n or 1) if unknown else 1
+        return NaiveBayesPlan(
+            guarantee=replace(self.cost, delta=delta, assumes=assumes),
+            noise=kind,
+            n_bins=n_bins,
+            n_queries=n_queries,
+            deviation=max(deviations) / records,
+            tolerance=max(each.bound.at(failure / len(bins)) for each in of_columns) / records,
+            beta=float(failure),
+            domain=domain,
+            public=public if earlier is None else replace(public, n_samples=earlier.n_samples + n),
+            bins=bins,
+            deviations=tuple(deviations),
+            class_deviation=class_deviation,
+            smoothing=self.smoothing,
+            priors=self.priors,
+            has_delta=bool(self.cost.delta),
+            earlier=earlier,
+            shared=self.shared() | {"n_bins": n_bins},
+            undeclared=self.domain is None,
+        )
+
+    def summarize(self, rows: Any, plan: "NaiveBayesPlan") -> Examples:
+        # One replaced record replaces one row of bins and one label.
+        return Examples(stacked(plan.bins, rows.X), rows.y)
+
+    def learn(self, oracle: Oracle, plan: "NaiveBayesPlan") -> "NaiveBayesTables":
+        return learn_naive_bayes(oracle, plan)
+
+    def told(self, learner: Any, plan: "NaiveBayesPlan") -> tuple[str, ...]:
+        if plan.guarantee.neighbors != ADDED:
+            return ()
+        n, k = learner.noisy_count_, plan.public.n_labels
+        if k == 1 or plan.deviation * k < n:
+            return ()
+        return (_NOISE_DOMINATED.format(f"the noisy number of records is {n}", plan.deviation / n, ""),)
 
 
 @dataclass(frozen=True)

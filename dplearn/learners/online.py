@@ -30,10 +30,11 @@ from dplearn.ensembles.isolation import isolated
 from dplearn.ensembles.own_code import check_own_code
 from dplearn.ensembles.sizes import MANY_QUERIES, planned_ballot
 from dplearn.ensembles.teachers import train_teachers
-from dplearn.estimator.stages import Params, Read
+from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.learners.ensembles import (
     AggregationPlan,
     EnsembleClassifier,
+    EnsembleFit,
     EnsembleTable,
     notes_on_gaps,
     notes_on_noise,
@@ -46,7 +47,6 @@ __all__ = ["OnlineEnsembleClassifier"]
 
 Tried = Callable[[Any, Any, NDArray[Any]], Any]
 
-_COLUMNS = ("n_features_in_", "feature_names_in_")
 _COLUMNS_TRIED = 32  # columns tried one by one as texts, with numbers in the others
 _QUERIES = "the queried rows depend on the records only through released answers"
 
@@ -135,21 +135,8 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
                 "this copy has no teachers: they are not pickled; use export_teachers and load_teachers"
             )
 
-    def _prepared(self, table: Read, params: Params, **public: Any) -> Read:  # noqa: ARG002
-        assert isinstance(table.public, EnsembleTable)
-        known = replace(table.public, n_rows=MANY_QUERIES)
-        self._ballot(params, known)  # raises on incompatible parameters, before any dry run
-        return Read(replace(known, notes=_dry_run_notes(known, self._tried)), table.rows)
-
-    def _release(self, summary: Examples, plan: AggregationPlan, dice: Dice) -> OneTimeState[Ensemble]:
-        # One changed record changes one teacher. Answers are released later, by `predict`.
-        plan, lessons = self._drawn_lessons(summary, plan, dice)
-        teachers = self._watched(
-            plan, lambda more: train_teachers(**lessons, classes=plan.public.classes, **more)
-        )
-        aggregator = self._aggregator(plan.params, plan.ballot).attach(dice)
-        columns = {name: vars(self)[name] for name in _COLUMNS if name in vars(self)}
-        return OneTimeState(self._kind(teachers, aggregator, self._published(plan) | columns))
+    def _recipe(self, reproducible: bool) -> "OnlineFit":
+        return OnlineFit.like(super()._recipe(reproducible))
 
     def _publish(self, outcome: OneTimeState[Ensemble], plan: AggregationPlan) -> None:  # noqa: ARG002
         with outcome.use() as ensemble:
@@ -168,7 +155,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
             **self._counted_attributes(plan),
         }
 
-    def _assumed(self, params: Params) -> tuple[str, ...]:  # noqa: ARG002
+    def _assumed(self, params: FitRecipe) -> tuple[str, ...]:  # noqa: ARG002
         return (_QUERIES,)
 
     def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
@@ -206,7 +193,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
                 released,
             )
 
-    def _sizes(self, params: Params, public: EnsembleTable) -> Ballot:
+    def _sizes(self, params: FitRecipe, public: EnsembleTable) -> Ballot:
         return planned_ballot(
             self._aggregations[params.aggregation],
             params.cost,
@@ -247,6 +234,27 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # predict draws noise
         return tags
+
+
+class OnlineFit(EnsembleFit):
+    """The fit of `OnlineEnsembleClassifier`."""
+
+    def known(self, facts: Any, rows: Any, **public: Any) -> Any:  # noqa: ARG002
+        assert isinstance(facts, EnsembleTable)
+        known = replace(facts, n_rows=MANY_QUERIES)
+        self.shell._ballot(self, known)  # raises on incompatible parameters, before any dry run
+        return replace(known, notes=_dry_run_notes(known, self.shell._tried))
+
+    def run(self, summary: Examples, plan: AggregationPlan, dice: Dice) -> OneTimeState[Ensemble]:
+        # One changed record changes one teacher. Answers are released later, by `predict`.
+        shell = self.shell
+        plan, lessons = shell._drawn_lessons(summary, plan, dice)
+        teachers = shell._watched(
+            plan, lambda more: train_teachers(**lessons, classes=plan.public.classes, **more)
+        )
+        aggregator = shell._aggregator(plan.params, plan.ballot).attach(dice)
+        published = shell._published(plan) | (plan.public.columns or {})
+        return OneTimeState(shell._kind(teachers, aggregator, published))
 
 
 def _dry_run_notes(public: EnsembleTable, tried: Tried) -> tuple[str, ...]:

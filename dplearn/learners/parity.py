@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,19 +22,20 @@ from dplearn.chance.dice import Dice
 from dplearn.concepts import Parity
 from dplearn.concepts.base import ChosenConcept
 from dplearn.domains import Bits
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public, PublicOutputs
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
-from dplearn.estimator.stages import Params, Public, PublicOutputs, Read
 from dplearn.fit.relation import TABLE
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations, chosen_plan
 from dplearn.learners.parity_plan import ParityPlan
 from dplearn.privacy import ApproxDP, Event, PrivacyLedger
-from dplearn.records.bit_rows import packed_rows
+from dplearn.records.bit_rows import packed_rows, read_bits
 from dplearn.records.outputs import (
     declared_sets,
     n_outputs_of,
     read_outputs,
 )
-from dplearn.records.reading import as_product, check_two_labels, labels_assumed, read_features, read_rows
+from dplearn.records.reading import as_product, check_two_labels, labels_assumed
 from dplearn.records.rows import shape_of
 
 __all__ = ["ParityClassifier", "ParityPlan"]
@@ -186,21 +186,23 @@ class ParityClassifier(SeveralOutputsClassifier):
         n_outputs : int, default=1
             Number of labels a record.
         """
-        params = self._params(self.random_state is not None)
+        fit = self._recipe(self.random_state is not None)
         public = PublicOutputs(
             check_count("n_samples", n_samples, low=1),
             check_count("n_features", n_features, low=1),
             2,
             n_outputs=check_count("n_outputs", n_outputs, low=1),
         )
-        return self._plan(params, public)
+        plan: ParityPlan = fit.planned(public)
+        return plan
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "ParityFit":
         check_choice("method", self.method, (AUTO, *PARITY_METHODS))
         if self.classes is not None:
             _check_two_labels(declared_sets(self.classes))
         epsilon = check_number("epsilon", self.epsilon, above=0)
-        return Params(
+        return ParityFit(
+            self,
             ApproxDP(epsilon, self.delta, reproducible=reproducible),
             method=self.method,
             fit_intercept=check_bool("fit_intercept", self.fit_intercept),
@@ -210,44 +212,7 @@ class ParityClassifier(SeveralOutputsClassifier):
             test_size=check_count_or_auto("test_size", self.test_size, low=0),
             bits=Bits(self.binarize),
             classes=self.classes,
-            random_state=self.random_state,
         )
-
-    def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:
-        """Return the cost of a fit as a function of shapes; not every method spends delta."""
-        shape = shape_of(X)
-        if shape is None:
-            return None
-        return chosen_plan(params, PublicOutputs(*shape, n_outputs=n_outputs_of(y))).guarantee
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        stream = self._public_stream(params)
-        X = self._rows(X, reset=True)
-        n, d = X.shape
-        # Raises an error if parameters are incompatible.
-        chosen_plan(params, PublicOutputs(n, d, n_outputs=n_outputs_of(y)))
-        outputs = read_outputs(y, n, params.classes)
-        _check_two_labels(outputs.classes)
-        names = getattr(self, "feature_names_in_", None)
-        matrix = packed_rows(X, as_product(params.bits, d, names), intercept=params.fit_intercept)
-        public = PublicOutputs(
-            n, d, 2, names, outputs.classes, stream, n_outputs=len(outputs.classes), many=outputs.many
-        )
-        return Read(public, Equations(matrix, outputs.codes.astype(np.uint8)))
-
-    def _plan(self, params: Params, public: Public) -> ParityPlan:
-        assert isinstance(public, PublicOutputs)
-        plan = chosen_plan(params, public)
-        domain = as_product(params.bits, public.n_features, public.names)
-        assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
-        return replace(plan, guarantee=replace(plan.guarantee, assumes=assumes), domain=domain)
-
-    def _release(self, summary: Equations, plan: ParityPlan, dice: Dice) -> NDArray[np.uint8] | None:
-        # One replaced record replaces one equation.
-        return PARITY_METHODS[plan.method].release(summary, plan, dice)
-
-    def _event(self, plan: ParityPlan) -> Event:
-        return plan.known_event or super()._event(plan)
 
     def _publish(self, outcome: NDArray[np.uint8] | None, plan: ParityPlan) -> None:
         # An abstention is represented by the parity of no columns, which predicts the first label.
@@ -274,14 +239,8 @@ class ParityClassifier(SeveralOutputsClassifier):
     def _codes(self, X: Any) -> NDArray[np.uint8]:
         """Return the predicted label code of each row in each output."""
         check_is_fitted(self)
-        rows = packed_rows(self._rows(X, reset=False), self.domain_, nearest=True)
+        rows = packed_rows(read_bits(self, X, Bits(self.binarize), reset=False), self.domain_, nearest=True)
         return rows.dot(np.atleast_2d(self.parity_).T) ^ np.atleast_1d(np.asarray(self.intercept_, np.uint8))
-
-    def _rows(self, X: Any, *, reset: bool) -> Any:
-        """Return X in the form that `packed_rows` accepts."""
-        if issparse(X):
-            return read_rows(self, X, reset=reset, sparse=True)
-        return read_features(self, X, domain=Bits(self.binarize), reset=reset)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -290,6 +249,46 @@ class ParityClassifier(SeveralOutputsClassifier):
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = many
         tags.input_tags.sparse = True
         return tags
+
+
+class ParityFit(FitRecipe):
+    """The fit of `ParityClassifier`."""
+
+    def cost_of(self, X: Any, y: Any) -> ApproxDP | None:
+        """Return the cost of a fit as a function of shapes; not every method spends delta."""
+        shape = shape_of(X)
+        if shape is None:
+            return None
+        return chosen_plan(self, PublicOutputs(*shape, n_outputs=n_outputs_of(y))).guarantee
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        stream = self.stream()
+        X = read_bits(reader, X, self.bits, reset=True)
+        n, d = X.shape
+        # Raises an error if parameters are incompatible.
+        chosen_plan(self, PublicOutputs(n, d, n_outputs=n_outputs_of(y)))
+        outputs = read_outputs(y, n, self.classes)
+        _check_two_labels(outputs.classes)
+        names = getattr(reader, "feature_names_in_", None)
+        matrix = packed_rows(X, as_product(self.bits, d, names), intercept=self.fit_intercept)
+        public = PublicOutputs(
+            n, d, 2, names, outputs.classes, stream, n_outputs=len(outputs.classes), many=outputs.many
+        )
+        return public, Equations(matrix, outputs.codes.astype(np.uint8))
+
+    def plan(self, public: Public) -> ParityPlan:
+        assert isinstance(public, PublicOutputs)
+        plan = chosen_plan(self, public)
+        domain = as_product(self.bits, public.n_features, public.names)
+        assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
+        return replace(plan, guarantee=replace(plan.guarantee, assumes=assumes), domain=domain)
+
+    def run(self, summary: Equations, plan: ParityPlan, dice: Dice) -> NDArray[np.uint8] | None:
+        # One replaced record replaces one equation.
+        return PARITY_METHODS[plan.method].release(summary, plan, dice)
+
+    def event(self, plan: ParityPlan) -> Event:
+        return plan.known_event or super().event(plan)
 
 
 def _check_two_labels(classes: Sequence[NDArray[Any]]) -> None:

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from dplearn.chance.dice import Dice
 from dplearn.concepts.parities import MOST_FEATURES, Parities
 from dplearn.core.gf2 import BitMatrix, solve
-from dplearn.estimator.stages import Params, PublicOutputs
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import PublicOutputs
 from dplearn.learners.parity_plan import ParityPlan
 from dplearn.learners.parity_sizes import (
     agnostic_failure,
@@ -100,7 +101,7 @@ class ParityMethod(ABC):
     spends_delta: ClassVar[bool] = False
     many_outputs: ClassVar[bool] = False
 
-    def objection(self, params: Params, public: PublicOutputs) -> str | None:
+    def objection(self, params: FitRecipe, public: PublicOutputs) -> str | None:
         """Return the reason why the method does not support the table or the budget; None if it does."""
         if public.n_outputs > 1 and not self.many_outputs:
             return f"takes one label a record, got {public.n_outputs}"
@@ -108,7 +109,7 @@ class ParityMethod(ABC):
             return "needs delta above 0, got 0"
         return None
 
-    def plan(self, params: Params, public: PublicOutputs) -> ParityPlan:
+    def plan(self, params: FitRecipe, public: PublicOutputs) -> ParityPlan:
         """Return the plan of a fit; its guarantee has no assumptions yet.
 
         Parameters
@@ -268,7 +269,7 @@ class Agnostic(ParityMethod):
 
     name = "agnostic"
 
-    def objection(self, params: Params, public: PublicOutputs) -> str | None:
+    def objection(self, params: FitRecipe, public: PublicOutputs) -> str | None:
         """Return the reason why the method does not support the table or the budget; None if it does."""
         if public.n_features > MOST_FEATURES:
             most, d = MOST_FEATURES, public.n_features
@@ -297,7 +298,7 @@ class Agnostic(ParityMethod):
 PARITY_METHODS: dict[str, ParityMethod] = {way.name: way for way in (Agnostic(), Elimination(), Stable())}
 
 
-def chosen_plan(params: Params, public: PublicOutputs) -> ParityPlan:
+def chosen_plan(params: FitRecipe, public: PublicOutputs) -> ParityPlan:
     """Return the plan of the method; "auto" is the first with enough records, or else the first.
 
     Parameters

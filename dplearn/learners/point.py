@@ -34,8 +34,9 @@ from dplearn.core.points import best_entries, bucket_errors, leading_key, net_co
 from dplearn.domains import Hashed
 from dplearn.domains.cells import frame_column, holds_times, is_frame, object_array
 from dplearn.domains.keys import KEYS_ASSUMED, read_keys, spelled
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public, PublicOutputs
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
-from dplearn.estimator.stages import Params, Public, PublicOutputs, Read
 from dplearn.fit.relation import TABLE
 from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.point_rules import ChosenKeys, ChosenPoint, ChosenPrefix, prefix_buckets
@@ -248,16 +249,17 @@ class PointClassifier(SeveralOutputsClassifier):
         n_features : int, optional
             Number of columns; required with `prefixes`, and of no effect without.
         """
-        params = self._params(self.random_state is not None)
+        fit = self._recipe(self.random_state is not None)
         n, k = check_count("n_samples", n_samples, low=1), check_count("n_outputs", n_outputs, low=1)
         d = 1 if n_features is None else check_count("n_features", n_features, low=1)
-        if params.prefixes and n_features is None:
+        if fit.prefixes and n_features is None:
             raise ValueError("n_features must be given to the plan of a fit with prefixes=True, got None")
-        _check_outputs(params, k)
-        _check_columns(params, d)
-        return self._plan(params, PublicOutputs(n, d, n_labels=2, n_outputs=k, many=k > 1))
+        _check_outputs(fit, k)
+        _check_columns(fit, d)
+        plan: PointPlan = fit.planned(PublicOutputs(n, d, n_labels=2, n_outputs=k, many=k > 1))
+        return plan
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "PointFit":
         epsilon = check_number("epsilon", self.epsilon, above=0)
         delta = check_number("delta", self.delta, low=0, below=1)
         alpha, beta = (
@@ -283,7 +285,8 @@ class PointClassifier(SeveralOutputsClassifier):
         cost = ApproxDP(epsilon, delta, reproducible=reproducible)
         if method == "stability":
             release_probability_table(cost)  # raises if epsilon is too small for the table
-        return Params(
+        return PointFit(
+            self,
             cost,
             method=method,
             prefixes=bool(self.prefixes),
@@ -292,75 +295,7 @@ class PointClassifier(SeveralOutputsClassifier):
             alpha=self.alpha,
             beta=self.beta,
             classes=self.classes,
-            random_state=self.random_state,
         )
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        stream = PublicStream(public_seed(params.random_state, type(self).__name__, "hash"))
-        _check_outputs(params, n_outputs_of(y))
-        _refuse_times(X)
-        X = read_features(self, X, domain=_ANY_CELLS, reset=True)
-        _check_columns(params, X.shape[1])
-        outputs = read_outputs(y, len(X), params.classes)
-        _check_two(outputs.classes)
-        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        codes = outputs.codes.astype(np.uint8) if outputs.many else outputs.codes[:, 0]
-        public = PublicOutputs(
-            len(X),
-            X.shape[1],
-            2,
-            names,
-            outputs.classes,
-            stream,
-            n_outputs=len(outputs.classes),
-            many=outputs.many,
-        )
-        return Read(public, Examples(Columns([object_array(_row_keys(X))]), codes))
-
-    def _plan(self, params: Params, public: Public) -> "PointPlan":
-        assert isinstance(public, PublicOutputs)
-        n, alpha, beta = public.n_samples, params.alpha, params.beta
-        kind = (params.n_keys, public.n_features if params.prefixes else None)
-        budget = params.cost.epsilon, params.cost.delta
-        n_buckets, size = 0, 0
-        if params.method == "hashing":
-            n_buckets = params.n_buckets or _sizes(budget[0], alpha, beta, *kind).n_buckets
-            size = hashed_class_size(n_buckets, n_keys=kind[0], n_columns=kind[1])
-        failure, needed = _accuracy(n, n_buckets, *budget, alpha, beta, public.n_outputs, kind)
-        assumes = (*TABLE, KEYS_ASSUMED, labels_assumed(params.classes))
-        return PointPlan(
-            guarantee=replace(params.cost, assumes=assumes),
-            method=params.method,
-            n_keys=params.n_keys,
-            prefixes=params.prefixes,
-            n_buckets=n_buckets,
-            class_size=size,
-            n_samples=n,
-            failure=failure,
-            n_needed=needed,
-            alpha=alpha,
-            beta=beta,
-            hashed=_hash(public.stream.seed, n_buckets) if public.stream and n_buckets else None,
-            public=public,
-        )
-
-    def _summarize(self, table: Read, plan: "PointPlan") -> "_Summary":
-        # A replaced record changes the distance, or each number of errors, by at most 1; of several outputs,
-        # one key with its labels is replaced.
-        if plan.public.many:
-            return _Labelled(table.rows)
-        if plan.hashed is None:
-            return _Lead(table.rows)
-        if plan.prefixes:
-            return _PrefixErrors(table.rows, plan.hashed, plan.public.n_features)
-        return (
-            _Sets(table.rows, plan.hashed, plan.n_keys)
-            if plan.n_keys > 1
-            else _Errors(table.rows, plan.hashed)
-        )
-
-    def _release(self, summary: "_Summary", plan: "PointPlan", dice: Dice) -> list[Where]:
-        return summary.release(plan.guarantee, dice)
 
     def _publish(self, outcome: list[Where], plan: "PointPlan") -> None:
         public, names = plan.public, tuple(map(str, plan.public.names))
@@ -403,6 +338,73 @@ class PointClassifier(SeveralOutputsClassifier):
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = many
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
+
+
+class PointFit(FitRecipe):
+    """The fit of `PointClassifier`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        stream = PublicStream(public_seed(self.random_state, self.name, "hash"))
+        _check_outputs(self, n_outputs_of(y))
+        _refuse_times(X)
+        X = read_features(reader, X, domain=_ANY_CELLS, reset=True)
+        _check_columns(self, X.shape[1])
+        outputs = read_outputs(y, len(X), self.classes)
+        _check_two(outputs.classes)
+        names = getattr(reader, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
+        codes = outputs.codes.astype(np.uint8) if outputs.many else outputs.codes[:, 0]
+        public = PublicOutputs(
+            len(X),
+            X.shape[1],
+            2,
+            names,
+            outputs.classes,
+            stream,
+            n_outputs=len(outputs.classes),
+            many=outputs.many,
+        )
+        return public, Examples(Columns([object_array(_row_keys(X))]), codes)
+
+    def plan(self, public: Public) -> "PointPlan":
+        assert isinstance(public, PublicOutputs)
+        n, alpha, beta = public.n_samples, self.alpha, self.beta
+        kind = (self.n_keys, public.n_features if self.prefixes else None)
+        budget = self.cost.epsilon, self.cost.delta
+        n_buckets, size = 0, 0
+        if self.method == "hashing":
+            n_buckets = self.n_buckets or _sizes(budget[0], alpha, beta, *kind).n_buckets
+            size = hashed_class_size(n_buckets, n_keys=kind[0], n_columns=kind[1])
+        failure, needed = _accuracy(n, n_buckets, *budget, alpha, beta, public.n_outputs, kind)
+        assumes = (*TABLE, KEYS_ASSUMED, labels_assumed(self.classes))
+        return PointPlan(
+            guarantee=replace(self.cost, assumes=assumes),
+            method=self.method,
+            n_keys=self.n_keys,
+            prefixes=self.prefixes,
+            n_buckets=n_buckets,
+            class_size=size,
+            n_samples=n,
+            failure=failure,
+            n_needed=needed,
+            alpha=alpha,
+            beta=beta,
+            hashed=_hash(public.stream.seed, n_buckets) if public.stream and n_buckets else None,
+            public=public,
+        )
+
+    def summarize(self, rows: Any, plan: "PointPlan") -> "_Summary":
+        # A replaced record changes the distance, or each number of errors, by at most 1; of several outputs,
+        # one key with its labels is replaced.
+        if plan.public.many:
+            return _Labelled(rows)
+        if plan.hashed is None:
+            return _Lead(rows)
+        if plan.prefixes:
+            return _PrefixErrors(rows, plan.hashed, plan.public.n_features)
+        return _Sets(rows, plan.hashed, plan.n_keys) if plan.n_keys > 1 else _Errors(rows, plan.hashed)
+
+    def run(self, summary: "_Summary", plan: "PointPlan", dice: Dice) -> list[Where]:
+        return summary.release(plan.guarantee, dice)
 
 
 @dataclass(frozen=True)
@@ -635,7 +637,7 @@ def _codes_of(concepts: Sequence[ChosenPoint], keys: Sequence[Hashable]) -> NDAr
     return codes
 
 
-def _check_outputs(params: Params, n_outputs: int) -> None:
+def _check_outputs(params: FitRecipe, n_outputs: int) -> None:
     """Raise an error if the method does not support the number of outputs."""
     if n_outputs > 1 and params.method == "hashing":
         other = (
@@ -647,7 +649,7 @@ def _check_outputs(params: Params, n_outputs: int) -> None:
         )
 
 
-def _check_columns(params: Params, d: int) -> None:
+def _check_columns(params: FitRecipe, d: int) -> None:
     """Raise an error if there is one column, which has no prefixes but its values."""
     if params.prefixes and d < 2:
         raise ValueError(

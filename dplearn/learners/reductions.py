@@ -29,11 +29,12 @@ from dplearn.chance.dice import Dice
 from dplearn.core.search import first
 from dplearn.ensembles.isolation import learner_alone
 from dplearn.estimator.base import PrivateClassifier
-from dplearn.estimator.stages import Params, Public, Read
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public
 from dplearn.learners.ensembles import EnsembleClassifier
 from dplearn.learners.multi_output import PrivateMultiOutputClassifier
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import Plan, hidden
+from dplearn.privacy.plan import Plan
 from dplearn.privacy.subsampled import subsampled
 from dplearn.privacy.unknown_count import refuse_added
 from dplearn.records.reading import read_rows
@@ -44,7 +45,7 @@ __all__ = ["SecretSampleClassifier", "SecretSamplePlan"]
 
 
 class SecretSampleClassifier(PrivateClassifier):
-    """Fit a private classifier on a secret sample of the records, drawn with replacement.
+    """FitRecipe a private classifier on a secret sample of the records, drawn with replacement.
 
     Parameters
     ----------
@@ -140,54 +141,19 @@ class SecretSampleClassifier(PrivateClassifier):
         ValueError
             If `sample_size` is too large for the number of records; the message contains the greatest size.
         """
-        params = self._params(self.random_state is not None)
+        fit = self._recipe(self.random_state is not None)
         n = check_count("n_samples", n_samples, low=1)
-        inner_plan = params.inner.plan(params.sample_size, **parameters)
-        return _planned(params, n, inner_plan)
+        inner_plan = fit.inner.plan(fit.sample_size, **parameters)
+        return _planned(fit, n, inner_plan)
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "SecretSampleFit":
         inner, m = self._inner(), check_count("sample_size", self.sample_size, low=1)
-        params = inner._params(reproducible)
-        return Params(params.cost, inner=inner, inner_params=params, sample_size=m)
-
-    def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:
-        """Return the cost of a fit, which depends on the number of rows."""
-        n = _n_rows(X)
-        shape = shape_of(X)
-        sample = (
-            None if shape is None else np.broadcast_to(0, (params.sample_size, shape[1]))
-        )  # its shape alone
-        inner = params.inner._cost(params.inner_params, sample, y)
-        return None if n is None or inner is None else _guaranteed(inner, params.sample_size, n)
-
-    def _with_public_choices(self, params: Params) -> Params:
-        return params.given(inner_params=params.inner._with_public_choices(params.inner_params))
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        rows = read_rows(self, X, reset=True, sparse=False)
-        inner = params.inner
-        return Read(*learner_alone(inner, lambda: inner._recipe(params.inner_params).read(rows, y)))
-
-    def _plan(self, params: Params, public: Public) -> "SecretSamplePlan":
-        # The labels of the inner fit are those of all records, since the labels in the sample are private.
-        drawn = replace(public, n_samples=params.sample_size)
-        fit = params.inner._recipe(params.inner_params)
-        return replace(_planned(params, public.n_samples, fit.plan(drawn)), fit=fit)
-
-    def _release(self, summary: Any, plan: "SecretSamplePlan", dice: Dice) -> Any:
-        places = np.asarray(dice.below(plan.n_samples, size=plan.sample_size), dtype=np.int64)
-        fit, inner_plan = plan.fit, plan.estimator_plan
-        drawn = Table(Held(taken(summary, places)), facts=inner_plan.public)
-        return learner_alone(
-            fit.learner, lambda: fit.released(fit.summarized(drawn, inner_plan), inner_plan, dice)
-        )
+        fit = inner._recipe(reproducible)
+        return SecretSampleFit(self, fit.cost, inner=inner, fit=fit, sample_size=m)
 
     def _publish(self, outcome: Any, plan: "SecretSamplePlan") -> None:
-        plan.fit.publish(outcome, plan.estimator_plan)
-        inner = plan.fit.learner
-        inner.guarantee_ = self.guarantee_ = plan.guarantee
-        self.estimator_ = inner
-        self.classes_ = inner.classes_
+        outcome.guarantee_ = self.guarantee_ = plan.guarantee
+        self.estimator_, self.classes_ = outcome, outcome.classes_
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict labels; costs no privacy.
@@ -255,6 +221,44 @@ class SecretSampleClassifier(PrivateClassifier):
         return tags
 
 
+class SecretSampleFit(FitRecipe):
+    """The fit of `SecretSampleClassifier`."""
+
+    def cost_of(self, X: Any, y: Any) -> ApproxDP | None:
+        """Return the cost of a fit, which depends on the number of rows."""
+        n = _n_rows(X)
+        shape = shape_of(X)
+        sample = (
+            None if shape is None else np.broadcast_to(0, (self.sample_size, shape[1]))
+        )  # its shape alone
+        inner = self.fit.cost_of(sample, y)
+        return None if n is None or inner is None else _guaranteed(inner, self.sample_size, n)
+
+    def chosen(self) -> FitRecipe:
+        return self.given(fit=self.fit.chosen())
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        rows = read_rows(reader, X, reset=True, sparse=False)
+        found: tuple[Any, Any] = learner_alone(self.inner, lambda: self.fit.read(rows, y))
+        return found
+
+    def plan(self, public: Public) -> "SecretSamplePlan":
+        # The labels of the inner fit are those of all records, since the labels in the sample are private.
+        drawn = replace(public, n_samples=self.sample_size)
+        return _planned(self, public.n_samples, self.fit.planned(drawn))
+
+    def run(self, summary: Any, plan: "SecretSamplePlan", dice: Dice) -> Any:
+        places = np.asarray(dice.below(plan.n_samples, size=plan.sample_size), dtype=np.int64)
+        fit, inner_plan = self.fit, plan.estimator_plan
+        drawn = Table(Held(taken(summary, places)), facts=inner_plan.public)
+        return learner_alone(self.inner, lambda: fit.run(fit.summarized(drawn, inner_plan), inner_plan, dice))
+
+    def publish(self, learner: Any, facts: Any, outcome: Any, plan: "SecretSamplePlan") -> None:
+        inner = clone(self.inner)
+        self.fit.publish(inner, plan.estimator_plan.public, outcome, plan.estimator_plan)
+        super().publish(learner, facts, inner, plan)
+
+
 @dataclass(frozen=True)
 class SecretSamplePlan(Plan):
     """The plan of a fit of `SecretSampleClassifier`.
@@ -278,7 +282,6 @@ class SecretSamplePlan(Plan):
     sample_size: int
     largest_sample_size: int
     estimator_plan: Any
-    fit: Any = hidden()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -287,7 +290,7 @@ class SecretSamplePlan(Plan):
         return given
 
 
-def _planned(params: Params, n: int, inner_plan: Any) -> SecretSamplePlan:
+def _planned(params: FitRecipe, n: int, inner_plan: Any) -> SecretSamplePlan:
     """Return the plan of a fit of n records."""
     m, guarantee = params.sample_size, inner_plan.guarantee
     return SecretSamplePlan(_guaranteed(guarantee, m, n), n, m, _largest(guarantee, n), inner_plan)

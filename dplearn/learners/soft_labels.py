@@ -13,7 +13,8 @@ from dplearn.ensembles.ensemble import SoftEnsemble
 from dplearn.ensembles.sizes import MANY_QUERIES
 from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.ensembles.standard import standard_scorer
-from dplearn.estimator.stages import Params, Public
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public
 from dplearn.learners.ensembles import AggregationPlan
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.learners.soft_scores import (
@@ -244,7 +245,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         plan: SoftLabelPlan = self._planned(n_samples, n_labels, MANY_QUERIES)
         return plan
 
-    def _sized(self, params: Params, public: Public) -> SoftLabelPlan:
+    def _sized(self, params: FitRecipe, public: Public) -> SoftLabelPlan:
         plan = super()._sized(params, public)
         width = 1 / n_bins_of(params.bin_width, plan.shard_size)
         if plan.max_abstentions:  # scores are rounded down to fixed point before they fall into bins

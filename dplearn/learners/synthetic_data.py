@@ -27,8 +27,9 @@ from dplearn.ensembles.base_estimators import Seeded
 from dplearn.ensembles.dry_run import dry_run
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
-from dplearn.estimator.stages import Params, Public, Read, planned_columns, planned_table
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public, planned_columns, planned_table
+from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -105,6 +106,7 @@ class SyntheticDataPlan(SyntheticTablePlan):
     domain: Any = hidden()
     public: Any = hidden()
     n_rows: Any = hidden()
+    fills_gaps: bool = hidden(False)
 
 
 class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
@@ -133,66 +135,11 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
             "max_cells": check_count("max_cells", self.max_cells, low=4),
             "n_rows": check_count_or_auto("n_rows", self.n_rows),
             "reach": self._reach,
-            "random_state": self.random_state,
         }
-
-    def _try_out(self, plan: Any, table: Table, params: Params) -> None:  # noqa: ARG002
-        if not getattr(params, "learned", False):  # else it has been tried before the charge
-            self.fills_gaps_ = self._must_fill_gaps(params.estimator, plan)
-
-    def _must_fill_gaps(self, estimator: Any, plan: Any) -> bool:
-        """Return whether an estimator takes made-up records if their gaps are filled, and not otherwise.
-
-        One that takes neither is refused, before the charge.
-        """
-        *columns, target = plan.layout.columns
-        if estimator is None or target.size == 1:
-            return False
-        stream = PublicStream(0, "made-up records")
-        values: Arrays = [each.values(stream.labels(each.size, _FEWEST), stream) for each in columns]
-        labels = np.array(target.values(np.arange(_FEWEST) % target.size, stream).tolist())
-        for fills in (False, True):
-            values = _filled(columns, [column.gaps for column in columns], values) if fills else values
-            rows = as_table(columns, values, self._types)
-            if not (error := dry_run(estimator, rows, labels, stream, most=_FEWEST)):
-                return fills
-        raise ValueError(
-            f"estimator failed on made-up rows with the types of the columns: {error}; encode texts before"
-            " it, as in make_pipeline(make_column_transformer((OneHotEncoder("
-            "handle_unknown='ignore'), [...]), remainder='passthrough'), estimator)"
-        )
-
-    def _columns(self, X: Any, params: Params) -> tuple[Columns, dict[str, Any]]:
-        """Return the codes of a table's columns, and its public values."""
-        stream = self._public_stream(params)
-        X = read_features(self, X, domain=params.declared, reset=True)
-        names = getattr(self, "feature_names_in_", None)
-        domain = as_product(params.declared, X.shape[1], names)
-        known = {"n_samples": len(X), "n_features": X.shape[1], "names": names, "stream": stream}
-        return encoded(X, domain), known
-
-    def _table_plan(
-        self, params: Params, public: Public, target: Callable[[str], TableColumn], assumed: str
-    ) -> SyntheticDataPlan:
-        """Return the plan, given the function from a name to the column of the target."""
-        domain = as_product(params.declared, public.n_features, public.names)
-        columns = (*table_columns(domain, params.n_bins), target(_free_name(domain.names)))
-        layout = checked_layout(columns, len(domain), params.degree, params.max_cells)
-        guarantee = replace(params.cost, assumes=(*TABLE, *domain.assumes, assumed))
-        table = synthetic_table_plan(guarantee, public.n_samples, layout, reach=params.reach)
-        rows = params.n_rows or min(max(public.n_samples, _FEWEST), _MOST)
-        return SyntheticDataPlan(**vars(table), domain=domain, public=public, n_rows=rows)
-
-    def _summarize(self, table: Read, plan: SyntheticDataPlan) -> NDArray[np.int16]:
-        # One replaced record replaces one row of cells.
-        return _labelled_cells(plan.layout.columns, table.rows)
-
-    def _release(self, summary: Any, plan: SyntheticDataPlan, dice: Dice) -> ReleasedTables:
-        return released_tables(summary, plan, dice)
 
     def _publish_table(self, tables: ReleasedTables, plan: SyntheticDataPlan) -> None:
         """Set the attributes that classifiers and regressors share, except for the estimator."""
-        self.guarantee_, self.domain_ = plan.guarantee, plan.domain
+        self.guarantee_, self.domain_, self.fills_gaps_ = plan.guarantee, plan.domain, plan.fills_gaps
         self.synthetic_ = SyntheticTable.of(tables, plan, types=self._types, n_bins=self.n_bins)
 
     def _train(self, given: Any, own: Any, rows: Any, y: NDArray[Any], seed: int) -> None:
@@ -215,17 +162,6 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         except Exception as error:  # of the caller's estimator, about released values
             self.estimator_error_ = f"{type(error).__name__}: {error}"
 
-    def _released_warnings(self, plan: SyntheticDataPlan) -> tuple[str, ...]:  # noqa: ARG002
-        if self.estimator_error_ is not None:
-            return (self._failure(),)
-        shares = self.synthetic_.marginals_
-        gaps = [each.name for each in self._features if shares[each.name][each.gaps].any()]
-        text = (
-            f"estimator accepts no missing values: those of {brief(gaps)} in synthetic and new records are"
-            " replaced by a value of the most frequent cell; put an imputer before it to choose another"
-        )
-        return (text,) if gaps and self.fills_gaps_ else ()
-
     def _failure(self) -> str:
         return (
             "estimator could not be fitted to the synthetic records, which are kept:"
@@ -242,7 +178,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     @property
     def _types(self) -> TableTypes:
         """The kind of table that the estimator is given."""
-        return TableTypes("pandas" if hasattr(self, "feature_names_in_") else "array")
+        return _types(getattr(self, "feature_names_in_", None))
 
     @property
     def _features(self) -> tuple[TableColumn, ...]:
@@ -287,6 +223,86 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         return tags
 
 
+class SyntheticFit(FitRecipe):
+    """What the fits of classifiers and of regressors share."""
+
+    accounting = CONCENTRATED
+
+    def concentrated(self, plan: Any) -> bool:
+        return bool(plan.noise == "gaussian")
+
+    def read_columns(self, X: Any, reader: Any) -> tuple[Columns, dict[str, Any]]:
+        """Return the codes of a table's columns, and its public values."""
+        stream = self.stream()
+        X = read_features(reader, X, domain=self.declared, reset=True)
+        names = getattr(reader, "feature_names_in_", None)
+        domain = as_product(self.declared, X.shape[1], names)
+        known = {"n_samples": len(X), "n_features": X.shape[1], "names": names, "stream": stream}
+        return encoded(X, domain), known
+
+    def try_out(self, plan: Any, table: Table) -> Any:  # noqa: ARG002
+        # With a learned schema it has been tried before the charge.
+        fills = self.must_fill_gaps(plan) if self.tried is None else self.tried.fills_gaps
+        return replace(plan, fills_gaps=fills)
+
+    def must_fill_gaps(self, plan: Any) -> bool:
+        """Return whether the estimator takes made-up records if their gaps are filled, and not otherwise.
+
+        One that takes neither is refused, before the charge.
+        """
+        estimator, (*columns, target) = self.estimator, plan.layout.columns
+        if estimator is None or target.size == 1:
+            return False
+        stream = PublicStream(0, "made-up records")
+        values: Arrays = [each.values(stream.labels(each.size, _FEWEST), stream) for each in columns]
+        labels = np.array(target.values(np.arange(_FEWEST) % target.size, stream).tolist())
+        for fills in (False, True):
+            values = _filled(columns, [column.gaps for column in columns], values) if fills else values
+            rows = as_table(columns, values, _types(plan.public.names))
+            if not (error := dry_run(estimator, rows, labels, stream, most=_FEWEST)):
+                return fills
+        raise ValueError(
+            f"estimator failed on made-up rows with the types of the columns: {error}; encode texts before"
+            " it, as in make_pipeline(make_column_transformer((OneHotEncoder("
+            "handle_unknown='ignore'), [...]), remainder='passthrough'), estimator)"
+        )
+
+    def plan_with(
+        self, public: Public, target: Callable[[str], TableColumn], assumed: str
+    ) -> SyntheticDataPlan:
+        """Return the plan, given the function from a name to the column of the target."""
+        domain = as_product(self.declared, public.n_features, public.names)
+        columns = (*table_columns(domain, self.n_bins), target(_free_name(domain.names)))
+        layout = checked_layout(columns, len(domain), self.degree, self.max_cells)
+        guarantee = replace(self.cost, assumes=(*TABLE, *domain.assumes, assumed))
+        table = synthetic_table_plan(guarantee, public.n_samples, layout, reach=self.reach)
+        rows = self.n_rows or min(max(public.n_samples, _FEWEST), _MOST)
+        return SyntheticDataPlan(**vars(table), domain=domain, public=public, n_rows=rows)
+
+    def summarize(self, rows: Any, plan: SyntheticDataPlan) -> NDArray[np.int16]:
+        # One replaced record replaces one row of cells.
+        return _labelled_cells(plan.layout.columns, rows)
+
+    def run(self, summary: Any, plan: SyntheticDataPlan, dice: Dice) -> ReleasedTables:
+        return released_tables(summary, plan, dice)
+
+    def told(self, learner: Any, plan: SyntheticDataPlan) -> tuple[str, ...]:  # noqa: ARG002
+        if learner.estimator_error_ is not None:
+            return (learner._failure(),)
+        shares = learner.synthetic_.marginals_
+        gaps = [each.name for each in learner._features if shares[each.name][each.gaps].any()]
+        text = (
+            f"estimator accepts no missing values: those of {brief(gaps)} in synthetic and new records are"
+            " replaced by a value of the most frequent cell; put an imputer before it to choose another"
+        )
+        return (text,) if gaps and learner.fills_gaps_ else ()
+
+
+def _types(names: Any) -> TableTypes:
+    """Return the kind of table that an estimator is given, from the names of the columns."""
+    return TableTypes("array" if names is None else "pandas")
+
+
 def _offers(name: str) -> Callable[[Any], bool]:
     def offered(model: Any) -> bool:
         return model.estimator is None or hasattr(model.estimator, name)
@@ -294,7 +310,7 @@ def _offers(name: str) -> Callable[[Any], bool]:
     return offered
 
 
-@learns_schema(concentrated=gaussian_noise, accounting=CONCENTRATED)
+@learns_schema()
 class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     """Any classifier, trained on synthetic records from a private table.
 
@@ -445,32 +461,19 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         n_labels : int, optional
             Number of labels; required unless `classes` or the schema determines it.
         """
-        params = self._params(self.random_state is not None)
-        public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
-        plan: SyntheticDataPlan = self._planned_fit(params, public)
+        fit = self._recipe(self.random_state is not None)
+        public = planned_table(fit, n_samples, n_features=n_features, n_labels=n_labels)
+        plan: SyntheticDataPlan = fit.planned(public)
         return plan
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "SyntheticClassifierFit":
         if self.estimator is not None:
             _check_inner(self.estimator, is_classifier, "classifier")
         classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             check_classes(classes)
-        return Params(**self._values(reproducible), classes=classes, estimator=self.estimator)
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        columns, known = self._columns(X, params)
-        classes, codes = read_labels(y, len(columns), params.classes)
-        return Read(Public(**known, classes=classes), Examples(columns, codes))
-
-    def _plan(self, params: Params, public: Public) -> SyntheticDataPlan:
-        labels = range(public.n_labels) if public.classes is None else public.classes.tolist()
-        domain = Categories(list(labels))
-        return self._table_plan(
-            params,
-            public,
-            lambda name: table_column(name, domain, MOST_BINS),
-            labels_assumed(params.classes),
+        return SyntheticClassifierFit(
+            self, **self._values(reproducible), classes=classes, estimator=self.estimator
         )
 
     def _publish(self, outcome: ReleasedTables, plan: SyntheticDataPlan) -> None:
@@ -530,7 +533,25 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         return self._trained().decision_function(self._rows(X))  # type: ignore[no-any-return]
 
 
-@learns_schema(concentrated=gaussian_noise, accounting=CONCENTRATED)
+class SyntheticClassifierFit(SyntheticFit):
+    """The fit of `SyntheticDataClassifier`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        columns, known = self.read_columns(X, reader)
+        classes, codes = read_labels(y, len(columns), self.classes)
+        return Public(**known, classes=classes), Examples(columns, codes)
+
+    def plan(self, public: Public) -> SyntheticDataPlan:
+        labels = range(public.n_labels) if public.classes is None else public.classes.tolist()
+        domain = Categories(list(labels))
+        return self.plan_with(
+            public,
+            lambda name: table_column(name, domain, MOST_BINS),
+            labels_assumed(self.classes),
+        )
+
+
+@learns_schema()
 class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     """Any regressor, trained on synthetic records from a private table.
 
@@ -675,28 +696,16 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         n_features : int, optional
             Number of columns; required unless `domain` determines it.
         """
-        params = self._params(self.random_state is not None)
-        plan: SyntheticDataPlan = self._planned_fit(
-            params, planned_columns(params, n_samples, n_features=n_features)
-        )
+        fit = self._recipe(self.random_state is not None)
+        plan: SyntheticDataPlan = fit.planned(planned_columns(fit, n_samples, n_features=n_features))
         return plan
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "SyntheticRegressorFit":
         if self.estimator is not None:
             _check_inner(self.estimator, is_regressor, "regressor")
         target = TargetRange.of(self.target_range, clip=self.clip_target)
-        return Params(**self._values(reproducible), target=target, estimator=self.estimator)
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        columns, known = self._columns(X, params)
-        codes = read_target(y, len(columns), params.target) + STEPS
-        return Read(Public(**known), Examples(columns, codes))
-
-    def _plan(self, params: Params, public: Public) -> SyntheticDataPlan:
-        target = params.target
-        domain = Grid(target.low, target.high, 2 * STEPS + 1)
-        return self._table_plan(
-            params, public, partial(_even_column, domain=domain, n_bins=params.n_bins), target.assumption
+        return SyntheticRegressorFit(
+            self, **self._values(reproducible), target=target, estimator=self.estimator
         )
 
     def _publish(self, outcome: ReleasedTables, plan: SyntheticDataPlan) -> None:
@@ -721,6 +730,22 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         """
         found = self._trained().predict(self._rows(X))
         return np.asarray(found, dtype=np.float64).clip(*self.target_range_)
+
+
+class SyntheticRegressorFit(SyntheticFit):
+    """The fit of `SyntheticDataRegressor`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        columns, known = self.read_columns(X, reader)
+        codes = read_target(y, len(columns), self.target) + STEPS
+        return Public(**known), Examples(columns, codes)
+
+    def plan(self, public: Public) -> SyntheticDataPlan:
+        target = self.target
+        domain = Grid(target.low, target.high, 2 * STEPS + 1)
+        return self.plan_with(
+            public, partial(_even_column, domain=domain, n_bins=self.n_bins), target.assumption
+        )
 
 
 def _even_column(name: str, domain: Domain, n_bins: int) -> TableColumn:

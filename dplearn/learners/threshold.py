@@ -21,7 +21,8 @@ from dplearn.core.cuts import cut_column
 from dplearn.core.nonuniform_floats import NONUNIFORM_SIZE, last_code, nonuniform_codes
 from dplearn.domains import Domain, Floats, IntegerRange, NumberDomain, Product
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.stages import Params, Public, Read
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public
 from dplearn.fit.relation import TABLE
 from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
@@ -192,12 +193,13 @@ class ThresholdClassifier(RuleClassifier):
         n_samples = check_count("n_samples", n_samples, low=1)
         seen = getattr(self, "n_features_in_", 1)
         n_features = check_count("n_features", seen if n_features is None else n_features, low=1)
-        params = self._params(self.random_state is not None)
-        if isinstance(params.declared, Product):
-            n_features = len(params.declared)
-        return self._plan(params, Public(n_samples, n_features, 2))
+        fit = self._recipe(self.random_state is not None)
+        if isinstance(fit.declared, Product):
+            n_features = len(fit.declared)
+        plan: ThresholdPlan = fit.planned(Public(n_samples, n_features, 2))
+        return plan
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "ThresholdFit":
         classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             check_two_labels(check_classes(classes), "a threshold")
@@ -205,7 +207,8 @@ class ThresholdClassifier(RuleClassifier):
         if feature is not None and not isinstance(feature, str):
             feature = check_count("feature", feature)
         epsilon = check_number("epsilon", self.epsilon, above=0)
-        return Params(
+        return ThresholdFit(
+            self,
             ApproxDP(epsilon, reproducible=reproducible),
             method=check_choice("method", self.method, (AUTO, *THRESHOLD_METHODS)),
             declared=_declared(self.domain),
@@ -214,56 +217,6 @@ class ThresholdClassifier(RuleClassifier):
             beta=check_number("beta", self.beta, above=0, below=1),
             classes=classes,
         )
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        X = read_features(self, X, domain=params.declared, reset=True)
-        classes, codes = read_labels(y, len(X), params.classes)
-        check_two_labels(classes, "a threshold")
-        names = getattr(self, "feature_names_in_", None)
-        domain = as_product(params.declared, X.shape[1], names)
-        _chosen_method(params, _columns(domain, params.feature))  # raises on incompatible parameters
-        public = Public(len(X), X.shape[1], names=names, classes=classes)
-        return Read(public, Examples(Columns(domain.encode(X)), codes))
-
-    def _plan(self, params: Params, public: Public) -> "ThresholdPlan":
-        domain = as_product(params.declared, public.n_features, public.names)
-        feature = params.feature
-        if public.classes is None and not isinstance(params.declared, Product):
-            # Without names from a data frame, a name stands for any column if all have one domain.
-            feature = 0 if isinstance(feature, str) and feature not in domain.names else feature
-        columns = _columns(domain, feature)
-        method, sizes = _chosen_method(params, columns), _sizes(params, columns)
-        n = public.n_samples
-        excess = threshold_excess_errors(method, **sizes)
-        asked = n if method == "exponential" else interior_point_examples(n, alpha=params.alpha, **sizes)
-        return ThresholdPlan(
-            guarantee=replace(params.cost, assumes=(*TABLE, *domain.assumes, labels_assumed(params.classes))),
-            method=method,
-            n_samples=n,
-            n_examples=asked,
-            excess_error=min(excess, n) / n,
-            n_needed=threshold_sample_size(method, alpha=params.alpha, realizable=True, **sizes),
-            alpha=float(params.alpha),
-            beta=float(params.beta),
-            columns=columns,
-            domain=domain,
-            excess_errors=excess,
-            public=public,
-            named=feature is not None,
-        )
-
-    def _summarize(self, table: Read, plan: "ThresholdPlan") -> Examples:
-        codes = table.rows.X.columns
-        return Examples(Columns([codes[column.feature] for column in plan.columns]), table.rows.y)
-
-    def _release(self, summary: Examples, plan: "ThresholdPlan", dice: Dice) -> Stump:
-        asked = plan.columns, summary.X.columns, summary.y
-        if plan.method == "exponential":
-            return by_errors(*asked, privacy=plan.guarantee, dice=dice)
-        return by_interior_point(*asked, plan.n_examples, privacy=plan.guarantee, dice=dice)
-
-    def _event(self, plan: "ThresholdPlan") -> Event:
-        return plan.known_event or super()._event(plan)
 
     def _publish(self, outcome: Stump, plan: "ThresholdPlan") -> None:
         self.classes_ = plan.public.classes
@@ -286,6 +239,60 @@ class ThresholdClassifier(RuleClassifier):
         tags.input_tags.allow_nan = domain.accepts_missing
         tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
         return tags
+
+
+class ThresholdFit(FitRecipe):
+    """The fit of `ThresholdClassifier`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        X = read_features(reader, X, domain=self.declared, reset=True)
+        classes, codes = read_labels(y, len(X), self.classes)
+        check_two_labels(classes, "a threshold")
+        names = getattr(reader, "feature_names_in_", None)
+        domain = as_product(self.declared, X.shape[1], names)
+        _chosen_method(self, _columns(domain, self.feature))  # raises on incompatible parameters
+        public = Public(len(X), X.shape[1], names=names, classes=classes)
+        return public, Examples(Columns(domain.encode(X)), codes)
+
+    def plan(self, public: Public) -> "ThresholdPlan":
+        domain = as_product(self.declared, public.n_features, public.names)
+        feature = self.feature
+        if public.classes is None and not isinstance(self.declared, Product):
+            # Without names from a data frame, a name stands for any column if all have one domain.
+            feature = 0 if isinstance(feature, str) and feature not in domain.names else feature
+        columns = _columns(domain, feature)
+        method, sizes = _chosen_method(self, columns), _sizes(self, columns)
+        n = public.n_samples
+        excess = threshold_excess_errors(method, **sizes)
+        asked = n if method == "exponential" else interior_point_examples(n, alpha=self.alpha, **sizes)
+        return ThresholdPlan(
+            guarantee=replace(self.cost, assumes=(*TABLE, *domain.assumes, labels_assumed(self.classes))),
+            method=method,
+            n_samples=n,
+            n_examples=asked,
+            excess_error=min(excess, n) / n,
+            n_needed=threshold_sample_size(method, alpha=self.alpha, realizable=True, **sizes),
+            alpha=float(self.alpha),
+            beta=float(self.beta),
+            columns=columns,
+            domain=domain,
+            excess_errors=excess,
+            public=public,
+            named=feature is not None,
+        )
+
+    def summarize(self, rows: Any, plan: "ThresholdPlan") -> Examples:
+        codes = rows.X.columns
+        return Examples(Columns([codes[column.feature] for column in plan.columns]), rows.y)
+
+    def run(self, summary: Examples, plan: "ThresholdPlan", dice: Dice) -> Stump:
+        asked = plan.columns, summary.X.columns, summary.y
+        if plan.method == "exponential":
+            return by_errors(*asked, privacy=plan.guarantee, dice=dice)
+        return by_interior_point(*asked, plan.n_examples, privacy=plan.guarantee, dice=dice)
+
+    def event(self, plan: "ThresholdPlan") -> Event:
+        return plan.known_event or super().event(plan)
 
 
 @dataclass(frozen=True)
@@ -369,7 +376,7 @@ class ThresholdPlan(Plan):
         )
 
 
-def _chosen_method(params: Params, columns: "Sequence[CutColumn]") -> str:
+def _chosen_method(params: FitRecipe, columns: "Sequence[CutColumn]") -> str:
     """Return the method; with "auto" the one with the smaller bound on errors."""
     large = [column.domain for column in columns if column.size >= 1 << 64]
     if large and params.method == "exponential":
@@ -382,7 +389,7 @@ def _chosen_method(params: Params, columns: "Sequence[CutColumn]") -> str:
     return min(possible, key=lambda method: threshold_excess_errors(method, **sizes))
 
 
-def _sizes(params: Params, columns: "Sequence[CutColumn]") -> dict[str, Any]:
+def _sizes(params: FitRecipe, columns: "Sequence[CutColumn]") -> dict[str, Any]:
     return {
         "n_cuts": _n_cuts(columns),
         "n_columns": len(columns),

@@ -25,6 +25,7 @@ from dplearn.ensembles.base_estimators import quiet
 from dplearn.ensembles.isolation import alone, reraised
 from dplearn.ensembles.own_code import check_own_code
 from dplearn.estimator.base import PrivateEstimator
+from dplearn.fit.execute import begin
 from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.privacy import ApproxDP, Event, GaussianSums, PrivacyLedger
 from dplearn.privacy.gaussian_dp import FAILURE
@@ -266,9 +267,10 @@ def fit_candidate(
         for step in _acting(candidate):
             if isinstance(step, PrivateEstimator):
                 is_last = step is last_step(candidate)
-                ready = step._begin(given, labels if is_last else None, step._params(reproducible))
-                left.charge(ready.plan.guarantee, step._event(ready.plan))
-                ready.run(dice)
+                recipe = step._recipe(reproducible)
+                ready = begin(recipe, given, labels if is_last else None)
+                left.charge(ready.plan.guarantee, recipe.event(ready.plan))
+                step._take(ready.done(dice))
                 given = given if is_last else step.transform(given)
             else:
                 given = _transformed(step, given)
@@ -303,11 +305,9 @@ def read_by_candidate(
     for step in _acting(candidate):
         if isinstance(step, PrivateEstimator):
             given = labels if step is last_step(candidate) else None
-            reader = clone(step)
-            read = partial(reader._begin, rows, given, _checked(reader, reproducible))
-            plan = alone(read, reraised).plan
-            left.charge(plan.guarantee, reader._event(plan))
-            notes += plan.warnings
+            ready = alone(partial(begin, _checked(clone(step), reproducible), rows, given), reraised)
+            left.charge(ready.plan.guarantee, ready.recipe.event(ready.plan))
+            notes += ready.plan.warnings
             break
         rows = _transformed(
             clone(step), deepcopy(rows)
@@ -318,9 +318,9 @@ def read_by_candidate(
 
 
 def _checked(step: Any, reproducible: bool) -> Any:
-    """Return the parameters of a fit; an error about its budget says that it is a share of the caller's."""
+    """Return the recipe of a fit; an error about its budget says that it is a share of the caller's."""
     try:
-        return step._params(reproducible)
+        return step._recipe(reproducible)
     except ValueError as error:
         if not str(error).startswith(("epsilon ", "delta ")):
             raise

@@ -20,7 +20,8 @@ from fractions import Fraction
 from typing import Any
 
 from dplearn._validation import check_number
-from dplearn.estimator.stages import Params, Public
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public
 from dplearn.model_selection.measures import Measure
 from dplearn.model_selection.metrics import METRICS, PrivateScorer, measure_of
 from dplearn.model_selection.splits import Exposure, Split
@@ -151,7 +152,7 @@ class SearchPlan(Plan):
 
     @classmethod
     def of(
-        cls, params: Params, public: SearchTable, *, assumes: Sequence[str] = (), beta: Any = 0.05
+        cls, params: FitRecipe, public: SearchTable, *, assumes: Sequence[str] = (), beta: Any = 0.05
     ) -> "SearchPlan":
         """Return the plan of a search.
 
@@ -199,7 +200,7 @@ class SearchPlan(Plan):
         )
 
 
-def _measure(params: Params, public: SearchTable) -> Measure | None:
+def _measure(params: FitRecipe, public: SearchTable) -> Measure | None:
     """Return the metric, or None if it needs the labels and they are not known."""
     scorer: PrivateScorer = params.scorer
     known = public.classes if public.classes is not None else getattr(params, "classes", None)
@@ -236,7 +237,7 @@ def _score_error(
 
 
 def _division(
-    params: Params, exposure: Exposure, *, gaussian: bool
+    params: FitRecipe, exposure: Exposure, *, gaussian: bool
 ) -> tuple[str, RandomStopping | None, _Parts]:
     """Return the method of a search, its random stopping, and the parts of its budget."""
     method, stopping = _method(params, exposure, gaussian=gaussian)
@@ -254,7 +255,7 @@ def _is_better(fit: ApproxDP, other: ApproxDP) -> bool:
     return fit.epsilon > 0 and gaussian_budget(fit) > gaussian_budget(other)
 
 
-def _method(params: Params, exposure: Exposure, *, gaussian: bool) -> tuple[str, RandomStopping | None]:
+def _method(params: FitRecipe, exposure: Exposure, *, gaussian: bool) -> tuple[str, RandomStopping | None]:
     """Return the method ("auto": see `PrivateSearchCV`) and its random stopping."""
     candidates = len(params.candidates)
     most = _RUNS_PER_CANDIDATE * candidates
@@ -274,12 +275,12 @@ def _method(params: Params, exposure: Exposure, *, gaussian: bool) -> tuple[str,
     return (all_tried, None) if flips else ("random_stopping", stopping)
 
 
-def _search_part(params: Params) -> ApproxDP:
+def _search_part(params: FitRecipe) -> ApproxDP:
     """Return the budget of the search without the last fit."""
     return _part(params.cost, 1 - _ON_THE_REFIT) if params.refit else params.cost
 
 
-def _gaussian_fit(params: Params, stopping: RandomStopping | None, exposure: Exposure) -> ApproxDP:
+def _gaussian_fit(params: FitRecipe, stopping: RandomStopping | None, exposure: Exposure) -> ApproxDP:
     """Return the budget of each fit of a candidate, if all are Gaussian-DP."""
     search, fits = _search_part(params), exposure.trains
     if stopping is None:
@@ -290,7 +291,9 @@ def _gaussian_fit(params: Params, stopping: RandomStopping | None, exposure: Exp
     return replace(search, epsilon=GAUSSIAN.epsilon_within(whole * _BELOW / fits, search.delta))
 
 
-def _parts(params: Params, stopping: RandomStopping | None, exposure: Exposure, *, gaussian: bool) -> _Parts:
+def _parts(
+    params: FitRecipe, stopping: RandomStopping | None, exposure: Exposure, *, gaussian: bool
+) -> _Parts:
     """Return the budgets of each fit of a candidate, of the error counts, and of the last fit."""
     last = _part(params.cost, _ON_THE_REFIT) if params.refit else None
     search = _search_part(params)

@@ -19,8 +19,9 @@ from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.fit_parameters import refuse_parameters
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.estimator.stages import Params, Public, Read
 from dplearn.fit.relation import TABLE
 from dplearn.model_selection.candidates import (
     check_candidate,
@@ -243,20 +244,21 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         SearchPlan
         """
         n = check_count("n_samples", n_samples, low=2)
-        params = self._params(self.random_state is not None)
-        table = self._table(params, n)
-        plan: SearchPlan = self._planned_fit(params, replace(table, gaussian=True), beta=beta)
+        fit = self._recipe(self.random_state is not None)
+        table = fit.table(n)
+        plan: SearchPlan = fit.planned(replace(table, gaussian=True), beta=beta)
         sizes = {"n_features": n_features, "n_labels": n_labels}
         if not (isinstance(plan, SearchPlan) and plan.gaussian and all_planned_gaussian(plan, sizes)):
-            plan = self._planned_fit(params, table, beta=beta)
+            plan = fit.planned(table, beta=beta)
         return plan
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "SearchFit":
         candidates = self._candidates()
         task = task_of(self.estimator)
         scorer = task.scorer(self.scoring)
         self._check_method(scorer)
-        return Params(
+        return SearchFit(
+            self,
             self._most(candidates, reproducible),
             candidates=candidates,
             task=task,
@@ -266,49 +268,10 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
             concentration=self.concentration,
             cv=self.cv,
             grid=list(ParameterGrid(self.param_grid)),
-            random_state=self.random_state,
             sparse=get_tags(self.estimator).input_tags.sparse,
             stateless=self.stateless,
             **task.values(scorer, candidates, last_step(self.estimator)),
         )
-
-    def _table(self, params: Params, n: int) -> SearchTable:
-        splits = splits_by_position(params.cv, n)
-        return SearchTable(n, splits=splits, exposure=Exposure.of(splits, n))
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        rows = read_rows(self, X, reset=True, sparse=params.sparse)
-        table = self._table(params, rows.shape[0])
-        classes, values = params.task.read(y, table.n_samples, params)
-        seed = public_seed(params.random_state, type(self).__name__) if params.cost.reproducible else None
-        public = replace(table, n_features=rows.shape[1], classes=classes, seed=seed)
-        records = Examples(rows, values)
-        for gaussian in (True, False):
-            public = replace(public, gaussian=gaussian)
-            plan = self._plan(params, public)
-            found = Trial(records, plan).read_all() if plan.gaussian == gaussian else None
-            if found is not None:
-                break
-        assert found is not None  # it is only with gaussian=True
-        return Read(replace(public, guarantees=found[0], notes=found[1]), records)
-
-    def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> SearchPlan:
-        assert isinstance(public, SearchTable)
-        steps = steps_assumed(params.candidates, params.stateless)
-        own = [*TABLE, params.task.assumes(params), _SPLITS, _ALONE, *steps]
-        return SearchPlan.of(params, public, assumes=own, beta=beta)
-
-    def _summarize(self, table: Read, plan: SearchPlan) -> Trial:
-        # An oracle of fits and counts: a replaced record moves a table by at most `exposure.tests` times the
-        # sensitivity of its statistic.
-        return Trial(table.rows, plan)
-
-    def _release(self, summary: Trial, plan: SearchPlan, dice: Dice) -> Choice:
-        # The search: fits, counts and the selection. Then the last fit, of the selected candidate.
-        choice = summary.choose(dice)
-        if plan.refit is None:
-            return choice
-        return replace(choice, fitted=summary.refit(choice.index, plan.refit, dice))
 
     def _publish(self, outcome: Choice, plan: SearchPlan) -> None:
         index, kept = outcome.index, outcome.fitted
@@ -323,7 +286,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         self.best_index_, self.best_params_, self.best_score_ = index, params[index], scores[index]
         self.cv_results_ = _results(params, index, scores)
         if kept is not None:
-            last_step(kept).set_params(**plan.params.given)
+            last_step(kept).set_params(**plan.params.restored)
             self.best_estimator_ = fitted_together(kept, self.guarantee_)  # the selection is part of its cost
 
     def fit(self, X: Any, y: Any, *, groups: Any = None, **fit_parameters: Any) -> Self:
@@ -469,6 +432,49 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         tags.input_tags = replace(inner.input_tags)
         tags.target_tags.required = True
         return tags
+
+
+class SearchFit(FitRecipe):
+    """The fit of `PrivateSearchCV`."""
+
+    def table(self, n: int) -> SearchTable:
+        """Return the public values of a table of n records."""
+        splits = splits_by_position(self.cv, n)
+        return SearchTable(n, splits=splits, exposure=Exposure.of(splits, n))
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        rows = read_rows(reader, X, reset=True, sparse=self.sparse)
+        table = self.table(rows.shape[0])
+        classes, values = self.task.read(y, table.n_samples, self)
+        seed = public_seed(self.random_state, self.name) if self.cost.reproducible else None
+        public = replace(table, n_features=rows.shape[1], classes=classes, seed=seed)
+        records = Examples(rows, values)
+        for gaussian in (True, False):
+            public = replace(public, gaussian=gaussian)
+            plan = self.plan(public)
+            found = Trial(records, plan).read_all() if plan.gaussian == gaussian else None
+            if found is not None:
+                break
+        assert found is not None  # it is only with gaussian=True
+        return replace(public, guarantees=found[0], notes=found[1]), records
+
+    def plan(self, public: Public, *, beta: Any = 0.05) -> SearchPlan:
+        assert isinstance(public, SearchTable)
+        steps = steps_assumed(self.candidates, self.stateless)
+        own = [*TABLE, self.task.assumes(self), _SPLITS, _ALONE, *steps]
+        return SearchPlan.of(self, public, assumes=own, beta=beta)
+
+    def summarize(self, rows: Any, plan: SearchPlan) -> Trial:
+        # An oracle of fits and counts: a replaced record moves a table by at most `exposure.tests` times the
+        # sensitivity of its statistic.
+        return Trial(rows, plan)
+
+    def run(self, summary: Trial, plan: SearchPlan, dice: Dice) -> Choice:
+        # The search: fits, counts and the selection. Then the last fit, of the selected candidate.
+        choice = summary.choose(dice)
+        if plan.refit is None:
+            return choice
+        return replace(choice, fitted=summary.refit(choice.index, plan.refit, dice))
 
 
 def steps_assumed(candidates: Sequence[Any], stateless: Collection[str]) -> list[str]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils import get_tags
 
 from dplearn._writing import brief
-from dplearn.estimator.stages import Params
+from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.model_selection.candidates import last_step
 from dplearn.model_selection.metrics import METRICS, PrivateScorer, measure_of
 from dplearn.records.reading import check_classes, declared_classes, labels_assumed, read_labels
@@ -84,7 +84,7 @@ class Task(ABC):
         """
 
     @abstractmethod
-    def read(self, y: Any, n: int, params: Params) -> tuple[Any, NDArray[Any]]:
+    def read(self, y: Any, n: int, params: FitRecipe) -> tuple[Any, NDArray[Any]]:
         """Return the public labels, None for regressors, and what each record has.
 
         Parameters
@@ -98,7 +98,7 @@ class Task(ABC):
         """
 
     @abstractmethod
-    def assumes(self, params: Params) -> str:
+    def assumes(self, params: FitRecipe) -> str:
         """Return the assumption about labels or targets."""
 
 
@@ -120,15 +120,15 @@ class _Labels(Task):
         sets = [None if each is None else tuple(check_classes(each).tolist()) for each in given]
         if len(set(sets)) > 1:
             raise ValueError("param_grid must give all candidates the same classes")
-        return {"scorer": scorer, "classes": given[0], "given": {"classes": last.classes}}
+        return {"scorer": scorer, "classes": given[0], "restored": {"classes": last.classes}}
 
-    def read(self, y: Any, n: int, params: Params) -> tuple[Any, NDArray[Any]]:
+    def read(self, y: Any, n: int, params: FitRecipe) -> tuple[Any, NDArray[Any]]:
         classes, codes = read_labels(y, n, params.classes)
         for candidate in params.candidates:
             last_step(candidate).set_params(classes=list(classes))  # independent of the training labels
         return classes, classes[codes]
 
-    def assumes(self, params: Params) -> str:
+    def assumes(self, params: FitRecipe) -> str:
         return labels_assumed(params.classes)
 
 
@@ -154,12 +154,12 @@ class _Targets(Task):
                 )
             scorer = replace(scorer, target_range=(ranges[0].low, ranges[0].high))
         target = TargetRange.of(scorer.target_range, clip=True)
-        return {"scorer": scorer, "classes": None, "target": target, "given": {}}
+        return {"scorer": scorer, "classes": None, "target": target, "restored": {}}
 
-    def read(self, y: Any, n: int, params: Params) -> tuple[Any, NDArray[Any]]:  # noqa: ARG002
+    def read(self, y: Any, n: int, params: FitRecipe) -> tuple[Any, NDArray[Any]]:  # noqa: ARG002
         return None, read_numbers(y, n)  # each candidate compares them with its own range
 
-    def assumes(self, params: Params) -> str:
+    def assumes(self, params: FitRecipe) -> str:
         (clipped,) = measure_of(params.scorer, ()).statistic.assumes
         return clipped
 

@@ -23,8 +23,9 @@ from dplearn.core.simplex import nearest_shares
 from dplearn.domains import DomainError
 from dplearn.ensembles.isolation import alone
 from dplearn.estimator.base import PrivateClassifier
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.estimator.stages import Params, Public, Read
 from dplearn.fit.relation import TABLE
 from dplearn.mechanisms import laplace_counts
 from dplearn.model_selection.candidates import (
@@ -250,13 +251,11 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         n_samples : int
             Number of records.
         """
-        params = self._params(self.random_state is not None)
-        plan: TunedThresholdPlan = self._planned_fit(
-            params, _table(params, check_count("n_samples", n_samples, low=2))
-        )
+        fit = self._recipe(self.random_state is not None)
+        plan: TunedThresholdPlan = fit.planned(_table(fit, check_count("n_samples", n_samples, low=2)))
         return plan
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "TunedThresholdFit":
         check_choice("scoring", self.scoring, tuple(_SCORES))
         check_candidate(self.estimator, self.stateless, types=["classifier"])
         if not hasattr(self.estimator, "predict_proba"):
@@ -265,7 +264,8 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
             )
         last = last_step(self.estimator)
         classes = declared_classes(last.classes, getattr(last, "domain", None))
-        params = Params(
+        fit = TunedThresholdFit(
+            self,
             self._most(reproducible),
             estimator=clone(self.estimator),
             classes=classes,
@@ -274,92 +274,12 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
             thresholds=_checked_thresholds(self.thresholds),
             cv=_checked_split(self.cv),
             pos_label=self.pos_label,
-            random_state=self.random_state,
             sparse=get_tags(self.estimator).input_tags.sparse,
             stateless=self.stateless,
         )
         if classes is not None:
-            _positive(params, check_classes(classes))
-        return params
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        rows = read_rows(self, X, reset=True, sparse=params.sparse)
-        table = _table(params, rows.shape[0])
-        classes, codes = read_labels(y, table.n_samples, params.classes)
-        _positive(params, classes)
-        last_step(params.estimator).set_params(classes=list(classes))  # independent of the training labels
-        seed = public_seed(params.random_state, type(self).__name__) if params.cost.reproducible else None
-        records = Examples(rows, classes[codes])
-        found = []
-        for places in (table.splits[0][0], np.arange(table.n_samples)):  # held-out records are valid too
-            found.append(
-                read_by_candidate(
-                    with_budget(params.estimator, params.cost, seed),
-                    rows_of(rows, places),
-                    records.y[places],
-                    reproducible=params.cost.reproducible,
-                    budget=params.cost,
-                )
-            )
-        public = replace(
-            table,
-            n_features=rows.shape[1],
-            classes=classes,
-            seed=seed,
-            guarantees=(*found[0][0], *found[1][0]),
-            notes=tuple(found[0][1]),
-        )
-        return Read(public, records)
-
-    def _plan(self, params: Params, public: Public) -> TunedThresholdPlan:
-        assert isinstance(public, SearchTable)
-        steps = steps_assumed([params.estimator], params.stateless)
-        own = [*TABLE, labels_assumed(params.classes), _SPLIT, _ALONE, *steps]
-        counting = replace(params.cost, delta=Fraction(0))
-        ratio = float(decay_ratio(counting.epsilon / 2))
-        if ratio == 1:
-            raise ValueError(
-                f"epsilon must be greater: with {float(counting.epsilon):g} the noise is too wide to be drawn"
-            )
-        return TunedThresholdPlan(
-            with_assumptions(params.cost, public.guarantees, own),
-            n_samples=public.n_samples,
-            n_held_out=len(public.splits[0][1]),
-            n_thresholds=len(params.thresholds),
-            fit=params.cost,
-            counting=counting,
-            deviation=(2 * ratio) ** 0.5 / (1 - ratio),
-            thresholds=params.thresholds,
-            params=params,
-            public=public,
-        )
-
-    def _summarize(self, table: Read, plan: TunedThresholdPlan) -> Examples:  # noqa: ARG002
-        # An oracle of one fit and of the counts of the held-out records.
-        records: Examples = table.rows
-        return records
-
-    def _release(self, summary: Examples, plan: TunedThresholdPlan, dice: Dice) -> tuple[Any, NDArray[Any]]:
-        train, held = plan.public.splits[0]
-        fitted = with_budget(plan.params.estimator, plan.fit, plan.public.seed)
-        fit_candidate(
-            fitted,
-            rows_of(summary.X, train),
-            summary.y[train],
-            dice,
-            reproducible=plan.guarantee.reproducible,
-            budget=plan.fit,
-        )
-        counts = _counts(fitted, rows_of(summary.X, held), summary.y[held], plan)
-        noisy = laplace_counts(
-            counts.ravel(),
-            privacy=plan.counting,
-            dice=dice,
-            sensitivity=2,  # a replaced record leaves one cell and enters another
-            low=-len(held),  # not 0: sums over many empty cells would be too great
-            high=2 * len(held),
-        )
-        return fitted, noisy.reshape(counts.shape)
+            _positive(fit, check_classes(classes))
+        return fit
 
     def _publish(self, outcome: tuple[Any, NDArray[Any]], plan: TunedThresholdPlan) -> None:
         fitted, counts = outcome
@@ -428,7 +348,90 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         return tags
 
 
-def _table(params: Params, n: int) -> SearchTable:
+class TunedThresholdFit(FitRecipe):
+    """The fit of `PrivateTunedThresholdClassifier`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        rows = read_rows(reader, X, reset=True, sparse=self.sparse)
+        table = _table(self, rows.shape[0])
+        classes, codes = read_labels(y, table.n_samples, self.classes)
+        _positive(self, classes)
+        last_step(self.estimator).set_params(classes=list(classes))  # independent of the training labels
+        seed = public_seed(self.random_state, self.name) if self.cost.reproducible else None
+        records = Examples(rows, classes[codes])
+        found = []
+        for places in (table.splits[0][0], np.arange(table.n_samples)):  # held-out records are valid too
+            found.append(
+                read_by_candidate(
+                    with_budget(self.estimator, self.cost, seed),
+                    rows_of(rows, places),
+                    records.y[places],
+                    reproducible=self.cost.reproducible,
+                    budget=self.cost,
+                )
+            )
+        public = replace(
+            table,
+            n_features=rows.shape[1],
+            classes=classes,
+            seed=seed,
+            guarantees=(*found[0][0], *found[1][0]),
+            notes=tuple(found[0][1]),
+        )
+        return public, records
+
+    def plan(self, public: Public) -> TunedThresholdPlan:
+        assert isinstance(public, SearchTable)
+        steps = steps_assumed([self.estimator], self.stateless)
+        own = [*TABLE, labels_assumed(self.classes), _SPLIT, _ALONE, *steps]
+        counting = replace(self.cost, delta=Fraction(0))
+        ratio = float(decay_ratio(counting.epsilon / 2))
+        if ratio == 1:
+            raise ValueError(
+                f"epsilon must be greater: with {float(counting.epsilon):g} the noise is too wide to be drawn"
+            )
+        return TunedThresholdPlan(
+            with_assumptions(self.cost, public.guarantees, own),
+            n_samples=public.n_samples,
+            n_held_out=len(public.splits[0][1]),
+            n_thresholds=len(self.thresholds),
+            fit=self.cost,
+            counting=counting,
+            deviation=(2 * ratio) ** 0.5 / (1 - ratio),
+            thresholds=self.thresholds,
+            params=self,
+            public=public,
+        )
+
+    def summarize(self, rows: Any, plan: TunedThresholdPlan) -> Examples:  # noqa: ARG002
+        # An oracle of one fit and of the counts of the held-out records.
+        records: Examples = rows
+        return records
+
+    def run(self, summary: Examples, plan: TunedThresholdPlan, dice: Dice) -> tuple[Any, NDArray[Any]]:
+        train, held = plan.public.splits[0]
+        fitted = with_budget(plan.params.estimator, plan.fit, plan.public.seed)
+        fit_candidate(
+            fitted,
+            rows_of(summary.X, train),
+            summary.y[train],
+            dice,
+            reproducible=plan.guarantee.reproducible,
+            budget=plan.fit,
+        )
+        counts = _counts(fitted, rows_of(summary.X, held), summary.y[held], plan)
+        noisy = laplace_counts(
+            counts.ravel(),
+            privacy=plan.counting,
+            dice=dice,
+            sensitivity=2,  # a replaced record leaves one cell and enters another
+            low=-len(held),  # not 0: sums over many empty cells would be too great
+            high=2 * len(held),
+        )
+        return fitted, noisy.reshape(counts.shape)
+
+
+def _table(params: FitRecipe, n: int) -> SearchTable:
     cv = params.cv
     if isinstance(cv, float):
         cv = ShuffleSplit(1, test_size=cv, random_state=0)
@@ -460,7 +463,7 @@ def _checked_thresholds(thresholds: Any) -> Floats64:
     return np.unique([float(check_number("thresholds", each, above=0, below=1)) for each in listed])
 
 
-def _positive(params: Params, classes: NDArray[Any]) -> int:
+def _positive(params: FitRecipe, classes: NDArray[Any]) -> int:
     """Return the place of the positive label among the two."""
     check_two_labels(classes, "a threshold")
     listed: list[Any] = classes.tolist()

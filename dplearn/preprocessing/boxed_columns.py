@@ -31,12 +31,12 @@ from dplearn.core.row_blocks import row_blocks
 from dplearn.core.unit_rows import norm_powers
 from dplearn.domains import Floats, NumberDomain, Product
 from dplearn.estimator.incremental import Calls, joined_deviations
-from dplearn.estimator.stages import Params, Public
+from dplearn.estimator.public import Public
 from dplearn.fit.relation import TABLE
-from dplearn.preprocessing.number_columns import NumberColumns, Numbers, declared_numbers
-from dplearn.privacy import ApproxDP, Event
+from dplearn.preprocessing.number_columns import NumberColumns, NumberColumnsFit, Numbers, declared_numbers
+from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
-from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
+from dplearn.privacy.shares import gaussian_budget
 from dplearn.queries import CentralOracle, Oracle, VectorQuery
 from dplearn.queries.gaussian_noise import can_be_drawn
 from dplearn.queries.planned_noise import planned_deviation
@@ -269,19 +269,19 @@ class BoxedColumns(NumberColumns):
         -------
         BoxPlan
         """
-        params = self._params(self.random_state is not None)
-        public = self._planned(params, n_samples, n_features)
-        plan = self._plan(params, public, beta=beta)
-        return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
+        fit = self._recipe(self.random_state is not None)
+        public = self._planned(fit, n_samples, n_features)
+        plan: BoxPlan = fit.planned(public, beta=beta)
+        return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "BoxedColumnsFit":
         epsilon = check_number("epsilon", self.epsilon, low=Fraction(1, 10**9))
         cost = ApproxDP(epsilon, self.delta, reproducible=reproducible)
-        return Params(
+        return BoxedColumnsFit(
+            self,
             cost,
             declared=declared_numbers(self.domain),
             grids=range(self._finest, self._coarsest - 1, -1),
-            random_state=self.random_state,
             **self._checked(),
         )
 
@@ -289,30 +289,42 @@ class BoxedColumns(NumberColumns):
     def _checked(self) -> dict[str, Any]:
         """Return the checked parameters of the subclass."""
 
-    @abstractmethod
-    def _queries(self, params: Params, n_columns: int, noise: str, steps: int) -> list[Asked]:
+
+class BoxedColumnsFit(NumberColumnsFit):
+    """The fit of `BoxedColumns`."""
+
+    def queries(self, n_columns: int, noise: str, steps: int) -> list[Asked]:
         """Return all queries of different noise with their shares of the budget for sums.
 
         Their functions are not called. The plan states the noise of the first one, in its unit.
         """
+        raise NotImplementedError
 
-    def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> BoxPlan:
+    def units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
+        """Return the `middle`, the `unit` and the `order` of the rows, for `grid_rows`."""
+        raise NotImplementedError
+
+    def asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> Any:
+        """Return the outcome of a fit from answers to queries about the rows."""
+        raise NotImplementedError
+
+    def plan(self, public: Public, *, beta: Any = 0.05) -> BoxPlan:
         failure = check_number("beta", beta, above=0, below=1)
-        product = as_product(params.declared, public.n_features, public.names)
-        earlier = params.earlier  # its box is used again
+        product = as_product(self.declared, public.n_features, public.names)
+        earlier = self.earlier  # its box is used again
         unbounded = tuple(
             i for i, domain in enumerate(product.domains) if earlier is None and isinstance(domain, Floats)
         )
         share = _RANGE_SHARE if unbounded else Fraction(0)
-        ranges = ApproxDP(share * params.cost.epsilon / len(unbounded)) if unbounded else None
-        left = replace(params.cost, epsilon=(1 - share) * params.cost.epsilon)
-        queries_of = partial(self._queries, params, len(product))
-        found = [_noise(kind, left, public.n_samples, params.grids, queries_of) for kind in _kinds(left)]
+        ranges = ApproxDP(share * self.cost.epsilon / len(unbounded)) if unbounded else None
+        left = replace(self.cost, epsilon=(1 - share) * self.cost.epsilon)
+        queries_of = partial(self.queries, len(product))
+        found = [_noise(kind, left, public.n_samples, self.grids, queries_of) for kind in _kinds(left)]
         drawn = [each for each in found if each is not None]
         if not drawn:
             raise ValueError(
                 f"epsilon must be large enough for noise to be drawn for {len(product)} columns, got"
-                f" {float(params.cost.epsilon):g}"
+                f" {float(self.cost.epsilon):g}"
             )
         noise, bits, deviation, size = min(drawn, key=lambda each: each[2])
         delta = left.delta if noise == "gaussian" else Fraction(0)
@@ -321,7 +333,7 @@ class BoxedColumns(NumberColumns):
             deviation = joined_deviations(earlier, [deviation] * len(earlier.deviations), public.n_samples)[0]
         # Laplace noise of scale s has standard deviation s sqrt(2).
         return BoxPlan(
-            replace(params.cost, delta=delta, assumes=(*TABLE, *product.assumes)),
+            replace(self.cost, delta=delta, assumes=(*TABLE, *product.assumes)),
             noise,
             deviation,
             deviation * (log / math.sqrt(2) if noise == "laplace" else math.sqrt(2 * log)),
@@ -336,16 +348,14 @@ class BoxedColumns(NumberColumns):
             earlier=earlier,
         )
 
-    def _event(self, plan: BoxPlan) -> Event:
-        if plan.noise == "gaussian" and not plan.unbounded:
-            return GAUSSIAN.event(GAUSSIAN.budget(plan.guarantee))
-        return super()._event(plan)
+    def concentrated(self, plan: BoxPlan) -> bool:
+        return plan.noise == "gaussian" and not plan.unbounded
 
-    def _release(self, summary: Any, plan: BoxPlan, dice: Dice) -> Any:
+    def run(self, summary: Any, plan: BoxPlan, dice: Dice) -> Any:
         # The ranges cost `ranges` each and the sums `rest`: the amounts add up to the guarantee.
         known = None if plan.earlier is None else plan.earlier.box
         box = Box.of(plan.product, _ranges(summary, plan, dice)) if known is None else known
-        middle, unit, order = self._units(box, plan)
+        middle, unit, order = self.units(box, plan)
         rows = as_table(summary).map(
             partial(
                 grid_rows,
@@ -357,15 +367,7 @@ class BoxedColumns(NumberColumns):
             ),
         )
         oracle = CentralOracle(rows, privacy=plan.rest, dice=dice, noise=plan.noise)
-        return self._asked(oracle, plan, box)
-
-    @abstractmethod
-    def _units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
-        """Return the `middle`, the `unit` and the `order` of the rows, for `grid_rows`."""
-
-    @abstractmethod
-    def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> Any:
-        """Return the outcome of a fit from answers to queries about the rows."""
+        return self.asked(oracle, plan, box)
 
 
 def order_of(noise: str) -> int:

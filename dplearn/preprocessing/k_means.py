@@ -13,10 +13,16 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from dplearn._validation import check_count
 from dplearn.chance import PublicStream
 from dplearn.core.row_blocks import float_blocks
-from dplearn.estimator.stages import Params, Public, Read
+from dplearn.estimator.public import Public
 from dplearn.preprocessing.boxed_columns import Asked, Box, BoxPlan, order_of, shortened
 from dplearn.preprocessing.number_columns import Numbers
-from dplearn.preprocessing.spread import SpreadColumns, reach_of, released_spread, spread_query
+from dplearn.preprocessing.spread import (
+    SpreadColumns,
+    SpreadColumnsFit,
+    reach_of,
+    released_spread,
+    spread_query,
+)
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
 
@@ -144,47 +150,12 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
         """Absent: the labels of the fitted records would be published without protection."""
         raise AttributeError(f"PrivateKMeans has no labels_, {_NO_LABELS}")
 
+    def _recipe(self, reproducible: bool) -> "KMeansFit":
+        return KMeansFit.like(super()._recipe(reproducible))
+
     def _checked(self) -> dict[str, Any]:
-        return {"n_clusters": check_count("n_clusters", self.n_clusters, low=1, high=1 << 16)}
-
-    def _queries(self, params: Params, n_columns: int, noise: str, steps: int) -> list[Asked]:
-        asked = ClusterRound(
-            np.zeros((params.n_clusters, n_columns)), np.zeros(n_columns), steps, order_of(noise)
-        )
-        query = cluster_query(asked)
-        query.unit = Fraction(1, steps)
-        return [(query, (1 - _SPREAD_SHARE) / self._rounds), (spread_query(n_columns, steps), _SPREAD_SHARE)]
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        table = super()._read(X, y, params)
-        return replace(table, public=replace(table.public, stream=self._public_stream(params)))
-
-    def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> BoxPlan:
-        plan = super()._plan(params, public, beta=beta)
-        return replace(plan, public=replace(public, n_labels=params.n_clusters))
-
-    def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> tuple[Numbers, Numbers]:
-        # All numbers below are in steps of the grid, and functions of answers.
-        steps, stream, k = plan.steps, plan.public.stream, plan.public.n_labels
-        found = released_spread(oracle, len(plan.product), steps, _SPREAD_SHARE)
-        mean, spread = found.mean, found.deviations
-        radius = found.radius(_RADIUS, steps, plan.order)
-        centres = mean + _START * spread * _apart(stream, k, len(mean))
-        counts = np.zeros(k)
-        for turn in range(self._rounds):
-            asked = ClusterRound(centres, np.rint(mean), radius, plan.order)
-            answer = oracle.ask(cluster_query(asked), share=(1 - _SPREAD_SHARE) / self._rounds)[0]
-            counts = answer.means[:k] / radius
-            sums = answer.means[k:].reshape(k, -1)
-            deviation = sqrt(answer.noise_variance) / radius
-            clear = counts > _CLEAR * deviation
-            moved = asked.middle + sums / np.where(clear, counts, 1.0)[:, None]
-            near = centres[counts.argmax()] + spread * (2 * _normal(stream, centres.shape) / 3)
-            last = turn == self._rounds - 1
-            centres = np.where(clear[:, None], moved, centres if last else near)
-        unit = reach_of(box, plan) / steps
-        inside = (box.middle + unit * centres.clip(-steps, steps)).clip(box.low, box.high)
-        return inside, np.maximum(counts, 0.0) * plan.n_samples
+        count = check_count("n_clusters", self.n_clusters, low=1, high=1 << 16)
+        return {"n_clusters": count, "rounds": self._rounds}
 
     def _publish(self, outcome: tuple[Numbers, Numbers], plan: BoxPlan) -> None:
         self.cluster_centers_, self.cluster_counts_ = outcome
@@ -235,6 +206,49 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
         """
         squares = self.transform(X).min(axis=1) ** 2
         return -float(squares.sum() if sample_weight is None else squares @ np.asarray(sample_weight))
+
+
+class KMeansFit(SpreadColumnsFit):
+    """The fit of `PrivateKMeans`."""
+
+    def queries(self, n_columns: int, noise: str, steps: int) -> list[Asked]:
+        asked = ClusterRound(
+            np.zeros((self.n_clusters, n_columns)), np.zeros(n_columns), steps, order_of(noise)
+        )
+        query = cluster_query(asked)
+        query.unit = Fraction(1, steps)
+        return [(query, (1 - _SPREAD_SHARE) / self.rounds), (spread_query(n_columns, steps), _SPREAD_SHARE)]
+
+    def asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> tuple[Numbers, Numbers]:
+        # All numbers below are in steps of the grid, and functions of answers.
+        steps, stream, k = plan.steps, plan.public.stream, plan.public.n_labels
+        found = released_spread(oracle, len(plan.product), steps, _SPREAD_SHARE)
+        mean, spread = found.mean, found.deviations
+        radius = found.radius(_RADIUS, steps, plan.order)
+        centres = mean + _START * spread * _apart(stream, k, len(mean))
+        counts = np.zeros(k)
+        for turn in range(self.rounds):
+            asked = ClusterRound(centres, np.rint(mean), radius, plan.order)
+            answer = oracle.ask(cluster_query(asked), share=(1 - _SPREAD_SHARE) / self.rounds)[0]
+            counts = answer.means[:k] / radius
+            sums = answer.means[k:].reshape(k, -1)
+            deviation = sqrt(answer.noise_variance) / radius
+            clear = counts > _CLEAR * deviation
+            moved = asked.middle + sums / np.where(clear, counts, 1.0)[:, None]
+            near = centres[counts.argmax()] + spread * (2 * _normal(stream, centres.shape) / 3)
+            last = turn == self.rounds - 1
+            centres = np.where(clear[:, None], moved, centres if last else near)
+        unit = reach_of(box, plan) / steps
+        inside = (box.middle + unit * centres.clip(-steps, steps)).clip(box.low, box.high)
+        return inside, np.maximum(counts, 0.0) * plan.n_samples
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        facts, rows = super().encoded(X, y, reader)
+        return replace(facts, stream=self.stream()), rows
+
+    def plan(self, public: Public, *, beta: Any = 0.05) -> BoxPlan:
+        plan = super().plan(public, beta=beta)
+        return replace(plan, public=replace(public, n_labels=self.n_clusters))
 
 
 class ClusterRound:

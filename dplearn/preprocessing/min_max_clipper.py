@@ -8,10 +8,10 @@ import numpy as np
 
 from dplearn._validation import check_choice
 from dplearn.domains import Product
-from dplearn.estimator.stages import Params
 from dplearn.preprocessing.number_columns import Numbers
 from dplearn.preprocessing.quantile_columns import (
     QuantilesOfColumns,
+    QuantilesOfColumnsFit,
     check_percents,
     check_range,
     placed,
@@ -118,27 +118,16 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
         check_choice("method", self.method, _METHODS)
         return list(check_percents("quantile_range", self.quantile_range))
 
-    def _column_plan(
-        self, n_samples: int, fractions: Sequence[Fraction], *, domain: Any, **accuracy: Any
-    ) -> QuantilesPlan | ExtremesPlan:
-        drawn = quantiles_plan(n_samples, fractions, domain=domain, **accuracy)
-        if self.method == "quantiles" or not has_candidates(domain):
-            return drawn
-        if self.method == "auto" and drawn.inside:
-            return drawn
-        larger = drawn if self.method == "auto" and drawn.n_inside is not None else None
-        return extremes_plan(n_samples, fractions, domain=domain, larger=larger, **accuracy)
-
-    def _params(self, reproducible: bool) -> Params:
-        params = super()._params(reproducible)
-        declared = params.declared
+    def _recipe(self, reproducible: bool) -> "MinMaxClipperFit":
+        fit = super()._recipe(reproducible)
+        declared = fit.declared
         domains = declared.domains if isinstance(declared, Product) else (declared,)
         if self.method == "above_threshold" and not all(map(has_candidates, domains)):
             raise ValueError(
                 "method must be 'auto' or 'quantiles' unless the domain of every column is 'float64' or"
                 " Floats, got 'above_threshold'"
             )
-        return params
+        return MinMaxClipperFit.like(fit).given(method=self.method)
 
     def _publish_quantiles(self, released: Numbers) -> None:
         self.data_low_, self.data_high_ = released
@@ -174,3 +163,18 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
         share = placed(self._transformed(X, self._n_columns), low, high)
         numbers: Numbers = (1 - share) * self.data_low_ + share * self.data_high_
         return numbers
+
+
+class MinMaxClipperFit(QuantilesOfColumnsFit):
+    """The fit of `PrivateMinMaxClipper`."""
+
+    def column_plan(
+        self, n_samples: int, fractions: Sequence[Fraction], *, domain: Any, **accuracy: Any
+    ) -> QuantilesPlan | ExtremesPlan:
+        drawn = quantiles_plan(n_samples, fractions, domain=domain, **accuracy)
+        if self.method == "quantiles" or not has_candidates(domain):
+            return drawn
+        if self.method == "auto" and drawn.inside:
+            return drawn
+        larger = drawn if self.method == "auto" and drawn.n_inside is not None else None
+        return extremes_plan(n_samples, fractions, domain=domain, larger=larger, **accuracy)

@@ -19,8 +19,8 @@ from dplearn.domains import DomainError, Floats, NumberDomain, Product, Schema
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.domains.number_cells import as_numbers
 from dplearn.estimator import PrivateTransformer
-from dplearn.estimator.incremental import read_new_features
-from dplearn.estimator.stages import Params, Public, Read
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.records.reading import as_product, read_features
 from dplearn.records.rows import Columns
@@ -47,20 +47,14 @@ class NumberColumns(PrivateTransformer):
     guarantee_: ApproxDP
     n_features_in_: int
 
-    def _planned(self, params: Params, n_samples: Any, n_features: Any) -> Public:
+    def _planned(self, fit: FitRecipe, n_samples: Any, n_features: Any) -> Public:
         """Return the public sizes for `plan`: of the domain, as given, of the fit, or 1 column."""
         n_samples = check_count("n_samples", n_samples, low=1)
-        if isinstance(params.declared, Product):
-            n_features = len(params.declared)
+        if isinstance(fit.declared, Product):
+            n_features = len(fit.declared)
         elif n_features is None:
             n_features = getattr(self, "n_features_in_", 1)
         return Public(n_samples, check_count("n_features", n_features, low=1))
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:  # noqa: ARG002
-        X = read_new_features(self, X, params, params.declared)
-        names = getattr(self, "feature_names_in_", None)
-        product = as_product(params.declared, X.shape[1], names)
-        return Read(Public(len(X), X.shape[1], names=names), Columns(product.encode(X, takes_missing=False)))
 
     def _context(self) -> tuple[object, ...]:
         others = self.get_params(deep=False)
@@ -88,6 +82,16 @@ class NumberColumns(PrivateTransformer):
         if rows.shape[1] != width:
             raise ValueError(f"X must have {width} columns, as transform returns, got {rows.shape[1]}")
         return rows
+
+
+class NumberColumnsFit(FitRecipe):
+    """The fit of `NumberColumns`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:  # noqa: ARG002
+        X = read_features(reader, X, domain=self.declared, reset=self.earlier is None)
+        names = getattr(reader, "feature_names_in_", None)
+        product = as_product(self.declared, X.shape[1], names)
+        return Public(len(X), X.shape[1], names=names), Columns(product.encode(X, takes_missing=False))
 
 
 class NamesOfColumns(OneToOneFeatureMixin):

@@ -11,10 +11,16 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from dplearn._validation import check_count, check_number
 from dplearn.core.row_blocks import float_blocks
-from dplearn.estimator.stages import Params, Public
+from dplearn.estimator.public import Public
 from dplearn.preprocessing.boxed_columns import Asked, Box, BoxPlan, shortened
 from dplearn.preprocessing.number_columns import Numbers, finite
-from dplearn.preprocessing.spread import SpreadColumns, reach_of, released_spread, spread_query
+from dplearn.preprocessing.spread import (
+    SpreadColumns,
+    SpreadColumnsFit,
+    reach_of,
+    released_spread,
+    spread_query,
+)
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Answer, Oracle, VectorQuery
 
@@ -138,34 +144,11 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
         self.ledger = ledger
         self.random_state = random_state
 
+    def _recipe(self, reproducible: bool) -> "PCAFit":
+        return PCAFit.like(super()._recipe(reproducible))
+
     def _checked(self) -> dict[str, Any]:
         return {"wanted": _checked_components(self.n_components)}
-
-    def _queries(self, params: Params, n_columns: int, noise: str, steps: int) -> list[Asked]:  # noqa: ARG002
-        return [
-            (moments_query(n_columns, noise, steps), 1 - _SPREAD_SHARE),
-            (spread_query(n_columns, steps), _SPREAD_SHARE),
-        ]
-
-    def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> BoxPlan:
-        d = public.n_features if not hasattr(params.declared, "domains") else len(params.declared)
-        if d > _MOST_COLUMNS:
-            raise ValueError(f"X must have at most {_MOST_COLUMNS} columns, got {d}")
-        if isinstance(params.wanted, int) and params.wanted > d:
-            raise ValueError(f"n_components must be at most the number of columns, {d}, got {params.wanted}")
-        return super()._plan(params, public, beta=beta)
-
-    def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> "_Spectrum":
-        d = len(plan.product)
-        spread = released_spread(oracle, d, plan.steps, _SPREAD_SHARE)
-        times = np.sqrt(_NOISE_PART / (2 * plan.deviation * np.sqrt(d))).clip(*_RADII)
-        radius = spread.radius(float(times), plan.steps, plan.order)
-        near = Nearby(np.rint(spread.mean), radius, plan.order)
-        answer = oracle.ask(moments_query(d, plan.noise, radius, near))[0]
-        step = reach_of(box, plan) / plan.steps
-        middle = box.middle + step * near.middle
-        found: _Spectrum = _Spectrum.of(answer, plan, middle, radius, step * radius)
-        return replace(found, mean=found.mean.clip(box.low, box.high))
 
     def _publish(self, outcome: "_Spectrum", plan: BoxPlan) -> None:
         wanted, n = self._checked()["wanted"], plan.n_samples
@@ -185,14 +168,6 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
         self.noise_variance_ = float(others.mean()) if len(others) else 0.0
         self.mean_, self.n_clear_ = outcome.mean, outcome.n_clear
         self.noise_, self.n_samples_, self.guarantee_ = plan.noise, n, plan.guarantee
-
-    def _released_warnings(self, plan: BoxPlan) -> tuple[str, ...]:
-        if self.n_clear_ >= min(self.n_components_, 1) or plan.warnings:
-            return ()
-        return (
-            f"n_samples is {plan.n_samples}: no component is clearer than the noise; use more records, a"
-            " larger epsilon, fewer columns, or narrower bounds of the domain",
-        )
 
     def transform(self, X: Any) -> Numbers:
         """Return the coordinates of rows along the components, measured from the mean.
@@ -224,6 +199,44 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
         rows = self._transformed(X, getattr(self, "n_components_", 0))
         largest = np.abs(rows).max(axis=1, keepdims=True, initial=1.0)
         return finite(finite((rows / largest) @ self.components_ * largest) + self.mean_)
+
+
+class PCAFit(SpreadColumnsFit):
+    """The fit of `PrivatePCA`."""
+
+    def queries(self, n_columns: int, noise: str, steps: int) -> list[Asked]:
+        return [
+            (moments_query(n_columns, noise, steps), 1 - _SPREAD_SHARE),
+            (spread_query(n_columns, steps), _SPREAD_SHARE),
+        ]
+
+    def asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> "_Spectrum":
+        d = len(plan.product)
+        spread = released_spread(oracle, d, plan.steps, _SPREAD_SHARE)
+        times = np.sqrt(_NOISE_PART / (2 * plan.deviation * np.sqrt(d))).clip(*_RADII)
+        radius = spread.radius(float(times), plan.steps, plan.order)
+        near = Nearby(np.rint(spread.mean), radius, plan.order)
+        answer = oracle.ask(moments_query(d, plan.noise, radius, near))[0]
+        step = reach_of(box, plan) / plan.steps
+        middle = box.middle + step * near.middle
+        found: _Spectrum = _Spectrum.of(answer, plan, middle, radius, step * radius)
+        return replace(found, mean=found.mean.clip(box.low, box.high))
+
+    def plan(self, public: Public, *, beta: Any = 0.05) -> BoxPlan:
+        d = public.n_features if not hasattr(self.declared, "domains") else len(self.declared)
+        if d > _MOST_COLUMNS:
+            raise ValueError(f"X must have at most {_MOST_COLUMNS} columns, got {d}")
+        if isinstance(self.wanted, int) and self.wanted > d:
+            raise ValueError(f"n_components must be at most the number of columns, {d}, got {self.wanted}")
+        return super().plan(public, beta=beta)
+
+    def told(self, learner: Any, plan: BoxPlan) -> tuple[str, ...]:
+        if learner.n_clear_ >= min(learner.n_components_, 1) or plan.warnings:
+            return ()
+        return (
+            f"n_samples is {plan.n_samples}: no component is clearer than the noise; use more records, a"
+            " larger epsilon, fewer columns, or narrower bounds of the domain",
+        )
 
 
 @dataclass(frozen=True, eq=False)

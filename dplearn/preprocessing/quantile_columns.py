@@ -18,9 +18,15 @@ from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.ranks import Ranks, SortedCodes
 from dplearn.domains import NumberDomain
-from dplearn.estimator.stages import Params, Public, Read
+from dplearn.estimator.public import Public
 from dplearn.fit.relation import TABLE
-from dplearn.preprocessing.number_columns import NamesOfColumns, NumberColumns, Numbers, declared_numbers
+from dplearn.preprocessing.number_columns import (
+    NamesOfColumns,
+    NumberColumns,
+    NumberColumnsFit,
+    Numbers,
+    declared_numbers,
+)
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.records.part_ranks import parted_ranks
@@ -123,12 +129,6 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
     def _publish_quantiles(self, released: Numbers) -> None:
         """Set the fitted attributes from the quantiles, an array of shape (k, n_features)."""
 
-    def _column_plan(
-        self, n_samples: int, fractions: Sequence[Fraction], *, domain: Any, **accuracy: Any
-    ) -> "QuantilesPlan | ExtremesPlan":
-        """Return the plan of one column, with the parameters of `quantiles_plan`."""
-        return quantiles_plan(n_samples, fractions, domain=domain, **accuracy)
-
     def plan(
         self, n_samples: int, *, n_features: int | None = None, alpha: Any = 0.05, beta: Any = 0.05
     ) -> "ColumnsPlan":
@@ -149,45 +149,61 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
         -------
         ColumnsPlan
         """
-        params = self._params(self.random_state is not None)
-        return self._plan(params, self._planned(params, n_samples, n_features), alpha=alpha, beta=beta)
+        fit = self._recipe(self.random_state is not None)
+        public = self._planned(fit, n_samples, n_features)
+        plan: ColumnsPlan = fit.planned(public, alpha=alpha, beta=beta)
+        return plan
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "QuantilesOfColumnsFit":
         declared, fractions = declared_numbers(self.domain), self._fractions()
         epsilon = check_number("epsilon", self.epsilon, low=Fraction(1, 10**9))
         # A fit without quantiles costs nothing.
         cost = ApproxDP(epsilon if fractions else 0, reproducible=reproducible)
-        return Params(cost, declared=declared, fractions=fractions)
+        return QuantilesOfColumnsFit(self, cost, declared=declared, fractions=fractions)
 
-    def _plan(self, params: Params, public: Public, *, alpha: Any = 0.05, beta: Any = 0.05) -> "ColumnsPlan":
-        product = as_product(params.declared, public.n_features, public.names)
-        share = ApproxDP(params.cost.epsilon / len(product))
+    def _publish(self, outcome: Numbers, plan: "ColumnsPlan") -> None:
+        self.guarantee_ = plan.guarantee
+        self._publish_quantiles(outcome)
+
+
+class QuantilesOfColumnsFit(NumberColumnsFit):
+    """The fit of `QuantilesOfColumns`."""
+
+    def column_plan(
+        self, n_samples: int, fractions: Sequence[Fraction], *, domain: Any, **accuracy: Any
+    ) -> "QuantilesPlan | ExtremesPlan":
+        """Return the plan of one column, with the parameters of `quantiles_plan`."""
+        return quantiles_plan(n_samples, fractions, domain=domain, **accuracy)
+
+    def plan(self, public: Public, *, alpha: Any = 0.05, beta: Any = 0.05) -> "ColumnsPlan":
+        product = as_product(self.declared, public.n_features, public.names)
+        share = ApproxDP(self.cost.epsilon / len(product))
 
         @cache
         def of(domain: Any) -> QuantilesPlan | ExtremesPlan:
-            return self._column_plan(
+            return self.column_plan(
                 public.n_samples,
-                params.fractions,
+                self.fractions,
                 epsilon=share.epsilon,
                 domain=domain,
                 alpha=alpha,
                 beta=beta,
             )
 
-        named = zip(product.names, product.domains, strict=True) if params.fractions else ()
+        named = zip(product.names, product.domains, strict=True) if self.fractions else ()
         return ColumnsPlan(
-            replace(params.cost, assumes=(*TABLE, *product.assumes)),
+            replace(self.cost, assumes=(*TABLE, *product.assumes)),
             public.n_samples,
             {name: of(domain) for name, domain in named},
-            fractions=params.fractions,
+            fractions=self.fractions,
             product=product,
             share=share,
         )
 
-    def _summarize(self, table: Read, plan: "ColumnsPlan") -> "_SortedColumns":  # noqa: ARG002
-        return _SortedColumns(table.rows.columns)
+    def summarize(self, rows: Any, plan: "ColumnsPlan") -> "_SortedColumns":  # noqa: ARG002
+        return _SortedColumns(rows.columns)
 
-    def _release(self, summary: "_SortedColumns | Table", plan: "ColumnsPlan", dice: Dice) -> Numbers:
+    def run(self, summary: "_SortedColumns | Table", plan: "ColumnsPlan", dice: Dice) -> Numbers:
         # A replaced record replaces one code of each column; each column spends its share of epsilon.
         drawn = {place for place, each in enumerate(plan.columns.values()) if isinstance(each, QuantilesPlan)}
         searched = {
@@ -208,10 +224,6 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
                     ranks[place], domain, plan.fractions, privacy=plan.share, dice=dice
                 )
         return released
-
-    def _publish(self, outcome: Numbers, plan: "ColumnsPlan") -> None:
-        self.guarantee_ = plan.guarantee
-        self._publish_quantiles(outcome)
 
 
 class _SortedColumns(Columns):

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.row_blocks import sums_and_squares
-from dplearn.preprocessing.boxed_columns import Box, BoxedColumns, BoxPlan
+from dplearn.preprocessing.boxed_columns import Box, BoxedColumns, BoxedColumnsFit, BoxPlan
 from dplearn.preprocessing.number_columns import Numbers
 from dplearn.queries import Oracle, VectorQuery
 
-__all__ = ["Spread", "SpreadColumns", "reach_of", "released_spread", "spread_query"]
+__all__ = ["Spread", "SpreadColumns", "SpreadColumnsFit", "reach_of", "released_spread", "spread_query"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,11 @@ class SpreadColumns(BoxedColumns):
 
     _coarsest = 0
 
-    def _units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
+
+class SpreadColumnsFit(BoxedColumnsFit):
+    """The fit of `SpreadColumns`."""
+
+    def units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
         return box.middle, np.full(len(box.half), reach_of(box, plan)), plan.order
 
 

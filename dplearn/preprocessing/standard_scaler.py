@@ -12,8 +12,8 @@ from dplearn._validation import check_bool
 from dplearn.core.row_blocks import sums_and_squares
 from dplearn.estimator.fit_parameters import refuse_parameters
 from dplearn.estimator.incremental import Incremental, joined_deviations, joined_means, next_calls
-from dplearn.estimator.stages import Params, Public
-from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxPlan
+from dplearn.estimator.public import Public
+from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxedColumnsFit, BoxPlan
 from dplearn.preprocessing.number_columns import NamesOfColumns, Numbers, finite, scaled, unscaled
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
@@ -167,53 +167,13 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
         fitted: Self = self._fit_more(X, y if isinstance(y, str) else None, groups=groups)
         return fitted
 
-    def _shared(self, params: Params) -> dict[str, Any]:
-        return {"domain": params.declared, "with_mean": params.with_mean, "with_std": params.squares}
-
     def _checked(self) -> dict[str, Any]:
         with_mean, with_std = (check_bool(name, getattr(self, name)) for name in ("with_mean", "with_std"))
         return {"squares": with_std, "with_mean": with_mean, "asks": with_mean or with_std}
 
-    def _params(self, reproducible: bool) -> Params:
-        params: Params = super()._params(reproducible)
-        return params if params.asks else params.given(cost=ApproxDP(0, reproducible=reproducible))
-
-    def _queries(self, params: Params, n_columns: int, noise: str, steps: int) -> list[Asked]:
-        return [(scaler_query(n_columns, noise, steps, squares=params.squares), _ALL)]
-
-    def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> BoxPlan:
-        if params.asks:
-            plan = super()._plan(params, public, beta=beta)
-            return replace(plan, public=(params.squares, self._shared(params)))
-        free = super()._plan(params.given(cost=ApproxDP(1)), public, beta=beta)
-        guarantee = replace(params.cost, assumes=free.guarantee.assumes)
-        free = replace(free, guarantee=guarantee, deviation=0.0, tolerance=0.0, unbounded=(), rest=None)
-        return replace(free, public=(params.squares, self._shared(params)))
-
-    def _release(self, summary: Any, plan: BoxPlan, dice: Any) -> Any:
-        return None if plan.rest is None else super()._release(summary, plan, dice)
-
-    def _units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:  # noqa: ARG002
-        return box.middle, box.half, None
-
-    def _asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> "_Scales":
-        squares, _ = plan.public
-        d = len(plan.product)
-        answer = oracle.ask(scaler_query(d, plan.noise, plan.steps, squares=squares))[0]
-        on, off = _weights(plan.noise, squares)
-        deviation = math.sqrt(answer.noise_variance)
-        asked, noise = [answer.means[:d]], [deviation]
-        if squares:
-            asked, noise = [*asked, on / off * answer.means[d:]], [*noise, on / off * deviation]
-        n = plan.n_samples - (0 if plan.earlier is None else plan.earlier.n_samples)
-        means, deviations = joined_means(plan.earlier, asked, n), joined_deviations(plan.earlier, noise, n)
-        centres = box.middle + box.half * means[0].clip(-1, 1)
-        if not squares:
-            return _Scales(centres, None, means, deviations, box)
-        # The square of a noisy mean is too large by the variance of its noise, in expectation.
-        variances = means[1] - means[0] ** 2 + deviations[0] ** 2
-        inside = variances.clip(min(deviations[1], 1.0), 1.0)
-        return _Scales(centres, finite(box.half * box.half * inside), means, deviations, box)
+    def _recipe(self, reproducible: bool) -> "ScalerFit":
+        fit = ScalerFit.like(super()._recipe(reproducible))
+        return fit if fit.asks else fit.given(cost=ApproxDP(0, reproducible=reproducible))
 
     def _publish(self, outcome: "_Scales | None", plan: BoxPlan) -> None:
         self.mean_: Any
@@ -258,6 +218,50 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
         """
         numbers = self._transformed(X, self._n_columns)
         return unscaled(numbers, self.mean_ if self.with_mean else None, self.scale_)
+
+
+class ScalerFit(BoxedColumnsFit):
+    """The fit of `PrivateStandardScaler`."""
+
+    def queries(self, n_columns: int, noise: str, steps: int) -> list[Asked]:
+        return [(scaler_query(n_columns, noise, steps, squares=self.squares), _ALL)]
+
+    def units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:  # noqa: ARG002
+        return box.middle, box.half, None
+
+    def asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> "_Scales":
+        squares, _ = plan.public
+        d = len(plan.product)
+        answer = oracle.ask(scaler_query(d, plan.noise, plan.steps, squares=squares))[0]
+        on, off = _weights(plan.noise, squares)
+        deviation = math.sqrt(answer.noise_variance)
+        asked, noise = [answer.means[:d]], [deviation]
+        if squares:
+            asked, noise = [*asked, on / off * answer.means[d:]], [*noise, on / off * deviation]
+        n = plan.n_samples - (0 if plan.earlier is None else plan.earlier.n_samples)
+        means, deviations = joined_means(plan.earlier, asked, n), joined_deviations(plan.earlier, noise, n)
+        centres = box.middle + box.half * means[0].clip(-1, 1)
+        if not squares:
+            return _Scales(centres, None, means, deviations, box)
+        # The square of a noisy mean is too large by the variance of its noise, in expectation.
+        variances = means[1] - means[0] ** 2 + deviations[0] ** 2
+        inside = variances.clip(min(deviations[1], 1.0), 1.0)
+        return _Scales(centres, finite(box.half * box.half * inside), means, deviations, box)
+
+    def shared(self) -> dict[str, Any]:
+        return {"domain": self.declared, "with_mean": self.with_mean, "with_std": self.squares}
+
+    def plan(self, public: Public, *, beta: Any = 0.05) -> BoxPlan:
+        if self.asks:
+            plan = super().plan(public, beta=beta)
+            return replace(plan, public=(self.squares, self.shared()))
+        free = super(ScalerFit, self.given(cost=ApproxDP(1))).plan(public, beta=beta)
+        guarantee = replace(self.cost, assumes=free.guarantee.assumes)
+        free = replace(free, guarantee=guarantee, deviation=0.0, tolerance=0.0, unbounded=(), rest=None)
+        return replace(free, public=(self.squares, self.shared()))
+
+    def run(self, summary: Any, plan: BoxPlan, dice: Any) -> Any:
+        return None if plan.rest is None else super().run(summary, plan, dice)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,12 +13,20 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from dplearn.core.gf2 import BitMatrix, pack
-from dplearn.domains import DomainError, Product
+from dplearn.domains import Domain, DomainError, Product
 from dplearn.domains.cells import is_frame
+from dplearn.records.reading import read_features, read_rows
 
-__all__ = ["packed_rows"]
+__all__ = ["packed_rows", "read_bits"]
 
 _CELLS = 1 << 22  # cells of a table that are encoded at a time
+
+
+def read_bits(estimator: Any, X: Any, bits: Domain, *, reset: bool) -> Any:
+    """Return X in the form that `packed_rows` accepts; see `read_features`."""
+    if issparse(X):
+        return read_rows(estimator, X, reset=reset, sparse=True)
+    return read_features(estimator, X, domain=bits, reset=reset)
 
 
 def packed_rows(X: Any, domain: Product, *, intercept: bool = False, nearest: bool = False) -> BitMatrix:

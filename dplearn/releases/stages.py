@@ -4,7 +4,6 @@ A release has a function of private values, such as `quantiles`, and a function 
 data, such as `quantiles_plan`. Both make the same recipe, of checked parameters; see `dplearn.fit.execute`.
 """
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -83,8 +82,7 @@ class Release(Recipe, Generic[Result]):
     @property
     def guarantee(self) -> ApproxDP:
         """The guarantee for one replaced or added record."""
-        found: ApproxDP = self.cost
-        return found
+        return self.cost
 
     def run_on(self, X: Any, y: Any, ledger: PrivacyLedger | None, groups: Any = None) -> Result:
         """Carry out the release on private values and return the result.
@@ -99,14 +97,9 @@ class Release(Recipe, Generic[Result]):
             Private. The group of each value.
         """
         dice = dice_for(self.random_state, self.name, *self.context)
-        found: Result = execute(
-            self, X, y, groups=groups, ledger=ledger, dice=dice, stacklevel=self.stacklevel
-        )
+        done = execute(self, X, y, groups=groups, ledger=ledger, dice=dice, stacklevel=self.stacklevel)
+        found: Result = done.released
         return found
-
-    @abstractmethod
-    def plan(self, facts: Any) -> Any:
-        """Return the plan of a release of records of which these facts are public."""
 
     def rows_of(self, X: Any) -> Any:
         """Return rows in memory as `read` encodes them."""

@@ -269,7 +269,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         """
         stages = self._stages()
         if isinstance(stages, LearnedTableStages):
-            return stages.planned(n_samples, n_features)
+            return stages.plan_of_sizes(n_samples, n_features)
         if n_features not in (None, len(stages.domain)):
             raise ValueError(
                 f"n_features must be {len(stages.domain)}, as the domain has, got {brief(n_features)}"

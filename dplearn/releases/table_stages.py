@@ -254,7 +254,7 @@ class LearnedTableStages(Release[ReleasedTable]):
         n = check_count("n_samples", facts.n_samples, low=1)
         return schema_fit_plan(_TableFit(self, facts), self.guarantee, self.learn.share, n)
 
-    def planned(self, n_samples: int, n_features: int | None) -> SchemaFitPlan:
+    def plan_of_sizes(self, n_samples: int, n_features: int | None) -> SchemaFitPlan:
         """Return the plan of a release, without a table.
 
         Parameters

@@ -21,7 +21,6 @@ from dplearn.chance.dice import Dice
 from dplearn.ensembles.aggregators import Ballot
 from dplearn.ensembles.ensemble import Ensemble, SoftEnsemble
 from dplearn.ensembles.public_data import PublicData
-from dplearn.estimator.stages import Params
 from dplearn.learners import (
     KnowledgeTransferClassifier,
     SoftLabelAggregateClassifier,
@@ -94,7 +93,7 @@ class _Transfer(_OncePerCut, KnowledgeTransferClassifier):
 class _CountedVotes(AskedVotes):
     """An ensemble with as many teachers as there are records, by their noisy number."""
 
-    def _sizes(self, params: Params, public: EnsembleTable) -> Ballot:
+    def _sizes(self, params: Any, public: EnsembleTable) -> Ballot:
         return Ballot(params.cost, public.n_labels, min(public.n_samples, 2), params.max_queries)
 
 

@@ -18,7 +18,6 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Learn
 from dplearn.domains.cells import object_array
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.estimator.stages import Params
 from dplearn.learners.generic import ExponentialMechanismClassifier
 from dplearn.mechanisms.frequent_keys import frequent_keys
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
@@ -192,8 +191,8 @@ class SmallTarget(OneNumber):
         self.epsilon, self.target_range, self.clip_target = epsilon, target_range, clip_target
         self.domain, self.ledger, self.random_state = domain, ledger, random_state
 
-    def _params(self, reproducible: bool) -> Params:
-        return super()._params(reproducible).given(declared=self.domain)
+    def _recipe(self, reproducible: bool) -> Any:
+        return super()._recipe(reproducible).given(declared=self.domain)
 
     def _publish(self, outcome: int, plan: Any) -> None:
         super()._publish(outcome, plan)

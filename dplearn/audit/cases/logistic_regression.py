@@ -14,7 +14,7 @@ from dplearn.audit.cases.queries import local_oracle
 from dplearn.audit.fits import Rows, WholeFit
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
-from dplearn.estimator.stages import Public
+from dplearn.estimator.public import Public
 from dplearn.learners.logistic_columns import kept_columns, mass_query, sparse_rows
 from dplearn.learners.logistic_noise import MOST_COLUMNS
 from dplearn.learners.logistic_plan import LogisticPlan

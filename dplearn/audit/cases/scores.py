@@ -19,11 +19,11 @@ from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.search import OneChance, OneNumber, search_case
 from dplearn.audit.fits import Rows, WholeFit
 from dplearn.chance.dice import Dice
-from dplearn.estimator.stages import Params, Public
+from dplearn.estimator.public import Public
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
 from dplearn.model_selection.plan import SearchPlan
 from dplearn.model_selection.score import _counts, _one_a_group, _release
-from dplearn.model_selection.search import PrivateSearchCV
+from dplearn.model_selection.search import PrivateSearchCV, SearchFit
 from dplearn.model_selection.statistics import (
     BinnedScores,
     ConfusionCounts,
@@ -118,8 +118,15 @@ def _of_groups(rows: Rows, dice: Dice) -> tuple[str, Any]:
 class CoarseSearch(PrivateSearchCV):
     """A search by losses that are 0, 1/2 or 1 of the greatest, so that its outcomes can be enumerated."""
 
-    def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> SearchPlan:
-        plan = super()._plan(params, public, beta=beta)
+    def _recipe(self, reproducible: bool) -> "CoarseSearchFit":
+        return CoarseSearchFit.like(super()._recipe(reproducible))
+
+
+class CoarseSearchFit(SearchFit):
+    """The fit of `CoarseSearch`."""
+
+    def plan(self, public: Public, *, beta: Any = 0.05) -> SearchPlan:
+        plan = super().plan(public, beta=beta)
         measure: Any = plan.measure
         return replace(plan, measure=replace(measure, statistic=replace(measure.statistic, steps=2)))
 

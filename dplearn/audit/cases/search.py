@@ -16,7 +16,8 @@ from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Rows, WholeFit
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier, PrivateRegressor
-from dplearn.estimator.stages import Params, Public, Read
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public
 from dplearn.mechanisms import randomized_response
 from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
@@ -116,21 +117,9 @@ class OneAnswer(PrivateClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "OneAnswerFit":
         cost = ApproxDP(self.epsilon, self.delta, reproducible=reproducible)
-        return Params(cost, classes=np.array(self.classes), place=self.place)
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        return Read(Public(len(X), 1, classes=params.classes), np.asarray(y))
-
-    def _plan(self, params: Params, public: Public) -> "OneAnswerPlan":
-        return OneAnswerPlan(params.cost, params.place, public.classes)
-
-    def _release(self, summary: Any, plan: "OneAnswerPlan", dice: Dice) -> int:
-        label = int(summary[plan.place])
-        if plan.guarantee.delta and dice.bernoulli(plan.guarantee.delta):
-            return label
-        return int(randomized_response(np.array([label]), 2, privacy=plan.guarantee, dice=dice)[0])
+        return OneAnswerFit(self, cost, classes=np.array(self.classes), place=self.place)
 
     def _publish(self, outcome: int, plan: "OneAnswerPlan") -> None:
         self.guarantee_, self.classes_, self.concept_ = plan.guarantee, plan.classes, outcome
@@ -138,6 +127,22 @@ class OneAnswer(PrivateClassifier):
     def predict(self, X: Any) -> Any:
         """Return the same label for each row."""
         return self.classes_[[self.concept_] * len(X)]
+
+
+class OneAnswerFit(FitRecipe):
+    """The fit of `OneAnswer`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:  # noqa: ARG002
+        return Public(len(X), 1, classes=self.classes), np.asarray(y)
+
+    def plan(self, public: Public) -> "OneAnswerPlan":
+        return OneAnswerPlan(self.cost, self.place, public.classes)
+
+    def run(self, summary: Any, plan: "OneAnswerPlan", dice: Dice) -> int:
+        label = int(summary[plan.place])
+        if plan.guarantee.delta and dice.bernoulli(plan.guarantee.delta):
+            return label
+        return int(randomized_response(np.array([label]), 2, privacy=plan.guarantee, dice=dice)[0])
 
 
 class OneChance(OneAnswer):
@@ -152,13 +157,20 @@ class OneChance(OneAnswer):
 class GaussianAnswer(OneAnswer):
     """Predict one constant label: whether the label of a record, with Gaussian noise, is positive."""
 
-    def _release(self, summary: Any, plan: "OneAnswerPlan", dice: Dice) -> int:
+    def _recipe(self, reproducible: bool) -> "GaussianAnswerFit":
+        return GaussianAnswerFit.like(super()._recipe(reproducible))
+
+
+class GaussianAnswerFit(OneAnswerFit):
+    """The fit of `GaussianAnswer`."""
+
+    def run(self, summary: Any, plan: "OneAnswerPlan", dice: Dice) -> int:
         # The sign of a normal number of mean mu / 2 or - mu / 2, rounded towards 1/2.
         mu = math.sqrt(2 * gaussian_budget(plan.guarantee))
         wrong = Fraction(math.ceil(math.erfc(mu / math.sqrt(8)) * 500), 1000)
         return int(summary[plan.place]) ^ int(dice.bernoulli(wrong))
 
-    def _event(self, plan: Any) -> Event:
+    def event(self, plan: Any) -> Event:
         return GaussianSums(gaussian_budget(plan.guarantee))
 
 
@@ -192,18 +204,9 @@ class OneNumber(PrivateRegressor):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _params(self, reproducible: bool) -> Params:
+    def _recipe(self, reproducible: bool) -> "OneNumberFit":
         cost = ApproxDP(self.epsilon, reproducible=reproducible)
-        return Params(cost, target=TargetRange.of(self.target_range, clip=True), place=self.place)
-
-    def _read(self, X: Any, y: Any, params: Params) -> Read:
-        return Read(Public(len(X), 1), (read_target(y, len(X), params.target) > 0).astype(np.int64))
-
-    def _plan(self, params: Params, public: Public) -> "OneNumberPlan":  # noqa: ARG002 - a stage
-        return OneNumberPlan(params.cost, params.place, params.target)
-
-    def _release(self, summary: Any, plan: "OneNumberPlan", dice: Dice) -> int:
-        return int(randomized_response(summary[[plan.place]], 2, privacy=plan.guarantee, dice=dice)[0])
+        return OneNumberFit(self, cost, target=TargetRange.of(self.target_range, clip=True), place=self.place)
 
     def _publish(self, outcome: int, plan: "OneNumberPlan") -> None:
         self.guarantee_, self.concept_ = plan.guarantee, (plan.target.low, plan.target.high)[outcome]
@@ -211,6 +214,19 @@ class OneNumber(PrivateRegressor):
     def predict(self, X: Any) -> Any:
         """Return the same target for each row."""
         return np.full(len(X), self.concept_)
+
+
+class OneNumberFit(FitRecipe):
+    """The fit of `OneNumber`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:  # noqa: ARG002
+        return Public(len(X), 1), (read_target(y, len(X), self.target) > 0).astype(np.int64)
+
+    def plan(self, public: Public) -> "OneNumberPlan":  # noqa: ARG002 - a stage
+        return OneNumberPlan(self.cost, self.place, self.target)
+
+    def run(self, summary: Any, plan: "OneNumberPlan", dice: Dice) -> int:
+        return int(randomized_response(summary[[plan.place]], 2, privacy=plan.guarantee, dice=dice)[0])
 
 
 @dataclass(frozen=True)

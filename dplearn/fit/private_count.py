@@ -16,7 +16,6 @@ from fractions import Fraction
 from typing import Any, cast
 
 from dplearn.chance.dice import Dice
-from dplearn.estimator.stages import Public
 from dplearn.fit.relation import without_count
 from dplearn.mechanisms import gaussian_counts, laplace_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
@@ -29,7 +28,7 @@ _ANY = 1  # a number of records by which parameters are checked before one is kn
 
 
 def counted_plan(
-    plan_of: Callable[[ApproxDP, Public], Any], cost: ApproxDP, public: Public, rest: ApproxDP | None = None
+    plan_of: Callable[[ApproxDP, Any], Any], cost: ApproxDP, facts: Any, rest: ApproxDP | None = None
 ) -> Any:
     """Return a plan whose guarantee is for one added or removed record.
 
@@ -40,8 +39,8 @@ def counted_plan(
         the assumptions for a replaced record.
     cost : ApproxDP
         The whole cost, for added records.
-    public : Public
-        Public values; in a fit without a number of records.
+    facts : object
+        Public; in a fit without a number of records.
     rest : ApproxDP, optional
         The cost of all but the estimate. None: of queries with the noise of the cost.
 
@@ -55,17 +54,17 @@ def counted_plan(
     ValueError
         If there is no plan for the fewest records, or for the most.
     """
-    left, guess = _rest(cost) if rest is None else rest, cast("int | None", public.n_samples)
+    left, guess = _rest(cost) if rest is None else rest, cast("int | None", facts.n_samples)
 
     def for_count(n: int) -> Any:
-        return plan_of(left, replace(public, n_samples=n))
+        return plan_of(left, replace(facts, n_samples=n))
 
     plan = for_count(_ANY if guess is None else guess)
     guarantee = replace(cost, assumes=without_count(plan.guarantee.assumes))
     if guess is not None:
         return replace(plan, guarantee=guarantee)
     for_count(MOST_RECORDS)  # if the plan for an estimate raises an error, so does one of these two
-    return replace(plan, guarantee=guarantee, public=public, for_count=for_count)
+    return replace(plan, guarantee=guarantee, public=facts, for_count=for_count)
 
 
 def counted_shares(cost: ApproxDP, *, concentrated: bool) -> tuple[ApproxDP | ZeroConcentratedDP, ApproxDP]:

@@ -1,18 +1,14 @@
-"""The values that the stages of a fit pass on: checked parameters, public values and private tables.
+"""What is public about the table of a fit, and the same of a planned table.
 
->>> params = Params(ApproxDP(1), method="exponential")
->>> params.cost.epsilon, params.method
-(Fraction(1, 1), 'exponential')
 >>> import numpy as np
 >>> Public(n_samples=3, n_features=2, classes=np.array(["no", "yes"])).n_labels
 2
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, Self
+from typing import Any
 
 from dplearn._validation import check_count
 from dplearn.chance import PublicStream
@@ -20,51 +16,15 @@ from dplearn.domains import Product
 from dplearn.privacy import ApproxDP
 from dplearn.records.outputs import sets_of_outputs
 from dplearn.records.reading import check_given
-from dplearn.records.rows import count_of
 
 __all__ = [
-    "Params",
     "Public",
     "PublicOutputs",
-    "Read",
     "cost_of_fit",
     "planned_columns",
     "planned_outputs",
     "planned_table",
 ]
-
-
-class Params:
-    """The checked parameters of one fit, immutable and made before the data are read.
-
-    Parameters
-    ----------
-    cost : ApproxDP
-        Public. The greatest cost of a fit.
-    **values : object
-        Public. The learner's parameters, which become attributes.
-    """
-
-    cost: ApproxDP
-    #: The earlier calls that a call of `partial_fit` continues; None in a fit. See `incremental.Calls`.
-    earlier: Any = None
-    #: The recipe of the fit, if not `StagedFit`.
-    recipe: Any = None
-
-    def __init__(self, cost: ApproxDP, **values: Any):
-        vars(self).update(values, cost=cost)
-
-    def given(self, **values: Any) -> Self:
-        """Return the parameters with some values changed."""
-        changed = copy(self)
-        vars(changed).update(values)
-        return changed
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"there is no parameter {name!r}")
-
-    def __setattr__(self, name: str, value: Any) -> NoReturn:
-        raise AttributeError(f"the parameters of a fit do not change, got {name!r}")
 
 
 @dataclass(frozen=True)
@@ -84,6 +44,8 @@ class Public:
         The source of public choices in a fit, such as the shard of each record; None in a plan.
     sparse : bool
         Whether the table is a sparse matrix.
+    columns : mapping, optional
+        The attributes `n_features_in_` and `feature_names_in_` of an estimator fitted to it.
     """
 
     n_samples: int
@@ -93,6 +55,7 @@ class Public:
     classes: Any = None
     stream: PublicStream | None = None
     sparse: bool = False
+    columns: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if self.classes is not None:
@@ -120,31 +83,12 @@ class PublicOutputs(Public):
         """Leave `n_labels` unchanged: here `classes` is a list over outputs, not over labels."""
 
 
-@dataclass(frozen=True, repr=False)  # a traceback could show the repr
-class Read:
-    """A private table after validation and encoding.
-
-    Attributes
-    ----------
-    public : Public
-        Public.
-    rows : Records, ndarray, sparse matrix or data frame of n_samples rows
-        Private. Encoded rows, with label codes if there are labels; usually `Examples`.
-    """
-
-    public: Public
-    rows: Any
-
-    def __post_init__(self) -> None:
-        assert self.public.n_samples in (None, count_of(self.rows))
-
-
-def planned_columns(params: Params, n_samples: Any, *, n_features: Any) -> Public:
+def planned_columns(fit: Any, n_samples: Any, *, n_features: Any) -> Public:
     """Return the public values of a planned table without labels, which are its sizes.
 
     Parameters
     ----------
-    params : Params
+    fit : Fit
         Has `declared`, the domain of the columns. Its size takes precedence.
     n_samples, n_features : int or None
         The arguments of `plan`.
@@ -154,18 +98,18 @@ def planned_columns(params: Params, n_samples: Any, *, n_features: Any) -> Publi
     TypeError, ValueError
         If a size is neither given nor declared, or is not a valid count.
     """
-    features = len(params.declared) if isinstance(params.declared, Product) else n_features
+    features = len(fit.declared) if isinstance(fit.declared, Product) else n_features
     return Public(
         check_count("n_samples", n_samples, low=1), check_given("n_features", features, source="domain")
     )
 
 
-def planned_table(params: Params, n_samples: Any, *, n_features: Any, n_labels: Any) -> Public:
+def planned_table(fit: Any, n_samples: Any, *, n_features: Any, n_labels: Any) -> Public:
     """Return the public values of a planned table of labelled records, which are its sizes.
 
     Parameters
     ----------
-    params : Params
+    fit : Fit
         As for `planned_columns`, and has `classes`. Their number takes precedence.
     n_samples, n_features, n_labels : int or None
         The arguments of `plan`.
@@ -175,19 +119,17 @@ def planned_table(params: Params, n_samples: Any, *, n_features: Any, n_labels: 
     TypeError, ValueError
         As for `planned_columns`.
     """
-    columns = planned_columns(params, n_samples, n_features=n_features)
-    labels = n_labels if params.classes is None else len(params.classes)
+    columns = planned_columns(fit, n_samples, n_features=n_features)
+    labels = n_labels if fit.classes is None else len(fit.classes)
     return replace(columns, n_labels=check_given("n_labels", labels, source="classes"))
 
 
-def planned_outputs(
-    params: Params, n_samples: Any, *, n_features: Any, n_labels: Any, n_outputs: Any
-) -> Public:
+def planned_outputs(fit: Any, n_samples: Any, *, n_features: Any, n_labels: Any, n_outputs: Any) -> Public:
     """Return the public values of a planned table of records with one or several labels.
 
     Parameters
     ----------
-    params : Params
+    fit : Fit
         As for `planned_table`; `classes` may also be a list of label sets, whose number takes precedence.
     n_samples, n_features, n_labels : int or None
         As for `planned_table`.
@@ -200,11 +142,11 @@ def planned_outputs(
         As for `planned_table`; or if there are label sets, but not one for each output.
     """
     count = check_count("n_outputs", n_outputs, low=1)
-    sets = None if params.classes is None else sets_of_outputs(params.classes, count)
+    sets = None if fit.classes is None else sets_of_outputs(fit.classes, count)
     if count == 1:
-        known = params if sets is None else params.given(classes=sets[0])
+        known = fit if sets is None else fit.given(classes=sets[0])
         return planned_table(known, n_samples, n_features=n_features, n_labels=n_labels)
-    columns = planned_columns(params, n_samples, n_features=n_features)
+    columns = planned_columns(fit, n_samples, n_features=n_features)
     labels = check_given("n_labels", n_labels if sets is None else max(map(len, sets)), source="classes")
     return PublicOutputs(
         columns.n_samples, columns.n_features, labels, classes=sets, n_outputs=count, many=True
@@ -222,6 +164,6 @@ def cost_of_fit(estimator: Any, X: Any = None, y: Any = None) -> ApproxDP | None
         The table that would be fitted. Only shapes are read.
     """
     with suppress(Exception):  # `fit` reports invalid parameters
-        cost: ApproxDP | None = estimator._cost(estimator._params(estimator.random_state is not None), X, y)
+        cost: ApproxDP | None = estimator._recipe(estimator.random_state is not None).cost_of(X, y)
         return cost
     return None

@@ -1,0 +1,277 @@
+"""The recipe of an estimator's fit: its checked parameters, and what is done with them.
+
+An estimator's `_recipe` checks the constructor's parameters and returns a `FitRecipe`; `execute` carries it
+out, and the estimator's `_publish` sets the fitted attributes. A recipe holds neither the estimator nor its
+ledger: it goes to where parts of a table are read.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+from dplearn.chance import PublicStream
+from dplearn.estimator.public import Public
+from dplearn.fit.execute import Recipe
+from dplearn.fit.private_count import counted_plan
+from dplearn.privacy import ApproxDP, Event, event_of
+from dplearn.privacy.shares import GAUSSIAN, Accounting
+from dplearn.privacy.unknown_count import ADDED
+from dplearn.records.outputs import n_outputs_of, read_outputs
+from dplearn.records.reading import check_classes, read_labels
+from dplearn.records.rows import count_of
+from dplearn.records.table import Given, Table
+
+__all__ = ["FitRecipe"]
+
+_EXACT = 2.0**53  # floats represent all integers up to there
+
+
+class FitRecipe(Recipe):
+    """The recipe of a fit, immutable.
+
+    A subclass defines `encoded`, `plan` and `run`; and `summarize`, if rows are not used as they are encoded.
+
+    Parameters
+    ----------
+    learner : PrivateEstimator
+        Supplies its class and `random_state`; it is not kept.
+    cost : ApproxDP
+        Public. The greatest cost of a fit.
+    **values : object
+        Public. The learner's checked parameters, which become attributes.
+    """
+
+    cost: ApproxDP
+    #: The class of the estimator.
+    kind: Any
+    #: The earlier calls that a call of `partial_fit` continues; None in a fit. See `incremental.Calls`.
+    earlier: Any = None
+    #: The attributes of columns that earlier calls have set.
+    columns: Mapping[str, Any] = MappingProxyType({})
+    #: The further arguments of `fit`, such as public rows.
+    public: Mapping[str, Any] = MappingProxyType({})
+    #: The plan of the fit with another schema that has been tried out, where this one has a learned schema.
+    tried: Any = None
+    #: Whether a private number of records is estimated first, and the fit then planned by the estimate.
+    counts_records = False
+    #: The accounting of concentrated releases.
+    accounting: Accounting = GAUSSIAN
+
+    def __init__(self, learner: Any, cost: ApproxDP, **values: Any):
+        kind = type(learner)
+        vars(self).update(
+            values,
+            cost=cost,
+            kind=kind,
+            name=kind.__name__,
+            random_state=learner.random_state,
+            keeps_types=kind.keeps_types,
+            most_records=learner._most_records,
+            # A learner of sums alone has several rows of each group.
+            repeated=values.get("group_rows") is not None,
+        )
+
+    @classmethod
+    def like(cls, other: "FitRecipe") -> Self:
+        """Return the recipe of this class with the values of another one."""
+        made = object.__new__(cls)
+        vars(made).update(vars(other))
+        return made
+
+    def given(self, **values: Any) -> Self:
+        """Return the recipe with some values changed."""
+        changed = self.like(self)
+        vars(changed).update(values)
+        return changed
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"there is no parameter {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"the parameters of a fit do not change, got {name!r}")
+
+    def encoded(self, X: Any, y: Any, reader: BaseEstimator) -> tuple[Any, Any]:
+        """Validate and encode rows in memory; return public facts, and the rows.
+
+        `reader` stands for the estimator where scikit-learn's functions validate columns: they set its
+        `n_features_in_` and `feature_names_in_`. For the rest see `Recipe.read`.
+        """
+        raise NotImplementedError
+
+    def known(self, facts: Any, rows: Any, **public: Any) -> Any:  # noqa: ARG002 - of use to subclasses
+        """Return the facts, with public values that no part of a table has, and those of `public`."""
+        return facts
+
+    def summarize(self, rows: Any, plan: Any) -> Any:  # noqa: ARG002 - of use to subclasses
+        """Return what is released from, of rows in memory or those of a part; nothing is drawn.
+
+        The summary of consecutive parts of a table consists of the same parts of its summary.
+        """
+        return rows
+
+    def concentrated(self, plan: Any) -> bool:  # noqa: ARG002 - of use to subclasses
+        """Return whether the event of a release is accounting.event(accounting.budget(plan.guarantee))."""
+        return False
+
+    def event(self, plan: Any) -> Event:
+        """Return the privacy event of the release of a fit with the given plan, for composition."""
+        if self.concentrated(plan):
+            found: Event = self.accounting.event(self.accounting.budget(plan.guarantee))
+            return found
+        return event_of(plan.guarantee)
+
+    def publish(self, learner: Any, facts: Any, outcome: Any, plan: Any) -> None:
+        """Set the fitted attributes of an estimator."""
+        vars(learner).update(facts.columns or {})
+        learner._publish(outcome, plan)
+        vars(learner).pop("schema_", None)  # of an earlier fit
+
+    def told(self, learner: Any, plan: Any) -> tuple[str, ...]:  # noqa: ARG002 - of use to subclasses
+        """Return warnings after a fit: a function of its plan and of the attributes that it published."""
+        return ()
+
+    def stream(self) -> PublicStream:
+        """Return the source of public choices of one fit."""
+        return PublicStream.of(self.random_state, self.name)
+
+    def planned(self, facts: Any, **more: Any) -> Any:
+        if self.cost.neighbors != ADDED or not self.counts_records:
+            return super().planned(facts, **more)
+
+        def plan_of(cost: ApproxDP, facts: Any) -> Any:
+            return self.given(cost=cost).plan(facts, **more)
+
+        return counted_plan(plan_of, self.cost, facts)
+
+    def planned_for(self, facts: Any, n_samples: int, **more: Any) -> Any:
+        """Return the plan of a fit on another number of records."""
+        return self.planned(replace(facts, n_samples=n_samples), **more)
+
+    def read(self, X: Any, y: Any) -> tuple[Any, Any]:
+        reader = self.reader()
+        facts, rows = self.encoded(X, y, reader)
+        assert facts.n_samples in (None, count_of(rows))
+        return replace(facts, columns=dict(vars(reader))), rows
+
+    def reader(self) -> BaseEstimator:
+        """Return what stands for the estimator: messages of scikit-learn name its class."""
+        reader = type(self.name, (BaseEstimator,), {})()
+        vars(reader).update(self.columns)
+        return reader
+
+    def parts_of(self, X: Any, y: Any) -> Table | None:
+        parts = super().parts_of(X, y)
+        if parts is not None and not self.kind.reads_parts:
+            raise TypeError(
+                f"X must be a table in memory for {self.name}, got one in parts; the guide on"
+                " tables of any size lists the learners of tables in parts"
+            )
+        return parts
+
+    def from_parts(self, table: Table) -> tuple[Public, Table]:
+        labels = {}
+        if issubclass(self.kind, ClassifierMixin) and self.classes is None:
+            labels = {"classes": self._found_labels(table)}
+        # Reading a part uses up nothing of a random generator.
+        reader = self.given(**labels, random_state=0)
+        found, rows = table.read(reader._read_counted, self.takes, categories=self.keeps_types)
+        known = [each for each in found if each is not None]
+        _check_equal_outputs(part.n_outputs for part in known)
+        first = known[0].facts
+        stream = None if first.stream is None else self.stream()
+        return replace(first, n_samples=len(rows), stream=stream), rows
+
+    def prepared(self, facts: Any, table: Table) -> Any:
+        return self.known(facts, _rows_of(table), **self.public)
+
+    def summarized(self, table: Table, plan: Any) -> Any:
+        """Return the summary: of rows in memory that count once each, else a table of it."""
+        if getattr(plan, "for_count", None):  # rows are summarised when their number has been estimated
+            return _rows_of(table)
+        return _rows_of(table.map(_Summarizer(self, plan)))
+
+    def _read_counted(self, X: Any, y: Any) -> tuple["_Found", Any]:
+        """Read a part, and count the labels of a record."""
+        self._check_given(y)
+        facts, rows = self.read(X, y)
+        return _Found(facts, n_outputs_of(y)), rows
+
+    def _check_given(self, y: Any) -> None:
+        """Refuse parts without labels or targets where the learner requires them."""
+        if y is None and issubclass(self.kind, (ClassifierMixin, RegressorMixin)):
+            raise ValueError(
+                "requires y to be passed, but the target y is None; for a table in parts give the name of a"
+                " column of X, labels in the same parts, or a pair (X, y) as each part"
+            )
+
+    def _found_labels(self, table: Table) -> Any:
+        """Return the labels that occur in the parts, sorted, or those of each output; these are public."""
+        found = [part for part in table.values(self._labels_of) if part is not None]
+        _check_equal_outputs(map(len, found))
+        sets = [_united(parts) for parts in zip(*found, strict=True)]
+        return sets if len(sets) > 1 else sets[0] if sets else []
+
+    def _labels_of(self, given: Given) -> Any:
+        y, n = given.y, count_of(given.X)
+        self._check_given(y)
+        if not n:
+            return None
+        return read_outputs(y, n, None).classes if self.kind.reads_outputs else [read_labels(y, n, None)[0]]
+
+
+def _rows_of(table: Table) -> Any:
+    """Return the rows of a table in memory, each of which counts once; else the table."""
+    rows = table.at_once(lambda rows: rows)
+    return table if rows is None else rows
+
+
+@dataclass(frozen=True, repr=False)
+class _Found:
+    """The facts of a part, and the number of labels of a record."""
+
+    facts: Any
+    n_outputs: int
+
+
+@dataclass(frozen=True, repr=False)
+class _Summarizer:
+    """The summary of encoded rows, all or those of one part."""
+
+    fit: FitRecipe
+    plan: Any
+
+    def __call__(self, rows: Any) -> Any:
+        return self.fit.summarize(rows, self.plan)
+
+
+def _united(parts: Sequence[NDArray[Any]]) -> list[Any]:
+    """Return the labels of all parts, sorted."""
+    kinds = {part.dtype.kind for part in parts}
+    if len({"f" if kind in "iuf" else kind for kind in kinds}) > 1:
+        raise ValueError("y must hold labels of one type in all parts; classes=[...] declares them")
+    common = np.concatenate(parts)
+    if common.dtype.kind == "f" and kinds & {"i", "u"} and (abs(common) > _EXACT).any():
+        raise ValueError(
+            "y must hold integers of one type in all parts, since floats do not represent some of them;"
+            " declare the type where parts are read, such as read_csv(..., dtype=...)"
+        )
+    plain = all(isinstance(label, (str, int, float)) for label in common.tolist())
+    if not plain:
+        raise ValueError(
+            "y must hold texts, integers, booleans or floats if X is in parts; convert other labels, such as"
+            " decimals, where parts are read"
+        )
+    labels: list[Any] = check_classes(np.unique(common).tolist()).tolist()
+    return labels
+
+
+def _check_equal_outputs(numbers: Iterable[int]) -> None:
+    """Refuse parts whose records have different numbers of labels."""
+    different = sorted(set(numbers))
+    if len(different) > 1:
+        raise ValueError(f"y must have the same number of outputs in all parts, got {different}")

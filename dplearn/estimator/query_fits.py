@@ -1,0 +1,46 @@
+"""Fits that learn from the answers to queries alone."""
+
+from fractions import Fraction
+from typing import Any
+
+from dplearn.chance.dice import Dice
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.fit.private_count import counted_warnings
+from dplearn.privacy.unknown_count import COUNT_SHARE
+from dplearn.queries.central_oracle import CentralOracle
+from dplearn.queries.factories import oracle_for
+from dplearn.queries.oracle import Oracle
+
+__all__ = ["QueryFit"]
+
+
+class QueryFit(FitRecipe):
+    """Base of fits with `learn(oracle, plan)`; their plans have `noise`.
+
+    If `counts_records`, a private number of records is estimated first, and the estimate plans the fit.
+    """
+
+    def run(self, summary: Any, plan: Any, dice: Dice) -> Any:
+        waits = getattr(plan, "for_count", None)
+        oracle = oracle_for(
+            plan.noise,
+            summary,
+            privacy=plan.guarantee,
+            dice=dice,
+            stream=plan.public.stream,
+            count_share=COUNT_SHARE if waits else Fraction(0),
+            most_records=self.most_records,
+        )
+        if not waits:
+            return self.learn(oracle, plan)
+        assert isinstance(oracle, CentralOracle)  # local learners refuse a private number of records
+        found = waits(oracle.estimated_count())
+        oracle.replace_records(lambda rows: self.summarize(rows, found))
+        return self.learn(oracle, found)
+
+    def learn(self, oracle: Oracle, plan: Any) -> Any:
+        """Return the outcome, a function of the answers alone."""
+        raise NotImplementedError
+
+    def told(self, learner: Any, plan: Any) -> tuple[str, ...]:
+        return counted_warnings(plan, learner.noisy_count_) if getattr(plan, "for_count", None) else ()
