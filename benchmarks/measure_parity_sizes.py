@@ -10,6 +10,7 @@ It takes ten minutes.
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from side_by_side import options_of, public_generator, write
@@ -18,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from dplearn import ApproxDP
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.core.gf2 import pack
-from dplearn.estimator.stages import Params, PublicOutputs
+from dplearn.estimator.public import PublicOutputs
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations
 from dplearn.theory import parity_sample_size, stable_parity_sizes
 
@@ -42,8 +43,13 @@ def promised_by(method: str, d: int, epsilon: float) -> int:
 def succeeds(method: str, n: int, d: int, epsilon: float, share: float) -> bool:
     """Whether so many of the runs find the parity as are asked for."""
     delta = DELTA if method == "stable" else 0
-    params = Params(
-        ApproxDP(epsilon, delta), alpha=ALPHA, beta=BETA, fit_intercept=False, n_parts=None, test_size=None
+    params = SimpleNamespace(
+        cost=ApproxDP(epsilon, delta),
+        alpha=ALPHA,
+        beta=BETA,
+        fit_intercept=False,
+        n_parts=None,
+        test_size=None,
     )
     learner, generator = PARITY_METHODS[method], public_generator()
     plan = learner.plan(params, PublicOutputs(n, d))

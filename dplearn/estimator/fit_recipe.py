@@ -159,8 +159,9 @@ class FitRecipe(Recipe):
         return replace(facts, columns=dict(vars(reader))), rows
 
     def reader(self) -> BaseEstimator:
-        """Return what stands for the estimator: messages of scikit-learn name its class."""
-        reader = type(self.name, (BaseEstimator,), {})()
+        """Return what stands for the estimator: messages name its class, and advise parameters that it has."""
+        declares = {"domain": None} if "domain" in self.kind._get_param_names() else {}
+        reader = type(self.name, (BaseEstimator,), declares)()
         vars(reader).update(self.columns)
         return reader
 

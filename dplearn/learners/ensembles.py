@@ -218,7 +218,6 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             self,
             self._most(reproducible),
             shell=self._shell(),
-            sparse=get_tags(self).input_tags.sparse,
             estimator=self.estimator,
             aggregation=check_choice("aggregation", self.aggregation, tuple(self._aggregations)),
             classes=self.classes,
@@ -229,6 +228,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             verbose=bool(self.verbose),
             group_rows=1,  # a shard has all rows of its groups
             **self._more_params(),
+            sparse=get_tags(self).input_tags.sparse,
         )
 
     def _shell(self) -> Self:

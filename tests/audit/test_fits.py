@@ -3,7 +3,6 @@
 import warnings
 from collections import Counter
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -30,6 +29,7 @@ from dplearn.chance import EnumeratingDice, SeededDice
 from dplearn.domains import IntegerRange
 from dplearn.privacy import ApproxDP
 from dplearn.releases.quantiles import _Quantiles
+from tests.changed import with_recipe
 
 STAGED = [case for case in CASES.values() if isinstance(case.fit, StagedFit)]
 ROWS = ((0, "no"), (1, "yes"), (1, "yes"))
@@ -123,43 +123,50 @@ def test_every_class_has_a_case_of_which_the_whole_fit_is_run():
     assert fitted <= whole
 
 
-class Counting(ExponentialMechanismClassifier):
-    """Counts how often each stage is run."""
-
-    calls: ClassVar = Counter()
-
-    def _read(self, X, y, params):
-        self.calls["read"] += 1
-        return super()._read(X, y, params)
-
-    def _summarize(self, table, plan):
-        self.calls["summarize"] += 1
-        return super()._summarize(table, plan)
-
-    def _release(self, summary, plan, dice):
-        self.calls["release"] += 1
-        return super()._release(summary, plan, dice)
+CALLS = Counter()
 
 
-def test_the_stages_before_the_draws_run_once_for_all_paths_and_once_for_those_run_twice(monkeypatch):
-    monkeypatch.setattr(Counting, "calls", Counter())
+def counted(name):
+    def change(own):
+        def counting(*given):
+            CALLS[name] += 1
+            return own(*given)
+
+        return counting
+
+    return change
+
+
+#: Counts how often each method of the recipe is run.
+Counting = with_recipe(
+    ExponentialMechanismClassifier, **{name: counted(name) for name in ("encoded", "summarize", "run")}
+)
+
+
+def test_the_stages_before_the_draws_run_once_for_all_paths_and_once_for_those_run_twice():
+    CALLS.clear()
     distribution = distribution_on(staged(Counting), ROWS)
     assert distribution == exact_distribution(partial(staged(Counting).whole, ROWS))
     n_paths = len(distribution.masses)
-    monkeypatch.setattr(Counting, "calls", Counter())
+    CALLS.clear()
     distribution_on(staged(Counting), ROWS)
-    assert Counting.calls["read"] == Counting.calls["summarize"] == 2
-    assert Counting.calls["release"] > n_paths
+    assert CALLS["encoded"] == CALLS["summarize"] == 2
+    assert CALLS["run"] > n_paths
 
 
-class Refusing(ExponentialMechanismClassifier):
-    """Warns of a value, and refuses another."""
+def refusing(own):
+    """Warn of a value, and refuse another."""
 
-    def _read(self, X, y, params):
+    def encoded(self, X, y, reader):
         warnings.warn(f"the least value is {X.min()}", UserWarning, stacklevel=1)
         if X.min() == 1:
             raise ValueError("the least value is 1")
-        return super()._read(X, y, params)
+        return own(self, X, y, reader)
+
+    return encoded
+
+
+Refusing = with_recipe(ExponentialMechanismClassifier, encoded=refusing)
 
 
 @pytest.mark.parametrize("rows", [ROWS, ROWS[1:] + ROWS[1:2]])
@@ -182,13 +189,13 @@ def with_each_path_run_twice(fit):
         distribution_on(fit, ROWS, turn=turn)
 
 
-class Draws(ExponentialMechanismClassifier):
-    """Reads the table with chance that does not come from the dice."""
-
+def drawing(own):
+    """Read the table with chance that does not come from the dice."""
     rng = np.random.default_rng(0)
+    return lambda self, X, y, reader: own(self, X, y[rng.integers(0, len(y), len(y))], reader)
 
-    def _read(self, X, y, params):
-        return super()._read(X, y[self.rng.integers(0, len(y), len(y))], params)
+
+Draws = with_recipe(ExponentialMechanismClassifier, encoded=drawing)
 
 
 def test_chance_in_the_first_stages_that_does_not_come_from_the_dice_is_found():
@@ -196,15 +203,21 @@ def test_chance_in_the_first_stages_that_does_not_come_from_the_dice_is_found():
         with_each_path_run_twice(staged(Draws))
 
 
-class Remembers(ExponentialMechanismClassifier):
-    """Leaves the outcome of one path in the summary, for the next."""
+def remembering(own):
+    """Leave the outcome of one path in the summary, for the next."""
 
-    def _summarize(self, table, plan):
-        return [super()._summarize(table, plan)]
-
-    def _release(self, summary, plan, dice):
-        summary.append(super()._release(summary[0], plan, dice))
+    def run(self, summary, plan, dice):
+        summary.append(own(self, summary[0], plan, dice))
         return summary[1]
+
+    return run
+
+
+Remembers = with_recipe(
+    ExponentialMechanismClassifier,
+    summarize=lambda own: lambda self, rows, plan: [own(self, rows, plan)],
+    run=remembering,
+)
 
 
 def test_a_state_that_one_path_leaves_to_the_next_is_found():
@@ -244,16 +257,25 @@ def carrying(secret):
 CARRIED = {}
 
 
-class Warns(ExponentialMechanismClassifier):
-    """Warns that records are few, with a warning that depends on the first label."""
-
-    def _read(self, X, y, params):
+def noting(own):
+    def encoded(self, X, y, reader):
         CARRIED["secret"] = bool(y[0] == "yes")
-        return super()._read(X, y, params)
+        return own(self, X, y, reader)
 
-    def _release(self, summary, plan, dice):
+    return encoded
+
+
+def warning(own):
+    """Warn that records are few, with a warning that depends on the first label."""
+
+    def run(self, summary, plan, dice):
         warnings.warn(CARRIED["warn"](CARRIED["secret"]), stacklevel=1)
-        return super()._release(summary, plan, dice)
+        return own(self, summary, plan, dice)
+
+    return run
+
+
+Warns = with_recipe(ExponentialMechanismClassifier, encoded=noting, run=warning)
 
 
 @pytest.mark.parametrize(

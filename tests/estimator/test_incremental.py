@@ -116,7 +116,7 @@ def test_a_call_that_fails_after_the_charge_leaves_the_model_as_it_was(learner, 
     model = clone(learner).set_params(ledger=ledger).partial_fit(X, Y)
     kept = {name: value for name, value in vars(model).items() if name.endswith("_")}
     with monkeypatch.context() as patch:
-        patch.setattr(type(model), "_release", lambda *_: 1 / 0)
+        patch.setattr(type(model._recipe(False)), "run", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             model.partial_fit(X, Y)
     assert ledger.spent().epsilon == 2

@@ -27,6 +27,7 @@ from dplearn.domains import Learn, Schema
 from dplearn.estimator import schema_learning
 from dplearn.estimator.schema_learning import SchemaFitPlan
 from dplearn.fit.relation import TABLE
+from dplearn.learners.logistic_regression import LogisticFit
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateMinMaxClipper
 from dplearn.privacy import ApproxDP, Composition, GaussianSums
@@ -279,19 +280,18 @@ def test_the_schema_is_released_before_the_learner_reads_codes(monkeypatch):
 
 def test_a_learner_that_plans_other_noise_with_the_released_schema_publishes_nothing(monkeypatch):
     """Its noise would cost more than the rest of the budget; no `-O` of Python leaves out the check."""
-    own = StatisticalQueryLogisticRegression._plan
+    own = LogisticFit.plan
 
-    def plan(self, params, *args, **more):
-        made = own(self, params, *args, **more)
-        inner = not isinstance(params, schema_learning._SchemaParams)
-        return replace(made, noise="laplace") if inner and released else made
+    def plan(self, *given, **more):
+        made = own(self, *given, **more)
+        return replace(made, noise="laplace") if released else made
 
     released, release = [], SchemaStages.run
     monkeypatch.setattr(SchemaStages, "run", lambda self, *given: released.append(1) or release(self, *given))
     learner = StatisticalQueryLogisticRegression(
         domain="learn", classes=CLASSES, ledger=PrivacyLedger(1, 1e-5)
     )
-    monkeypatch.setattr(StatisticalQueryLogisticRegression, "_plan", plan)
+    monkeypatch.setattr(LogisticFit, "plan", plan)
     with pytest.raises(RuntimeError, match="other noise than its plan with the narrowest schema"):
         learner.fit(FRAME, LABELS)
     assert not hasattr(learner, "guarantee_")

@@ -4,8 +4,8 @@ import pytest
 
 from dplearn import ApproxDP, PrivacyLedger
 from dplearn.estimator import PrivateClassifier
+from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.shown import guarantee_html
-from dplearn.estimator.stages import Params
 
 
 class Learner(PrivateClassifier):
@@ -15,14 +15,18 @@ class Learner(PrivateClassifier):
         self.epsilon, self.shaped = epsilon, shaped
         self.ledger, self.random_state = ledger, random_state
 
-    def _params(self, reproducible):
-        return Params(ApproxDP(self.epsilon, reproducible=reproducible))
+    def _recipe(self, reproducible):
+        return Recipe(self, ApproxDP(self.epsilon, reproducible=reproducible), shaped=self.shaped)
 
-    def _cost(self, params, X, y):
-        return None if self.shaped and X is None else params.cost
 
-    def _read(self, X, y, params):
+class Recipe(FitRecipe):
+    def cost_of(self, X, y):
+        return None if self.shaped and X is None else self.cost
+
+    def encoded(self, X, y, reader):
         raise AssertionError("nobody learns a cost by running a fit")
+
+    plan = run = encoded
 
 
 def given(learner):

@@ -65,6 +65,7 @@ from dplearn.preprocessing import (
     PrivateStandardScaler,
 )
 from dplearn.records.reading import as_product, read_features
+from tests.changed import changed_recipe
 
 
 @dataclass(frozen=True)
@@ -159,17 +160,21 @@ class LineOfAnyTable(LineClassifier):
             random_state=random_state,
         )
 
-    def _read(self, X, y, params):
-        return LineClassifier(self.p)._read(self._residues(X, reset=True), y, params)
+    def _recipe(self, reproducible):
+        def encoded(own):
+            return lambda fit, X, y, reader: own(fit, residues(reader, X, fit.p, reset=True), y, reader)
+
+        return changed_recipe(super()._recipe(reproducible), encoded=encoded)
 
     def _codes(self, X):
         check_is_fitted(self)
-        return self.concept_.predict(list(self._residues(X, reset=False).T))
+        return self.concept_.predict(list(residues(self, X, self.p, reset=False).T))
 
-    def _residues(self, X, reset):
-        X = read_features(self, X, domain=Floats(), reset=reset)
-        codes = as_product(Floats(), X.shape[1], None).encode(X)
-        return np.column_stack([codes[0] % np.uint64(self.p), codes[-1] % np.uint64(self.p)])
+
+def residues(estimator, X, p, reset):
+    X = read_features(estimator, X, domain=Floats(), reset=reset)
+    codes = as_product(Floats(), X.shape[1], None).encode(X)
+    return np.column_stack([codes[0] % np.uint64(p), codes[-1] % np.uint64(p)])
 
 
 # Thresholds are of one column and corners of two; scikit-learn's checks fit tables of any number of columns.

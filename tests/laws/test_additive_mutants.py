@@ -23,8 +23,6 @@ from dplearn.audit.replay import replay_privacy
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, IntegerRange
-from dplearn.estimator.staged_fit import StagedFit
-from dplearn.estimator.stages import Read
 from dplearn.learners import (
     additive_newton,
     additive_outputs,
@@ -40,6 +38,7 @@ from dplearn.learners.additive_queries import Rows, mass_query, moment_query, re
 from dplearn.privacy import ApproxDP, BudgetExceededError
 from dplearn.queries import CentralOracle, Examples, VectorQuery
 from dplearn.queries.central_oracle import COUNT_SHARE
+from tests.changed import with_recipe
 from tests.laws.conftest import OnePair
 
 BY_NAME = {case.name: case for case in CASES}
@@ -401,23 +400,19 @@ def replayed(made, changed, y_changed=None, **parameters):
 def with_plan(plan_of):
     """Return a classifier whose plan another function changes, given the table."""
 
-    class Peeking(StagedFit):
-        def prepared(self, facts, table):
-            self.table = Read(facts, table.blocks.rows)
-            return super().prepared(facts, table)
+    table = []
 
-        def plan(self, facts, **more):
-            return plan_of(self.table, super().plan(facts, **more))
+    def known(own):
+        return lambda self, facts, rows, **public: table.append(rows) or own(self, facts, rows, **public)
 
-    class Changed(AdditiveClassifier):
-        def _recipe(self, params, cost=None, **public):
-            return Peeking(self, params, cost, public)
+    def plan(own):
+        return lambda self, facts, **more: plan_of(table[-1], own(self, facts, **more))
 
-    return Changed
+    return with_recipe(AdditiveClassifier, known=known, plan=plan)
 
 
 def coded(table, place):
-    return table.rows.X.columns[place].astype(np.int64)
+    return table.X.columns[place].astype(np.int64)
 
 
 MISTAKES = {

@@ -7,6 +7,7 @@ import signal
 import sys
 import traceback
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -40,6 +41,7 @@ from dplearn.model_selection import (
     private_score,
 )
 from dplearn.privacy import PrivacyLedger
+from tests.changed import with_recipe
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -115,6 +117,19 @@ def marked(rows):
     return bool((np.asarray(rows) == MARK).any())
 
 
+def reading(model, method, act):
+    """Return a private estimator whose recipe acts before a method of it sees rows."""
+
+    def change(own):
+        def overridden(*given):
+            act()
+            return own(*given)
+
+        return overridden
+
+    return with_recipe(type(model), **{method: change})(**model.get_params(deep=False))
+
+
 def talking(model, method, act, when=marked, base=None):
     """Return a model of a subclass that acts before a method sees certain rows."""
 
@@ -173,11 +188,13 @@ def through_a_step(act):
 
 
 def candidate(method):
-    return lambda act: searched(talking(BAYES, method, act, always), {"smoothing": [1.0]})
+    talks = partial(talking, when=always) if method == "predict" else reading
+    return lambda act: searched(talks(BAYES, method, act), {"smoothing": [1.0]})
 
 
 def tuned(method):
-    return lambda act: PrivateTunedThresholdClassifier(talking(BAYES, method, act, always)).fit(X, Y)
+    talks = partial(talking, when=always) if method == "predict_proba" else reading
+    return lambda act: PrivateTunedThresholdClassifier(talks(BAYES, method, act)).fit(X, Y)
 
 
 def concepts(method):
@@ -198,12 +215,12 @@ def functions(act):
 
 
 def sampled(method):
-    return lambda act: SecretSampleClassifier(talking(BAYES, method, act, always), sample_size=20).fit(X, Y)
+    return lambda act: SecretSampleClassifier(reading(BAYES, method, act), sample_size=20).fit(X, Y)
 
 
 def outputs(method):
     return lambda act: PrivateMultiOutputClassifier(
-        talking(clone(BAYES).set_params(classes=None), method, act, always)
+        reading(clone(BAYES).set_params(classes=None), method, act)
     ).fit(X, np.stack([Y, 1 - Y], axis=1))
 
 
@@ -238,18 +255,18 @@ PLACES = {
     ),
     "score, parts": scored(TREE, "predict", "accuracy", X=[X[:40], X[40:]], y=[Y[:40], Y[40:]]),
     "curve": scored(TREE, "predict_proba", None, score=curve),
-    "candidate, reads": candidate("_read"),
-    "candidate, fit": candidate("_summarize"),
+    "candidate, reads": candidate("encoded"),
+    "candidate, fit": candidate("summarize"),
     "candidate, predictions": candidate("predict"),
     "step before a candidate": through_a_step,
-    "tuned, fit": tuned("_release"),
+    "tuned, fit": tuned("run"),
     "tuned, probabilities": tuned("predict_proba"),
     "concepts of functions": functions,
     "class of concepts": concepts("error_profile"),
-    "learner of a secret sample, reads": sampled("_read"),
-    "learner of a secret sample, fit": sampled("_release"),
-    "learner of an output, reads": outputs("_read"),
-    "learner of an output, fit": outputs("_release"),
+    "learner of a secret sample, reads": sampled("encoded"),
+    "learner of a secret sample, fit": sampled("run"),
+    "learner of an output, reads": outputs("encoded"),
+    "learner of an output, fit": outputs("run"),
 }
 
 

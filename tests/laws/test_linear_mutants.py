@@ -2,7 +2,6 @@
 further than the noise is for, or breaks the enumerated claim, and the original does not."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from dplearn.learners import linear_moments
 from dplearn.learners.linear_moments import moments_query
 from dplearn.queries import CentralOracle, Examples, VectorQuery
 from dplearn.records.targets import STEPS, TargetRange
+from tests.changed import with_recipe
 from tests.laws.conftest import rows_asked
 
 ENDS = UNIVERSE[3:]
@@ -115,11 +115,14 @@ def test_a_target_beyond_its_range_moves_them_too_far(monkeypatch):
 
 
 def test_a_range_of_the_target_that_is_taken_from_the_data_moves_them_too_far():
-    class RangeFromData(LinearRegressor):
-        def _read(self, X, y, params):
-            self_range = TargetRange.of((min(y) - 1e-3, max(y) + 1e-3), clip=True)
-            return super()._read(X, y, _changed(params, target=self_range))
+    def of_data(own):
+        def encoded(self, X, y, reader):
+            target = TargetRange.of((min(y) - 1e-3, max(y) + 1e-3), clip=True)
+            return own(self.given(target=target), X, y, reader)
 
+        return encoded
+
+    RangeFromData = with_recipe(LinearRegressor, encoded=of_data)
     many = ((0.2, 0.1, 0.01),) * 30
     pair = ((*many, (0.0, 0.0, 1.0)), (*many, (0.0, 0.0, -1.0)))
     assert share_moved(pair) <= 1
@@ -127,12 +130,14 @@ def test_a_range_of_the_target_that_is_taken_from_the_data_moves_them_too_far():
 
 
 def test_a_length_that_the_longest_row_sets_moves_them_too_far():
-    class LengthFromData(LinearRegressor):
-        def _summarize(self, table, plan):
-            longest = np.abs(table.rows.X).max()
-            scaled = Examples(table.rows.X / longest, table.rows.y)
-            return super()._summarize(replace(table, rows=scaled), plan)
+    def of_data(own):
+        def summarize(self, rows, plan):
+            longest = np.abs(rows.X).max()
+            return own(self, Examples(rows.X / longest, rows.y), plan)
 
+        return summarize
+
+    LengthFromData = with_recipe(LinearRegressor, summarize=of_data)
     many = ((0.5, 0.5, 1.0),) * 30
     pair = ((*many, (0.5, 0.5, 1.0)), (*many, (50.0, 0.5, 1.0)))
     assert share_moved(pair) <= 1
@@ -152,11 +157,10 @@ def test_one_weight_for_all_products_with_the_norm_for_two_moves_them_too_far(
 
 
 def test_a_row_that_is_summed_twice_moves_them_too_far():
-    class Twice(LinearRegressor):
-        def _summarize(self, table, plan):
-            rows = super()._summarize(table, plan)
-            return np.vstack([rows, rows])
+    def twice(own):
+        return lambda self, rows, plan: np.vstack([own(self, rows, plan)] * 2)
 
+    Twice = with_recipe(LinearRegressor, summarize=twice)
     assert share_moved(LONG, made=Twice) > 1.1
 
 

@@ -5,9 +5,11 @@ import pytest
 
 from dplearn import ExponentialMechanismClassifier, PrivacyLedger, PrivateMultiOutputClassifier
 from dplearn.audit.cases.multi_output import CASES as MULTI_OUTPUT_CASES
-from dplearn.audit.cases.search import OneAnswer
+from dplearn.audit.cases.search import OneAnswerFit
 from dplearn.domains import DomainError, IntegerRange
 from dplearn.learners import multi_output
+from dplearn.learners.multi_output import MultiOutputFit
+from tests.changed import with_recipe
 from tests.laws.conftest import OnePair
 
 CASES = {case.name: case for case in MULTI_OUTPUT_CASES}
@@ -35,18 +37,18 @@ class Repeating:
 
 
 def one_seed_for_all_outputs(monkeypatch):
-    honest, own = PrivateMultiOutputClassifier._release, OneAnswer._release
+    honest, own = MultiOutputFit.run, OneAnswerFit.run
 
-    def release(self, summary, plan, dice):
+    def run(self, summary, plan, dice):
         made = []
         monkeypatch.setattr(
-            OneAnswer,
-            "_release",
-            lambda learner, rows, inner, dice: own(learner, rows, inner, Repeating(dice, made)),
+            OneAnswerFit,
+            "run",
+            lambda fit, rows, inner, dice: own(fit, rows, inner, Repeating(dice, made)),
         )
         return honest(self, summary, plan, dice)
 
-    monkeypatch.setattr(PrivateMultiOutputClassifier, "_release", release)
+    monkeypatch.setattr(MultiOutputFit, "run", run)
 
 
 NO, YES = (0, "no", "off"), (0, "yes", "on")
@@ -88,17 +90,21 @@ def labels(foreign):
     return Y
 
 
-class CheckedLate(PrivateMultiOutputClassifier):
-    """Checks the labels of all outputs but the first in the release, after the charge."""
+def checked_late():
+    """Return a class that checks the labels of all outputs but the first in the release, after the charge."""
+    late = []
 
-    def _read(self, X, y, params):
-        table = super()._read(X, np.where(np.arange(y.shape[1]) == 0, y, "no"), params)
-        vars(self)["late"] = y
-        return table
+    def encoded(own):
+        def first(self, X, y, reader):
+            late[:] = [y, lambda rows: own(self, rows, y, reader)[1]]
+            return own(self, X, np.where(np.arange(y.shape[1]) == 0, y, "no"), reader)
 
-    def _release(self, summary, plan, dice):
-        own = super()._read(summary.X, self.late, self._params(False))
-        return super()._release(own.rows, plan, dice)
+        return first
+
+    def run(own):
+        return lambda self, summary, plan, dice: own(self, late[1](summary.X), plan, dice)
+
+    return with_recipe(PrivateMultiOutputClassifier, encoded=encoded, run=run)
 
 
 @pytest.mark.parametrize("foreign", range(3))
@@ -111,7 +117,7 @@ def test_a_foreign_label_in_any_output_is_refused_before_the_charge(foreign):
 
 @pytest.mark.filterwarnings("ignore:n_samples is")
 def test_labels_that_are_checked_after_the_charge_are_caught_by_the_history():
-    learner = model(CheckedLate)
+    learner = model(checked_late())
     with pytest.raises(DomainError):
         learner.fit(np.arange(20)[:, None] % 10, labels(2))
     assert len(learner.ledger.history()) == 1

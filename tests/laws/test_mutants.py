@@ -18,6 +18,7 @@ from dplearn.core.exact import decay_ratio, selection_ratio
 from dplearn.core.grouping import group_counts, nth_equal
 from dplearn.domains import IntegerRange
 from dplearn.learners import generic
+from dplearn.learners.generic import RuleFit
 from dplearn.privacy import ApproxDP
 from tests.laws.conftest import OnePair
 
@@ -480,13 +481,13 @@ def sensitivity_of_an_added_record(monkeypatch):
 
 
 def the_whole_epsilon_for_the_rule(monkeypatch):
-    right = ExponentialMechanismClassifier._plan
+    right = RuleFit.plan
 
     def planned(learner, *given, **known):
         plan = right(learner, *given, **known)
         return replace(plan, selection=plan.guarantee)
 
-    monkeypatch.setattr(ExponentialMechanismClassifier, "_plan", planned)
+    monkeypatch.setattr(RuleFit, "plan", planned)
 
 
 def counts_without_noise(monkeypatch):

@@ -4,6 +4,7 @@ The neighbours are the worst of the case's universe, found by running the mistak
 """
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from dplearn.audit.enumeration import distribution_on
 from dplearn.chance import PublicStream
 from dplearn.core.exact import at_most_exp
 from dplearn.core.gf2 import pack, solve
-from dplearn.estimator.stages import Params, PublicOutputs
+from dplearn.estimator.public import PublicOutputs
 from dplearn.learners import parity_methods
 from dplearn.learners.parity_methods import Elimination, Equations, Stable
 from dplearn.mechanisms import parity
@@ -224,7 +225,7 @@ class SolvesTestPart(InSteps):
 def releasing(kind, *, epsilon=1, delta=Fraction(0), n_parts=2, test_size=1):
     """What `kind` releases of records of one bit and a label, without the fit around it."""
     wanted = {"alpha": 0.1, "beta": 0.05, "fit_intercept": False, "n_parts": n_parts, "test_size": test_size}
-    params = Params(ApproxDP(epsilon, delta), **wanted)
+    params = SimpleNamespace(cost=ApproxDP(epsilon, delta), **wanted)
 
     def released(rows, dice):
         plan = kind().plan(params, PublicOutputs(len(rows), 1, stream=PublicStream(0)))

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from dplearn.concepts import ConceptClass, FiniteClass, Parities
 from dplearn.core.gf2 import BitMatrix
 from dplearn.domains import DomainError, Grid, Product
+from dplearn.fit.execute import begin
 from dplearn.fit.relation import PARTS as ASSUMED
 from dplearn.learners import (
     ExponentialMechanismClassifier,
@@ -32,6 +33,7 @@ from dplearn.privacy import Guarantee, PrivacyLedger
 from dplearn.records.rows import taken
 from dplearn.records.table import Held, Table
 from dplearn.releases import median
+from tests.changed import with_recipe
 from tests.laws.conftest import OF_NUMBERS, TRANSFORMERS
 
 IRIS = load_iris(return_X_y=True)
@@ -66,11 +68,10 @@ def summarised(fit, plan, facts, rows):
 
 
 def assert_parts_are_summarised_alike(model, X, y):
-    params = model._params(reproducible=False)
-    ready = model._begin(X, y, params)
+    ready = begin(model._recipe(reproducible=False), X, y)
     fit, plan, facts = ready.recipe, ready.plan, ready.table.facts
     if isinstance(model, SecretSampleClassifier):
-        fit, plan = plan.fit, plan.estimator_plan
+        fit, plan = fit.fit, plan.estimator_plan
     whole = summarised(fit, plan, facts, ready.table.blocks.rows)
     for places in PARTS:
         public, rows = fit.read(X[places], y[places])
@@ -110,10 +111,10 @@ def test_parts_of_columns_are_summarised_as_parts_of_the_whole(transformer):
 
 
 def test_a_summary_that_depends_on_the_whole_table_is_caught():
-    class Centred(ExponentialMechanismClassifier):
-        def _read(self, X, y, params):
-            return super()._read(X - X.mean(axis=0), y, params)
+    def centred(own):
+        return lambda self, X, y, reader: own(self, X - X.mean(axis=0), y, reader)
 
+    Centred = with_recipe(ExponentialMechanismClassifier, encoded=centred)
     with pytest.raises(AssertionError):
         assert_parts_are_summarised_alike(Centred(classes=[0, 1, 2]), *IRIS)
 

@@ -317,13 +317,18 @@ def test_rows_that_are_told_break_the_claim_of_a_secret_sample():
 
 def test_labels_that_are_read_from_the_sample_break_the_claim(monkeypatch):
     case = CASES["secret_sample_classifier"]
-    summarize = point.PointClassifier._summarize
+    found, summarize, publish = [], point.PointFit.summarize, point.PointClassifier._publish
 
-    def rereads(self, table, plan):
-        self.found_ = sorted(set(table.rows.y.tolist()))
-        return summarize(self, table, plan)
+    def rereads(self, rows, plan):
+        found[:] = sorted(set(rows.y.tolist()))
+        return summarize(self, rows, plan)
 
-    monkeypatch.setattr(point.PointClassifier, "_summarize", rereads)
+    def published(self, *given):
+        publish(self, *given)
+        self.found_ = list(found)
+
+    monkeypatch.setattr(point.PointFit, "summarize", rereads)
+    monkeypatch.setattr(point.PointClassifier, "_publish", published)
     assert not holds_between(case, *PAIR)
 
 

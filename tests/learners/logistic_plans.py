@@ -1,6 +1,6 @@
 """Plans of logistic regression from the shape of rows, for tests of its queries and steps."""
 
-from dplearn.estimator.stages import Public
+from dplearn.estimator.public import Public
 from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.privacy import ApproxDP
 

@@ -20,6 +20,7 @@ from dplearn import (
 )
 from dplearn.chance import SeededDice
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Learn, Schema
+from tests.changed import with_recipe
 
 SETTINGS = [{}, {"delta": 0.0}, {"trust_model": "local"}]
 AGES = IntegerRange(0, 40)
@@ -360,11 +361,10 @@ def test_the_plan_is_that_of_the_fit_and_its_noise_is_drawn(settings):
     plan = model.plan(300, n_features=2)
     seen = []
 
-    class Spy(AdditiveClassifier):
-        def _release(self, summary, plan, dice):
-            seen.append(plan)
-            return super()._release(summary, plan, dice)
+    def spied(own):
+        return lambda self, summary, plan, dice: seen.append(plan) or own(self, summary, plan, dice)
 
+    Spy = with_recipe(AdditiveClassifier, run=spied)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         Spy(**model.get_params()).fit(X, np.arange(300) % 2)

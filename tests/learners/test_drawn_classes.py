@@ -175,7 +175,7 @@ def test_every_outcome_keeps_the_guarantee_for_a_seed(seed):
 def test_a_class_drawn_from_labels_breaks_the_guarantee():
     class Peeking(ExponentialMechanismClassifier):
         def _fit(self, X, y, dice, **more):
-            super()._fit(X, y, dice, params=self._params(True).given(random_state=int(y[0]) + 3), **more)
+            super()._fit(X, y, dice, recipe=self._recipe(True).given(random_state=int(y[0]) + 3), **more)
 
     model = Peeking(Hashed(3, 2), classes=[0, 1], method="permute_and_flip", random_state=0)
 

@@ -7,7 +7,7 @@ import pytest
 
 from dplearn.core import row_blocks
 from dplearn.domains import Bits, Categories, Grid, Product
-from dplearn.estimator.stages import Public
+from dplearn.estimator.public import Public
 from dplearn.learners.linear_moments import bounded_rows, matrix_of, moments_query
 from dplearn.learners.linear_plan import LinearPlan
 from dplearn.privacy import ApproxDP

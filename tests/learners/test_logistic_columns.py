@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from dplearn import LinearRegressor, PrivacyLedger, StatisticalQueryLogisticRegression
 from dplearn.domains import Categories, DomainError, Schema
-from dplearn.estimator.stages import Public
+from dplearn.estimator.public import Public
 from dplearn.learners.logistic_columns import (
     ReducedRows,
     kept_columns,

@@ -1,10 +1,11 @@
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.estimator.stages import Params, Public
+from dplearn.estimator.public import Public
 from dplearn.learners.logistic_noise import MOST_COLUMNS, STEPS, deviation_of, logistic_plan
 from dplearn.learners.logistic_queries import Mapped, kinds_of_queries, label_parts, products_query
 from dplearn.privacy import ApproxDP
@@ -20,7 +21,9 @@ def planned(n, d, k, *, epsilon=1, delta=0, trust_model="central", n_steps=None,
         "levels": 9,
         "most_columns": MOST_COLUMNS,
     }
-    return logistic_plan(Params(ApproxDP(epsilon, delta), **settings), Public(n, d, k), beta=Fraction(beta))
+    return logistic_plan(
+        SimpleNamespace(cost=ApproxDP(epsilon, delta), **settings), Public(n, d, k), beta=Fraction(beta)
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """At the sizes that plans state, real learners succeed as often as stated; with an eighth they do not."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.core.binomial import success_bounds
 from dplearn.core.gf2 import pack
-from dplearn.estimator.stages import Params, PublicOutputs
+from dplearn.estimator.public import PublicOutputs
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations
 from dplearn.learners.parity_sizes import elimination_sizes, parity_sample_size
 from dplearn.learners.stable_parity_sizes import stable_parity_sizes
@@ -60,7 +61,7 @@ def learner(name, n, d, **parameters):
     """What `ParityClassifier` does between taking in its data and publishing."""
     budget = ApproxDP(parameters.pop("epsilon"), parameters.pop("delta", 0))
     wanted = {"alpha": 0.1, "beta": 0.05, "fit_intercept": False, "n_parts": None, "test_size": None}
-    params, method = Params(budget, **wanted | parameters), PARITY_METHODS[name]
+    params, method = SimpleNamespace(cost=budget, **wanted | parameters), PARITY_METHODS[name]
     plan = method.plan(params, PublicOutputs(n, d))
 
     def release(X, y, seed):

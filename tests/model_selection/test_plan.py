@@ -1,13 +1,13 @@
 """How a search's budget is cut up: the parts add up to it, whatever records meet with."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dplearn.estimator.stages import Params
 from dplearn.model_selection.metrics import PrivateScorer
 from dplearn.model_selection.plan import SearchPlan, SearchTable
 from dplearn.model_selection.splits import Exposure
@@ -24,7 +24,7 @@ def planned(exposure, *, candidates, n_iter=None, concentration=1, **wanted):
     table = SearchTable(10, splits=[(np.arange(8), np.arange(8, 10))], exposure=exposure)
     wanted |= {"candidates": range(candidates), "n_iter": n_iter, "concentration": concentration}
     wanted.setdefault("scorer", PrivateScorer("accuracy"))
-    return SearchPlan.of(Params(BUDGET, **wanted), table)
+    return SearchPlan.of(SimpleNamespace(cost=BUDGET, **wanted), table)
 
 
 def spent(plan, exposure, candidates):
@@ -80,7 +80,9 @@ def gaussian_plan(*, candidates=10, trains=1, cost=BUDGET, gaussian=True, apart=
     )
     wanted = {"n_iter": None, "concentration": 1, "refit": True, "method": "auto"} | wanted
     scorer = PrivateScorer("accuracy")
-    return SearchPlan.of(Params(cost, candidates=range(candidates), scorer=scorer, **wanted), table)
+    return SearchPlan.of(
+        SimpleNamespace(cost=cost, candidates=range(candidates), scorer=scorer, **wanted), table
+    )
 
 
 @pytest.mark.parametrize("method", ["permute_and_flip", "random_stopping"])

@@ -30,7 +30,7 @@ from dplearn import (
 from dplearn.audit.cases.search import OneAnswer
 from dplearn.display import privacy_card
 from dplearn.domains import DomainError, Grid, IntegerRange
-from dplearn.estimator.stages import cost_of_fit
+from dplearn.estimator.public import cost_of_fit
 from dplearn.learners.reductions import SecretSampleClassifier
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.model_selection.splits import splits_by_position
@@ -528,10 +528,10 @@ def test_candidates_of_which_one_is_not_gaussian_have_budgets_of_any_noise(grid)
 class RefusesMuchDelta(StatisticalQueryNaiveBayes):
     """Refuses the delta of a Gaussian fit, as a learner may that divides its budget."""
 
-    def _params(self, reproducible):
+    def _recipe(self, reproducible):
         if self.delta > 3e-7:
             raise ValueError(f"delta must be at most 3e-7, got {self.delta}")
-        return super()._params(reproducible)
+        return super()._recipe(reproducible)
 
 
 def test_a_candidate_that_refuses_the_budget_of_a_gaussian_fit_has_that_of_any_noise():

@@ -1,21 +1,28 @@
-"""The values that stages hand on, and the order in which they run."""
+"""The recipe of a fit: what it holds, and the order in which its methods run."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 
 from dplearn.chance import SeededDice
 from dplearn.core.gf2 import pack
 from dplearn.domains import Categories, DomainError, IntegerRange, Product
-from dplearn.estimator.stages import Params, Public, Read, cost_of_fit, planned_columns, planned_table
+from dplearn.estimator.public import Public, cost_of_fit, planned_columns, planned_table
 from dplearn.fit import execute
 from dplearn.learners import ExponentialMechanismClassifier, ParityClassifier, SecretSampleClassifier
+from dplearn.learners.generic import RuleFit
 from dplearn.learners.parity_methods import Equations
-from dplearn.privacy import ApproxDP, open_account
+from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
+from dplearn.privacy.held import held_by
 from dplearn.records.rows import Columns, Examples, count_of, taken
+from tests.changed import changed_recipe
+from tests.laws.conftest import PREDICTORS, TRANSFORMERS
 
+PRIVATE = [each for each in (*PREDICTORS, *TRANSFORMERS) if hasattr(each, "_recipe")]
 X, Y = np.arange(20)[:, None] % 10, np.arange(20) % 2
-STAGES = ("_params", "_cost", "_read", "_plan", "_summarize", "_release", "_publish")
 
 
 def learner(**parameters):
@@ -23,12 +30,23 @@ def learner(**parameters):
 
 
 def test_parameters_do_not_change():
-    params = Params(ApproxDP(1), method="a")
+    recipe = learner(method="exponential")._recipe(reproducible=False)
     with pytest.raises(AttributeError, match="do not change, got 'method'"):
-        params.method = "b"
+        recipe.method = "permute_and_flip"
     with pytest.raises(AttributeError, match="no parameter 'x'"):
-        _ = params.x
-    assert params.method == "a"
+        _ = recipe.x
+    other = recipe.given(method="permute_and_flip")
+    assert (recipe.method, other.method) == ("exponential", "permute_and_flip")
+
+
+@pytest.mark.parametrize("each", PRIVATE, ids=repr)
+def test_no_parameter_hides_a_method_and_no_estimator_or_ledger_is_held(each):
+    given = clone(each).set_params(ledger=PrivacyLedger(1))
+    recipe = given._recipe(reproducible=False)
+    assert not [name for name in vars(recipe) if callable(getattr(type(recipe), name, None))]
+    held = list(held_by(recipe))
+    assert not [one for one in held if one is given]
+    assert not [one for one in held if isinstance(one, PrivacyLedger)]
 
 
 def test_the_number_of_labels_is_that_of_the_classes():
@@ -38,10 +56,10 @@ def test_the_number_of_labels_is_that_of_the_classes():
 
 def test_declared_sizes_take_precedence_in_a_planned_table():
     pair = Product([IntegerRange(0, 9), Categories(["a", "b"])])
-    declared = Params(ApproxDP(1), declared=pair, classes=["a", "b", "c"])
+    declared = SimpleNamespace(declared=pair, classes=["a", "b", "c"])
     assert planned_columns(declared, 7, n_features=None) == Public(7, 2)
     assert planned_table(declared, 7, n_features=5, n_labels=9) == Public(7, 2, 3)
-    free = Params(ApproxDP(1), declared=None, classes=None)
+    free = SimpleNamespace(declared=None, classes=None)
     assert planned_columns(free, 7, n_features=5) == Public(7, 5)
     assert planned_table(free, 7, n_features=5, n_labels=9) == Public(7, 5, 9)
     with pytest.raises(ValueError, match="n_features must be given, since domain does not determine it"):
@@ -63,44 +81,50 @@ def test_declared_sizes_take_precedence_in_a_planned_table():
 )
 def test_records_are_taken_at_their_places(rows):
     assert count_of(taken(rows, np.array([4, 4, 1]))) == 3
-    assert len(Read(Public(6, 1), rows).rows) == 6
 
 
 def test_a_table_has_n_samples_rows():
+    def shorter(own):
+        return lambda self, X, y, reader: (own(self, X, y, reader)[0], np.arange(len(X) + 1))
+
+    recipe = changed_recipe(learner()._recipe(reproducible=False), encoded=shorter)
     with pytest.raises(AssertionError):
-        Read(Public(5), np.arange(6))
+        recipe.read(X, Y)
 
 
-def test_stages_run_in_order_and_the_charge_comes_before_anything_is_summarised(monkeypatch):
+def test_the_charge_comes_before_anything_is_summarised(monkeypatch):
     seen = []
 
-    def given(name, stage):
+    def given(kind, name):
+        own = getattr(kind, name)
+
         def run(self, *arguments, **options):
             seen.append(name)
-            return stage(self, *arguments, **options)
+            return own(self, *arguments, **options)
 
-        return run
+        monkeypatch.setattr(kind, name, run)
 
     def opened(*arguments, **options):
         seen.append("opened")
         charge = open_account(*arguments, **options)
         return lambda guarantee: (seen.append("charge"), charge(guarantee))
 
-    for name in STAGES:
-        stage = getattr(ExponentialMechanismClassifier, name)
-        monkeypatch.setattr(ExponentialMechanismClassifier, name, given(name, stage))
+    for name in ("_recipe", "_publish"):
+        given(ExponentialMechanismClassifier, name)
+    for name in ("cost_of", "chosen", "encoded", "known", "plan", "try_out", "summarize", "run"):
+        given(RuleFit, name)
     monkeypatch.setattr(execute, "open_account", opened)
     learner().fit(X, Y)
-    assert seen == [*STAGES[:2], "opened", *STAGES[2:4], "charge", *STAGES[4:]]
+    before = ["_recipe", "cost_of", "opened", "chosen", "encoded", "known", "plan", "try_out"]
+    assert seen == [*before, "charge", "summarize", "run", "_publish"]
 
 
 def test_begin_draws_nothing_and_refuses_values_outside_the_domain():
     model = learner()
-    ready = model._begin(X, Y, model._params(reproducible=False))
-    assert not hasattr(model, "concept_")
+    ready = execute.begin(model._recipe(reproducible=False), X, Y)
     with pytest.raises(DomainError, match="outside the declared domain"):
-        model._begin(X + 5, Y, model._params(reproducible=False))
-    ready.run(SeededDice(0))
+        execute.begin(model._recipe(reproducible=False), X + 5, Y)
+    model._take(ready.done(SeededDice(0)))
     assert model.guarantee_ == ready.plan.guarantee == learner().plan(20, n_features=1).guarantee
 
 
