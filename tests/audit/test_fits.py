@@ -189,10 +189,12 @@ def with_each_path_run_twice(fit):
         distribution_on(fit, ROWS, turn=turn)
 
 
+RNG = np.random.default_rng(0)
+
+
 def drawing(own):
     """Read the table with chance that does not come from the dice."""
-    rng = np.random.default_rng(0)
-    return lambda self, X, y, reader: own(self, X, y[rng.integers(0, len(y), len(y))], reader)
+    return lambda self, X, y, reader: own(self, X, y[RNG.integers(0, len(y), len(y))], reader)
 
 
 Draws = with_recipe(ExponentialMechanismClassifier, encoded=drawing)

@@ -264,14 +264,14 @@ def test_the_schema_is_released_before_the_learner_reads_codes(monkeypatch):
     monkeypatch.setattr(
         SchemaStages, "run", lambda self, *given: seen.append("schema") or release(self, *given)
     )
-    own = schema_learning._SchemaParams.inner
+    own = schema_learning.LearnedFit.inner
 
     def inner(self, domain, **more):
         made = own(self, domain, **more)
-        seen.append((made.epsilon, made.ledger))
+        seen.append((made.cost.epsilon, self.shell.ledger))
         return made
 
-    monkeypatch.setattr(schema_learning._SchemaParams, "inner", inner)
+    monkeypatch.setattr(schema_learning.LearnedFit, "inner", inner)
     fitted(StatisticalQueryNaiveBayes(), domain="learn", ledger=PrivacyLedger(1, 1e-5))
     assert seen.count("schema") == 1
     assert seen[-1] == (Fraction(9, 10), None)

@@ -53,7 +53,7 @@ FRAME = pd.DataFrame({"x": X[:, 0], "person": ["a", "b", "a", "a"]})
 
 def test_a_table_is_read_planned_and_charged_before_it_is_summed():
     recipe, ledger = Sum(), PrivacyLedger(1, allow_reproducible=True)
-    assert execute(recipe, X, ledger=ledger, dice=SeededDice(0))[0] == 15
+    assert execute(recipe, X, ledger=ledger, dice=SeededDice(0)).released[0] == 15
     assert recipe.seen == ["read", "plan", "summarise", "run"]
     with pytest.raises(BudgetExceededError):
         execute(poor := Sum(), X, ledger=ledger, dice=SeededDice(0))
@@ -94,12 +94,12 @@ def in_parts(frame):
     ],
 )
 def test_memory_parts_and_groups_have_one_way(settings, table, groups, total, n, assumes):
-    found, plan = execute(Sum(**settings), table, groups=groups, dice=SeededDice(0))
+    found, plan = execute(Sum(**settings), table, groups=groups, dice=SeededDice(0)).released
     assert plan.n_samples == n
     assert assumes is None or plan.guarantee.assumes == assumes
     assert plan.guarantee.protects == ("examples" if groups is None else "groups")
     if total is None:  # the same rows in memory and in parts
-        total = execute(Sum(**settings), X, groups=FRAME.person, dice=SeededDice(0))[0]
+        total = execute(Sum(**settings), X, groups=FRAME.person, dice=SeededDice(0)).released[0]
         assert 3 <= total <= 10 + 24
     assert found == total
 

@@ -162,7 +162,7 @@ class LineOfAnyTable(LineClassifier):
 
     def _recipe(self, reproducible):
         def encoded(own):
-            return lambda fit, X, y, reader: own(fit, residues(reader, X, fit.p, reset=True), y, reader)
+            return lambda fit, X, y, reader: own(fit, residues(reader, X, fit.p, reset=True), y, fit.reader())
 
         return changed_recipe(super()._recipe(reproducible), encoded=encoded)
 
