@@ -159,7 +159,7 @@ class FitRecipe(Recipe):
         return replace(facts, columns=dict(vars(reader))), rows
 
     def reader(self) -> BaseEstimator:
-        """Return what stands for the estimator: messages name its class, and advise parameters that it has."""
+        """Return what stands for the estimator: messages name its class and advise its parameters."""
         declares = {"domain": None} if "domain" in self.kind._get_param_names() else {}
         reader = type(self.name, (BaseEstimator,), declares)()
         vars(reader).update(self.columns)
