@@ -18,8 +18,7 @@ from dplearn.chance import PublicStream
 from dplearn.estimator.public import Public
 from dplearn.fit.execute import Recipe
 from dplearn.fit.private_count import counted_plan
-from dplearn.privacy import ApproxDP, Event, event_of
-from dplearn.privacy.shares import GAUSSIAN, Accounting
+from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.records.outputs import n_outputs_of, read_outputs
 from dplearn.records.reading import check_classes, read_labels
@@ -59,8 +58,6 @@ class FitRecipe(Recipe):
     tried: Any = None
     #: Whether a private number of records is estimated first, and the fit then planned by the estimate.
     counts_records = False
-    #: The accounting of concentrated releases.
-    accounting: Accounting = GAUSSIAN
 
     def __init__(self, learner: Any, cost: ApproxDP, **values: Any):
         kind = type(learner)
@@ -113,17 +110,6 @@ class FitRecipe(Recipe):
         The summary of consecutive parts of a table consists of the same parts of its summary.
         """
         return rows
-
-    def concentrated(self, plan: Any) -> bool:  # noqa: ARG002 - of use to subclasses
-        """Return whether the event of a release is accounting.event(accounting.budget(plan.guarantee))."""
-        return False
-
-    def event(self, plan: Any) -> Event:
-        """Return the privacy event of the release of a fit with the given plan, for composition."""
-        if self.concentrated(plan):
-            found: Event = self.accounting.event(self.accounting.budget(plan.guarantee))
-            return found
-        return event_of(plan.guarantee)
 
     def publish(self, learner: Any, facts: Any, outcome: Any, plan: Any) -> None:
         """Set the fitted attributes of an estimator."""

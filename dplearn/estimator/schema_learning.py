@@ -43,7 +43,6 @@ from dplearn.estimator.public import Public
 from dplearn.fit.execute import Facts, begin
 from dplearn.fit.relation import TABLE
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.shares import Accounting
 from dplearn.privacy.unknown_count import refuse_added
 from dplearn.records.outputs import joined_outputs, label_columns, read_outputs
 from dplearn.records.reading import labels_assumed, read_features, read_labels
@@ -58,7 +57,7 @@ from dplearn.releases.learned_schema import (
     SchemaStages,
     without_values,
 )
-from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFitPlan, schema_fit_plan
+from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, schema_fit_plan
 
 __all__ = ["SchemaFitPlan", "learns_schema"]
 
@@ -219,7 +218,7 @@ class LearnedFit(FitRecipe):
             raise AttributeError(f"there is no parameter {name!r}")
         return getattr(self.own, name)
 
-    def inner(self, domain: Any, *, classes: Any = None, budget: ApproxDP | None = None) -> FitRecipe:
+    def inner(self, domain: Any, budget: ApproxDP | None = None, *, classes: Any = None) -> FitRecipe:
         """Return the inner recipe with a domain, and with labels and a budget if they are given."""
         given: dict[str, Any] = {}
         if self.ranged:
@@ -238,14 +237,6 @@ class LearnedFit(FitRecipe):
     def without_target(self, schema: Any) -> Any:
         """Return the domain of X in a schema that is released."""
         return _without_target(schema)[0] if self.ranged else schema
-
-    def inner_plan(self, stages: SchemaStages, rest: ApproxDP, public: Any, **more: Any) -> Any:
-        """Return the plan of the inner fit with the narrowest schema; raise if another one has none."""
-        schema = stages.plan(Facts(public.n_samples))
-        plan = None
-        for domain in dict.fromkeys((schema.unranged, schema.widest, schema.narrowest)):
-            plan = self.inner(domain, classes=public.classes, budget=rest).planned(public, **more)
-        return plan
 
     def released(self, kinds: ColumnKinds) -> ColumnKinds:
         """Return the kinds of the columns whose domains are released, given those of X."""
@@ -293,8 +284,10 @@ class LearnedFit(FitRecipe):
     def plan(self, facts: Any, **more: Any) -> SchemaFitPlan:
         found = replace(getattr(facts, "inner", facts), n_samples=facts.n_samples)
         kinds = getattr(facts, "kinds", None) or _planned_kinds(self.learn, facts)
-        fit = _LearnerFit(self, kinds, found, more, getattr(facts, "accepted", ()))
-        plan = schema_fit_plan(fit, self.cost, self.learn.share, facts.n_samples, params=self, public=facts)
+        inner = partial(self.inner, classes=found.classes)
+        fit = SchemaFit(partial(self.stages, kinds), inner, self.own, found, more)
+        assumes = partial(self.assumed, facts)
+        plan = schema_fit_plan(fit, self.cost, self.learn.share, assumes, params=self, public=facts)
         if self.ranged and plan.schema.tail is None:
             raise ValueError(
                 f"target_range='learn' needs {plan.schema.n_needed} records, got {facts.n_samples}: epsilon"
@@ -303,6 +296,22 @@ class LearnedFit(FitRecipe):
                 " target_range=(low, high), or domain=, or increase epsilon"
             )
         return plan
+
+    def assumed(self, facts: Any, schema: LearnedSchemaPlan, inner: Any) -> tuple[str, ...]:
+        """Return what the guarantee of both releases assumes."""
+        assumed, dropped = [*TABLE], {labels_assumed(())}  # the types of the columns, and of no value
+        found = getattr(facts, "inner", facts)
+        if found.n_labels or getattr(found, "many", False):
+            assumed.append(labels_assumed(self.classes))
+        if self.learns_domain:
+            # All cells meet the assumptions of the public schema with which the table was read.
+            dropped |= {*self.without_target(schema.narrowest).assumes, *getattr(facts, "accepted", ())}
+        if self.ranged:
+            dropped.add(self.target.assumption)
+            assumed.append("targets are numbers")
+        return tuple(
+            dict.fromkeys(assumed + [each for each in inner.guarantee.assumes if each not in dropped])
+        )
 
     def known(self, facts: Any, rows: Any, **public: Any) -> Any:  # noqa: ARG002
         for name, value in public.items():
@@ -325,7 +334,7 @@ class LearnedFit(FitRecipe):
         schema = _released_schema(summary, plan, dice)
         inner = self.inner(schema, classes=classes, budget=plan.rest).given(tried=plan.inner)
         ready = begin(inner, *_given(summary, classes))
-        if plan.stages.concentrated is not None and not inner.concentrated(ready.plan):
+        if plan.stages.concentrated is not None and not inner.is_concentrated(ready.plan):
             raise RuntimeError(OTHER_NOISE)
         released = ready.run(dice)
         return _Outcome(self.without_target(schema), ready.plan, released)
@@ -384,59 +393,6 @@ def _cells(stages: SchemaStages, params: Any, kinds: ColumnKinds, rows: Examples
         return Columns([target])
     of_X = SchemaStages(kinds, stages.guarantee, numbers=params.numbers)
     return Columns([*of_X.rows_of(rows.X).columns, target])
-
-
-@dataclass(frozen=True)
-class _LearnerFit:
-    """A fit of a learner, as `SchemaFit` describes it.
-
-    Attributes
-    ----------
-    params : LearnedFit
-        The recipe.
-    kinds : ColumnKinds
-        The kinds of the columns.
-    public : Public
-        The public values of the inner fit.
-    more : dict
-        Further arguments of the inner plan.
-    accepted : tuple of str
-        The assumptions of the public schema with which the table was read.
-    """
-
-    params: Any
-    kinds: ColumnKinds
-    public: Any
-    more: dict[str, Any]
-    accepted: tuple[str, ...]
-
-    def stages(self, cost: ApproxDP, part: ConcentratedPart | None = None) -> SchemaStages:
-        found: SchemaStages = self.params.stages(self.kinds, cost, part)
-        return found
-
-    def inner_plan(self, stages: SchemaStages, rest: ApproxDP) -> Any:
-        return self.params.inner_plan(stages, rest, self.public, **self.more)
-
-    @property
-    def accounting(self) -> Accounting:
-        found: Accounting = self.params.own.accounting
-        return found
-
-    def concentrated(self, plan: Any) -> bool:
-        return bool(self.params.own.concentrated(plan))
-
-    def assumes(self, schema: LearnedSchemaPlan, inner: Any) -> tuple[str, ...]:
-        assumed = [*TABLE]  # the types of the columns, and of no value
-        if self.public.n_labels or getattr(self.public, "many", False):
-            assumed.append(labels_assumed(self.params.classes))
-        dropped = {labels_assumed(())}
-        if self.params.learns_domain:
-            dropped |= {*self.params.without_target(schema.narrowest).assumes, *self.accepted}
-        if self.params.ranged:
-            dropped.add(self.params.target.assumption)
-            assumed.append("targets are numbers")
-        assumed += [text for text in inner.guarantee.assumes if text not in dropped]
-        return tuple(dict.fromkeys(assumed))
 
 
 def _planned_kinds(learn: Learn, public: Any) -> ColumnKinds:

@@ -218,7 +218,7 @@ class AdditiveFit(QueryFit):
 
     counts_records = True
 
-    def concentrated(self, plan: Any) -> bool:
+    def is_concentrated(self, plan: Any) -> bool:
         return bool(plan.noise == "gaussian")
 
     def read_columns(self, X: Any, reader: Any) -> tuple[Columns, dict[str, Any]]:

@@ -318,7 +318,7 @@ class LinearRegressor(PrivateRegressor):
 class LinearFit(QueryFit):
     """The fit of `LinearRegressor`."""
 
-    def concentrated(self, plan: Any) -> bool:
+    def is_concentrated(self, plan: Any) -> bool:
         return bool(plan.noise == "gaussian")
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:

@@ -447,7 +447,7 @@ class LogisticFit(QueryFit):
 
     counts_records = True
 
-    def concentrated(self, plan: Any) -> bool:
+    def is_concentrated(self, plan: Any) -> bool:
         return bool(plan.noise == "gaussian")
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:

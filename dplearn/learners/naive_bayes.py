@@ -404,7 +404,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
 class NaiveBayesFit(QueryFit):
     """The fit of `StatisticalQueryNaiveBayes`."""
 
-    def concentrated(self, plan: Any) -> bool:
+    def is_concentrated(self, plan: Any) -> bool:
         return bool(plan.noise == "gaussian")
 
     def shared(self) -> dict[str, Any]:

@@ -228,7 +228,7 @@ class SyntheticFit(FitRecipe):
 
     accounting = CONCENTRATED
 
-    def concentrated(self, plan: Any) -> bool:
+    def is_concentrated(self, plan: Any) -> bool:
         return bool(plan.noise == "gaussian")
 
     def read_columns(self, X: Any, reader: Any) -> tuple[Columns, dict[str, Any]]:

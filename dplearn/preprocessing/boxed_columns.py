@@ -348,7 +348,7 @@ class BoxedColumnsFit(NumberColumnsFit):
             earlier=earlier,
         )
 
-    def concentrated(self, plan: BoxPlan) -> bool:
+    def is_concentrated(self, plan: BoxPlan) -> bool:
         return plan.noise == "gaussian" and not plan.unbounded
 
     def run(self, summary: Any, plan: BoxPlan, dice: Dice) -> Any:

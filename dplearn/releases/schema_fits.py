@@ -15,19 +15,19 @@ Naor (2006) for the first case; Bun and Steinke (2016), Lemma 1.7 and Propositio
 third, docs/theory/gaussian_sums.md.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
-from dplearn.fit.execute import Facts
+from dplearn.fit.execute import Recipe
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import Event, ZeroConcentrated
 from dplearn.privacy.gaussian_dp import FAILURE, MOST_NUMBERS
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.privacy.shares import GAUSSIAN, Accounting, concentrated_budget, gaussian_budget
+from dplearn.privacy.shares import GAUSSIAN, concentrated_budget, gaussian_budget
 from dplearn.privacy.theorems import least_epsilon
 from dplearn.releases.learned_schema import ConcentratedPart, LearnedSchemaPlan, SchemaStages
 
@@ -46,15 +46,29 @@ _CLIPPED = (
 )
 
 
-class SchemaFit(Protocol):
-    """A release that learns its schema first, as far as its plan depends on it."""
+@dataclass(frozen=True)
+class SchemaFit:
+    """A release that learns its schema first, as far as its plan depends on it.
 
-    @property
-    def accounting(self) -> Accounting:
-        """The accounting of inner releases that are concentrated."""
+    Attributes
+    ----------
+    stages : callable
+        From a cost, and the concentrated part of a budget or None, to the recipe of the schema.
+    inner : callable
+        From a schema and a budget to the recipe of the inner release.
+    own : Recipe
+        Has the `accounting` of the inner releases, and `concentrated`.
+    facts : Facts
+        With which the inner release is planned.
+    more : mapping
+        Further arguments of its plan.
+    """
 
-    def stages(self, cost: ApproxDP, part: ConcentratedPart | None = None) -> SchemaStages:
-        """Return the stages of the schema's release at a cost."""
+    stages: Callable[[ApproxDP, ConcentratedPart | None], SchemaStages]
+    inner: Callable[[Any, ApproxDP], Recipe]
+    own: Recipe
+    facts: Any
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     def inner_plan(self, stages: SchemaStages, rest: ApproxDP) -> Any:
         """Return the plan of the inner release with a budget, for the narrowest schema.
@@ -64,12 +78,10 @@ class SchemaFit(Protocol):
         ValueError
             If for some schema that can be released there is no plan.
         """
-
-    def concentrated(self, plan: Any) -> bool:
-        """Whether the event of the inner release is that of the accounting's budget for plan.guarantee."""
-
-    def assumes(self, schema: LearnedSchemaPlan, inner: Any) -> tuple[str, ...]:
-        """Return the assumptions of the guarantee of both together."""
+        schema, plan = stages.plan(self.facts), None
+        for domain in dict.fromkeys((schema.unranged, schema.widest, schema.narrowest)):
+            plan = self.inner(domain, rest).planned(self.facts, **self.more)
+        return plan
 
 
 @dataclass(frozen=True)
@@ -153,7 +165,11 @@ def _inner_plan(replan: Callable[[int], SchemaFitPlan], n_samples: int) -> Any:
 
 
 def schema_fit_plan(
-    fit: SchemaFit, cost: ApproxDP, share: Fraction, n_samples: int, **hidden_values: Any
+    fit: SchemaFit,
+    cost: ApproxDP,
+    share: Fraction,
+    assumes: Callable[[LearnedSchemaPlan, Any], Sequence[str]],
+    **hidden_values: Any,
 ) -> SchemaFitPlan:
     """Return the plan of a release that learns its schema first.
 
@@ -165,47 +181,47 @@ def schema_fit_plan(
         The cost of the schema and of the inner release together.
     share : Fraction
         The share of the schema.
-    n_samples : int
-        Public. Number of records.
+    assumes : callable
+        From both plans to the assumptions of the guarantee.
     hidden_values : object
         Further values of the plan's hidden fields.
     """
-    stages, rest, inner = _divided(fit, cost, share, n_samples)
-    schema = stages.plan(Facts(n_samples))
+    stages, rest, inner = _divided(fit, cost, share)
+    schema = stages.plan(fit.facts)
     delta = cost.delta
     if stages.concentrated is None:
         delta = inner.guarantee.delta + (0 if schema.is_free else schema.guarantee.delta)
-    guarantee = replace(cost, delta=delta, assumes=fit.assumes(schema, inner))
+    guarantee = replace(cost, delta=delta, assumes=tuple(assumes(schema, inner)))
     return SchemaFitPlan(guarantee, schema, rest, inner, share=share, stages=stages, **hidden_values)
 
 
-def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction, n: int) -> tuple[SchemaStages, ApproxDP, Any]:
+def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction) -> tuple[SchemaStages, ApproxDP, Any]:
     """Return the stages of the schema, the budget of the inner release, and its plan."""
     part, left = (
         replace(cost, epsilon=cost.epsilon * each, delta=cost.delta * each) for each in (share, 1 - share)
     )
-    basic = fit.stages(part)
+    accounting, basic = fit.own.accounting, fit.stages(part, None)
     if cost.delta:
         # Both parts are concentrated, and their rho add up; the schema fails with probability `failure`.
         failure = cost.delta * share
         own = cost.delta - failure
         whole = concentrated_budget(ApproxDP(cost.epsilon, own))
         epsilon = _epsilon((1 - share) * whole, own)
-        if fit.accounting is GAUSSIAN:
+        if accounting is GAUSSIAN:
             epsilon = GAUSSIAN.epsilon_within((1 - share) * whole, own)
         # About share * whole. At a large delta no epsilon may be so small.
-        rho = whole - fit.accounting.budget(ApproxDP(epsilon, own)) if epsilon else Fraction(0)
+        rho = whole - accounting.budget(ApproxDP(epsilon, own)) if epsilon else Fraction(0)
         if rho > 0:
             alone = replace(cost, epsilon=_epsilon(rho, own))
             stages = fit.stages(alone, ConcentratedPart(rho, failure))
-            free = stages.plan(Facts(n)).is_free
-            if fit.accounting is GAUSSIAN and not free:
-                epsilon = max(epsilon, _beside(stages.plan(Facts(n)), ApproxDP(cost.epsilon, own)))
-            rest = cost if free else replace(cost, epsilon=epsilon, delta=own)
+            schema = stages.plan(fit.facts)
+            if accounting is GAUSSIAN and not schema.is_free:
+                epsilon = max(epsilon, _beside(schema, ApproxDP(cost.epsilon, own)))
+            rest = cost if schema.is_free else replace(cost, epsilon=epsilon, delta=own)
             inner = fit.inner_plan(stages, rest)
-            if fit.concentrated(inner) and (not free or basic.plan(Facts(n)).is_free):
+            if fit.own.is_concentrated(inner) and (not schema.is_free or basic.plan(fit.facts).is_free):
                 return stages, rest, inner
-    rest = cost if basic.plan(Facts(n)).is_free else left
+    rest = cost if basic.plan(fit.facts).is_free else left
     return basic, rest, fit.inner_plan(basic, rest)
 
 

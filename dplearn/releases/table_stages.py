@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isqrt
 from typing import Any
 
@@ -27,11 +28,10 @@ from dplearn.records.table import Table
 from dplearn.releases.learned_schema import (
     NUMBERS,
     ConcentratedPart,
-    LearnedSchemaPlan,
     SchemaDetail,
     SchemaStages,
 )
-from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFitPlan, schema_fit_plan
+from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, schema_fit_plan
 from dplearn.releases.stages import Release, Released
 from dplearn.releases.table_columns import TableColumn, table_column, table_columns
 from dplearn.releases.table_network import ReleasedTables, released_tables
@@ -223,6 +223,7 @@ class LearnedTableStages(Release[ReleasedTable]):
 
     takes = "frame"
     stacklevel = 5
+    accounting = CONCENTRATED
 
     def __init__(
         self,
@@ -252,7 +253,19 @@ class LearnedTableStages(Release[ReleasedTable]):
 
     def plan(self, facts: TableFacts) -> SchemaFitPlan:
         n = check_count("n_samples", facts.n_samples, low=1)
-        return schema_fit_plan(_TableFit(self, facts), self.guarantee, self.learn.share, n)
+        facts, kinds = replace(facts, n_samples=n), facts.kinds
+        assert kinds is not None
+        fit = SchemaFit(partial(self.stages, kinds), partial(self.inner, types=facts.types), self, facts)
+        return schema_fit_plan(fit, self.guarantee, self.learn.share, lambda *_: _ASSUMES)
+
+    def stages(
+        self, kinds: ColumnKinds, cost: ApproxDP, part: ConcentratedPart | None = None
+    ) -> SchemaStages:
+        """Return the recipe of the schema at a cost."""
+        return SchemaStages(kinds, cost, concentrated=part, numbers=self.numbers, detail=self.detail(kinds))
+
+    def is_concentrated(self, plan: Any) -> bool:
+        return bool(plan.noise == "gaussian")
 
     def plan_of_sizes(self, n_samples: int, n_features: int | None) -> SchemaFitPlan:
         """Return the plan of a release, without a table.
@@ -311,33 +324,6 @@ class LearnedTableStages(Release[ReleasedTable]):
 
 def _names(kinds: ColumnKinds) -> tuple[str, ...]:
     return kinds.names or tuple(f"x{place}" for place in range(len(kinds)))
-
-
-@dataclass(frozen=True)
-class _TableFit:
-    """The release of a table that learns its schema, as `SchemaFit` describes it."""
-
-    table: LearnedTableStages
-    facts: TableFacts
-    accounting = CONCENTRATED
-
-    def stages(self, cost: ApproxDP, part: ConcentratedPart | None = None) -> SchemaStages:
-        table, kinds = self.table, self.facts.kinds
-        assert kinds is not None
-        return SchemaStages(kinds, cost, concentrated=part, numbers=table.numbers, detail=table.detail(kinds))
-
-    def inner_plan(self, stages: SchemaStages, rest: ApproxDP) -> SyntheticTablePlan:
-        schema, plan = stages.plan(self.facts), None
-        for domain in (schema.unranged, schema.widest, schema.narrowest):
-            plan = self.table.inner(domain, rest, self.facts.types).plan(self.facts)  # raises if it has none
-        assert plan is not None
-        return plan
-
-    def concentrated(self, plan: SyntheticTablePlan) -> bool:
-        return plan.noise == "gaussian"
-
-    def assumes(self, schema: LearnedSchemaPlan, inner: SyntheticTablePlan) -> tuple[str, ...]:  # noqa: ARG002
-        return _ASSUMES
 
 
 def cells_in(columns: Sequence[TableColumn], rows: Columns) -> NDArray[np.int16]:

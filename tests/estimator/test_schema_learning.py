@@ -266,8 +266,8 @@ def test_the_schema_is_released_before_the_learner_reads_codes(monkeypatch):
     )
     own = schema_learning.LearnedFit.inner
 
-    def inner(self, domain, **more):
-        made = own(self, domain, **more)
+    def inner(self, *given, **more):
+        made = own(self, *given, **more)
         seen.append((made.cost.epsilon, self.shell.ledger))
         return made
 
