@@ -17,7 +17,8 @@ __all__ = ["QueryFit"]
 class QueryFit(FitRecipe):
     """Base of fits with `learn(oracle, plan)`; their plans have `noise`.
 
-    If `counts_records`, a private number of records is estimated first, and the estimate plans the fit.
+    Where the number of records is private, the outcome has `count`, a released estimate of it. If
+    `counts_records`, it is estimated first, and the estimate plans the fit.
     """
 
     def run(self, summary: Any, plan: Any, dice: Dice) -> Any:
@@ -41,6 +42,11 @@ class QueryFit(FitRecipe):
     def learn(self, oracle: Oracle, plan: Any) -> Any:
         """Return the outcome, a function of the answers alone."""
         raise NotImplementedError
+
+    def publish(self, learner: Any, facts: Any, outcome: Any, plan: Any) -> None:
+        super().publish(learner, facts, outcome, plan)
+        if facts.n_samples is None:
+            learner.noisy_count_ = outcome.count
 
     def told(self, learner: Any, plan: Any) -> tuple[str, ...]:
         return counted_warnings(plan, learner.noisy_count_) if getattr(plan, "for_count", None) else ()

@@ -144,8 +144,6 @@ class _Additive(PrivateEstimator):
     def _publish_model(self, model: AdditiveModel, plan: AdditivePlan, unit: float, origin: float) -> None:
         """Set the attributes that classifiers and regressors share; margins are multiplied by `unit`."""
         self.guarantee_, self.noise_, self.domain_ = plan.guarantee, plan.noise, plan.domain
-        if plan.guarantee.neighbors == ADDED:
-            self.noisy_count_ = plan.public.n_samples
         self.intercept_ = origin + unit * model.intercept
         self.interactions_ = model.joint.scaled(unit) if model.joint else None
         self.shapes_ = [
@@ -892,11 +890,9 @@ class AdditiveRegressorFit(AdditiveFit):
     def told(self, learner: Any, plan: Any) -> tuple[str, ...]:
         told = super().told(learner, plan)
         count = f"n_samples is {plan.public.n_samples}"
-        if plan.guarantee.neighbors == ADDED:
-            plan, count = (
-                plan.for_count(learner.noisy_count_),
-                f"the noisy number of records is {learner.noisy_count_}",
-            )
+        if plan.for_count:
+            n = learner.noisy_count_
+            plan, count = plan.for_count(n), f"the noisy number of records is {n}"
         target = TargetRange(*learner.target_range_)  # which may be learned, and not in the plan
         within = learner.residual_std_ < _WITHIN_NOISE * plan.deviation * target.half
         return (*told, target.too_wide(count)) if within and not plan.noise_dominated else told
@@ -916,6 +912,12 @@ class _Outcome:
 
     models: list[AdditiveModel]
     plan: AdditivePlan
+
+    @property
+    def count(self) -> int:
+        """Public, or released: the number of records by which the fit was planned."""
+        n: int = self.plan.public.n_samples
+        return n
 
     def plan_of(self, guarantee: ApproxDP) -> AdditivePlan:
         """Return the plan with the guarantee of the whole fit."""

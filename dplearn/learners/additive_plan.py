@@ -2,10 +2,11 @@
 
 >>> from dplearn.learners.additive_losses import LogisticLoss
 >>> from dplearn.domains import Categories, IntegerRange, Product
->>> from dplearn.estimator.public import Params, Public
+>>> from types import SimpleNamespace
+>>> from dplearn.estimator.public import Public
 >>> domain = Product([IntegerRange(0, 99), Categories(["north", "south"])])
->>> params = Params(ApproxDP(1, "1e-6"), trust_model="central", finest=9, steps=None, bins=BINS, bits=None,
-...                 interactions="auto")
+>>> params = SimpleNamespace(cost=ApproxDP(1, "1e-6"), trust_model="central", finest=9, steps=None, bins=BINS,
+...                          bits=None, interactions="auto")
 >>> plan = additive_plan(params, Public(10_000, 2, 2), lambda plan: LogisticLoss(Fraction(1, 2)), domain)
 >>> plan.noise, plan.n_steps, plan.level, plan.resolution, plan.n_joint
 ('gaussian', 16, 5, 1025.1, 48)
@@ -199,7 +200,7 @@ class AdditivePlan(Plan):
     bits: Any = hidden()
     n_bins: int = hidden(BINS)  # of the histograms of residuals
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
-    for_count: Any = hidden()  # from an estimated number of records to the plan of a fit; see `counted_fits`
+    for_count: Any = hidden()  # from an estimated number of records to the plan of a fit; see `counted_plan`
 
     _computed = ("n_needed",)
     error_name = "deviation"
@@ -316,7 +317,7 @@ def additive_plan(
 
     Parameters
     ----------
-    params : Params
+    params : FitRecipe
         The parameters of the fit.
     public : Public
         The public values of the table.

@@ -34,7 +34,7 @@ def linear_plan(
 
     Parameters
     ----------
-    params : Params
+    params : FitRecipe
         The parameters of the fit.
     public : Public
         The public values of the table.

@@ -26,7 +26,7 @@ from dplearn.learners.linear_posterior import LinearModel
 from dplearn.learners.logistic_effects import identified
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.privacy import PrivacyLedger
-from dplearn.privacy.unknown_count import ADDED, added
+from dplearn.privacy.unknown_count import added
 from dplearn.queries import Examples, Oracle
 from dplearn.queries.factories import cost_of
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
@@ -235,8 +235,6 @@ class LinearRegressor(PrivateRegressor):
         self.noise_, self.design_ = plan.noise, plan.design
         self.target_range_ = (plan.target.low, plan.target.high)
         self.guarantee_ = plan.guarantee
-        if outcome.count is not None:
-            self.noisy_count_ = outcome.count
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets, clipped to the declared range; costs no privacy.
@@ -348,7 +346,7 @@ class LinearFit(QueryFit):
         off = moment_weights(plan.order)[1]
         variance = answer.noise_variance / (off * scale) ** 2
         moments = matrix_of(plan, answer.means) / scale
-        if plan.guarantee.neighbors != ADDED:
+        if plan.public.n_samples is not None:
             return LinearModel.of(moments, variance, plan.basis(), plan.target_unit)
         count = max(1, round(float(moments[-2, -2])))  # the answers are sums, and so is that of the constant
         model = LinearModel.of(moments / count, variance / count**2, plan.basis(), plan.target_unit)
@@ -358,7 +356,7 @@ class LinearFit(QueryFit):
         n, count = 1, f"n_samples is {plan.public.n_samples}"
         target = TargetRange(*learner.target_range_)  # which may be learned, and not in the plan
         dominated: tuple[str, ...] = ()
-        if plan.guarantee.neighbors == ADDED:  # the noise in the plan is that of sums
+        if plan.public.n_samples is None:  # the noise in the plan is that of sums
             n = learner.noisy_count_
             count = f"the noisy number of records is {n}"
             dominated = plan.warnings_for(count, n)

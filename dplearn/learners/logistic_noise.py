@@ -48,7 +48,7 @@ def logistic_plan(
 
     Parameters
     ----------
-    params : Params
+    params : FitRecipe
         The parameters of the fit.
     public : Public
         The public values of the table.

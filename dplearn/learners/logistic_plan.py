@@ -85,7 +85,7 @@ class LogisticPlan(Plan):
     levels: int = hidden(9)  # number of score bins by magnitude; see `score_edges`
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
     narrowed: Any = hidden()  # from a number of kept columns to the plan of the queries about them
-    for_count: Any = hidden()  # from an estimated number of records to the plan of a fit; see `counted_fits`
+    for_count: Any = hidden()  # from an estimated number of records to the plan of a fit; see `counted_plan`
 
     _computed = ("n_needed",)
     error_name = "tolerance"

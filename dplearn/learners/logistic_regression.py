@@ -37,7 +37,7 @@ from dplearn.learners.logistic_plan import FINEST, LogisticPlan, row_order
 from dplearn.learners.logistic_steps import LogisticModel, learn_logistic
 from dplearn.learners.logistic_weights import check_class_weight, check_weighted_classes
 from dplearn.privacy import PrivacyLedger
-from dplearn.privacy.unknown_count import ADDED, added
+from dplearn.privacy.unknown_count import added
 from dplearn.queries import Examples, Oracle
 from dplearn.queries.factories import cost_of
 from dplearn.queries.images import ImageOracle
@@ -287,8 +287,6 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         model, matrix = outcome.model, outcome.matrix
         self.classes_ = plan.public.classes
         self.guarantee_ = plan.guarantee
-        if plan.guarantee.neighbors == ADDED:
-            self.noisy_count_ = outcome.plan.public.n_samples
         self.design_ = plan.design
         self.columns_ = outcome.columns
         self.noise_, self.n_steps_ = plan.noise, outcome.plan.n_steps
@@ -507,6 +505,12 @@ class _Outcome:
     plan: LogisticPlan
     columns: NDArray[np.intp] | None = None
     matrix: Any = None
+
+    @property
+    def count(self) -> int:
+        """Public, or released: the number of records by which the fit was planned."""
+        n: int = self.plan.public.n_samples
+        return n
 
 
 def _at_columns(matrix: Any, effects: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -351,8 +351,6 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
                 deviations=(*plan.deviations, plan.class_deviation),
             )
             self.guarantee_ = self.calls_.guarantee
-        else:
-            self.noisy_count_ = outcome.count
         self.bins_, self.n_bins_, self.noise_ = plan.bins, plan.n_bins, plan.noise
         self.log_prior_, self.log_ratios_ = outcome.log_prior, list(outcome.log_ratios)
 
@@ -478,7 +476,7 @@ class NaiveBayesFit(QueryFit):
         return learn_naive_bayes(oracle, plan)
 
     def told(self, learner: Any, plan: "NaiveBayesPlan") -> tuple[str, ...]:
-        if plan.guarantee.neighbors != ADDED:
+        if plan.public.n_samples is not None:
             return ()
         n, k = learner.noisy_count_, plan.public.n_labels
         if k == 1 or plan.deviation * k < n:
@@ -668,7 +666,7 @@ def learn_naive_bayes(oracle: Oracle, plan: NaiveBayesPlan) -> NaiveBayesTables:
     )
     shares = [each[: k * size].reshape(k, size) for each, size in zip(means, sizes, strict=True)]
     pooled, deviation = _class_shares(shares, deviations)
-    if plan.guarantee.neighbors == ADDED:  # the answers are counts, whose sum is about the number of records
+    if n is None:  # the answers are counts, whose sum is about the number of records
         n = count = max(1, round(float(pooled.sum())))
         pooled, deviation, shares = pooled / n, deviation / n, [each / n for each in shares]
         deviations = [each / n for each in deviations]

@@ -1,8 +1,10 @@
 """The methods of `ParityClassifier`, by name: each has a plan and a release.
 
+>>> from types import SimpleNamespace
 >>> from dplearn.privacy import ApproxDP
 >>> wanted = {"alpha": 0.1, "beta": 0.05, "fit_intercept": False, "n_parts": None, "test_size": None}
->>> params, table = Params(ApproxDP(1), method="auto", **wanted), PublicOutputs(n_samples=4000, n_features=16)
+>>> params = SimpleNamespace(cost=ApproxDP(1), method="auto", **wanted)
+>>> table = PublicOutputs(n_samples=4000, n_features=16)
 >>> [PARITY_METHODS[name].plan(params, table).n_parts for name in ("agnostic", "elimination")]
 [1, 4]
 >>> chosen_plan(params, table).method
@@ -114,7 +116,7 @@ class ParityMethod(ABC):
 
         Parameters
         ----------
-        params : Params
+        params : FitRecipe
             The parameters `cost` (the budget), `alpha`, `beta`, `fit_intercept`, `n_parts` and `test_size`;
             the last two are None if the method chooses them.
         public : PublicOutputs
@@ -303,7 +305,7 @@ def chosen_plan(params: FitRecipe, public: PublicOutputs) -> ParityPlan:
 
     Parameters
     ----------
-    params : Params
+    params : FitRecipe
         As for `ParityMethod.plan`, and `method`, a key of `PARITY_METHODS` or "auto".
     public : PublicOutputs
         The sizes of the table.

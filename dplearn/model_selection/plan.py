@@ -1,14 +1,16 @@
 """The plan of a private search: the division of its budget over fits, error counts and the last fit.
 
+>>> from types import SimpleNamespace
 >>> import numpy as np
 >>> scorer = PrivateScorer("accuracy")
 >>> wanted = {"candidates": range(10), "n_iter": None, "concentration": 1, "refit": True, "scorer": scorer}
 >>> split = (np.arange(80), np.arange(80, 100))
 >>> table = SearchTable(100, splits=[split], exposure=Exposure(trains=1, tests=1, apart=True))
->>> plan = SearchPlan.of(Params(ApproxDP(1), method="random_stopping", **wanted), table)
+>>> plan = SearchPlan.of(SimpleNamespace(cost=ApproxDP(1), method="random_stopping", **wanted), table)
 >>> str(plan.fit.epsilon), str(plan.scoring.epsilon), str(plan.refit.epsilon)
 ('1/6', '1/6', '1/2')
->>> plan = SearchPlan.of(Params(ApproxDP(1), method="auto", **wanted | {"candidates": range(2)}), table)
+>>> two = wanted | {"candidates": range(2)}
+>>> plan = SearchPlan.of(SimpleNamespace(cost=ApproxDP(1), method="auto", **two), table)
 >>> plan.method, str(plan.fit.epsilon), str(plan.scoring.epsilon)
 ('permute_and_flip', '1/4', '1/2')
 """

@@ -11,6 +11,7 @@ from dplearn.audit import Mutant, how_caught
 from dplearn.audit.cases import CASES
 from dplearn.audit.fits import WholeFit
 from dplearn.learners import generic
+from tests.changed import with_recipe
 from tests.laws.conftest import OnePair
 
 LABELS, ROWS = CASES["small_label_classifier"], CASES["small_public_cuts_classifier"]
@@ -62,29 +63,28 @@ def test_cuts_that_are_placed_by_labels_are_caught(mistake, monkeypatch):
     assert any(way.startswith("exceeds the claim") for way in ways), ways
 
 
-class AtPrivateRows(ExponentialMechanismClassifier):
-    """Cuts are at the values of the private rows, in place of the public ones."""
+def with_rows(rows_of):
+    """Return a class whose public rows are a function of private and of public ones."""
 
-    def _prepared(self, table, params, X_public=None):
-        mine = [*zip(*table.rows.X.columns, strict=True)]
-        return super()._prepared(table, params, type(X_public)(np.array(mine)))
+    def known(own):
+        def changed(self, facts, rows, X_public=None):
+            mine = np.array([*zip(*rows.X.columns, strict=True)])
+            return own(self, facts, rows, type(X_public)(rows_of(mine, X_public.X)))
 
+        return changed
 
-class AtAllRows(ExponentialMechanismClassifier):
-    """Cuts are at the values of public and of private rows."""
-
-    def _prepared(self, table, params, X_public=None):
-        mine = np.array([*zip(*table.rows.X.columns, strict=True)])
-        return super()._prepared(table, params, type(X_public)(np.vstack((X_public.X, mine))))
+    return with_recipe(ExponentialMechanismClassifier, known=known)
 
 
-class OnlyUsefulCuts(ExponentialMechanismClassifier):
-    """Public cuts that do not divide the private rows are left out."""
+def useful(mine, public):
+    return np.array([row for row in public.tolist() if (mine[:, 0] <= row[0]).any()] or [[0]])
 
-    def _prepared(self, table, params, X_public=None):
-        mine = table.rows.X.columns[0]
-        useful = [row for row in X_public.X.tolist() if (mine <= row[0]).any()] or [[0]]
-        return super()._prepared(table, params, type(X_public)(np.array(useful)))
+
+KINDS = {
+    "the values of the private rows": with_rows(lambda mine, public: mine),
+    "those of public and of private rows": with_rows(lambda mine, public: np.vstack((public, mine))),
+    "public ones that divide the private rows": with_rows(useful),
+}
 
 
 def with_class(kind, **parameters):
@@ -95,10 +95,10 @@ def with_class(kind, **parameters):
     return WholeFit(partial(kind, **given), whole.table, whole.shown, public)
 
 
-@pytest.mark.parametrize("kind", [AtPrivateRows, AtAllRows, OnlyUsefulCuts])
-def test_cuts_that_private_rows_determine_are_caught(kind):
+@pytest.mark.parametrize("cuts", KINDS)
+def test_cuts_that_private_rows_determine_are_caught(cuts):
     pair = pair_of(ROWS, ((3, "no"), (3, "no")), ((1, "no"), (3, "no")))
-    ways = how_caught(Mutant(kind.__name__, pair, with_class(kind)))
+    ways = how_caught(Mutant(cuts, pair, with_class(KINDS[cuts])))
     assert any(way.startswith("exceeds the claim") for way in ways), ways
 
 

@@ -107,7 +107,7 @@ def a_count_without_noise(monkeypatch):
         with oracle._account.use() as account:
             n = count_of(account.records)
         tables = plain(oracle, plan)
-        return naive_bayes.NaiveBayesTables(tables.log_prior, tables.log_ratios, n)
+        return replace(tables, count=n)
 
     monkeypatch.setattr(naive_bayes, "learn_naive_bayes", learned)
 
