@@ -7,6 +7,7 @@ ledger: it goes to where parts of a table are read.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NoReturn, Self
 
@@ -146,8 +147,7 @@ class FitRecipe(Recipe):
 
     def reader(self) -> BaseEstimator:
         """Return what stands for the estimator: messages name its class and advise its parameters."""
-        declares = {"domain": None} if "domain" in self.kind._get_param_names() else {}
-        reader = type(self.name, (BaseEstimator,), declares)()
+        reader = _reading(self.kind)()
         vars(reader).update(self.columns)
         return reader
 
@@ -209,6 +209,12 @@ class FitRecipe(Recipe):
         if not n:
             return None
         return read_outputs(y, n, None).classes if self.kind.reads_outputs else [read_labels(y, n, None)[0]]
+
+
+@lru_cache(maxsize=256)  # to make a class takes longer than to read a small table
+def _reading(kind: Any) -> type[BaseEstimator]:
+    declares = {"domain": None} if "domain" in kind._get_param_names() else {}
+    return type(kind.__name__, (BaseEstimator,), declares)
 
 
 def _rows_of(table: Table) -> Any:
