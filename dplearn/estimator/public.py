@@ -35,7 +35,7 @@ class Public:
     ----------
     n_samples, n_features, n_labels : int
         The numbers of records, of columns and of labels. `n_labels` is the length of `classes` if that is
-        given. In a fit for neighbors="add_remove" `n_samples` is None, with which no stage can calculate.
+        given. In a fit for neighbors="add_remove" `n_samples` is None, with which no method can calculate.
     names : sequence of str or None
         The names of the columns.
     classes : ndarray of shape (n_labels,) or None
