@@ -101,10 +101,6 @@ class FitRecipe(Recipe):
         """
         raise NotImplementedError
 
-    def known(self, facts: Any, rows: Any, **public: Any) -> Any:  # noqa: ARG002 - of use to subclasses
-        """Return the facts, with public values that no part of a table has, and those of `public`."""
-        return facts
-
     def summarize(self, rows: Any, plan: Any) -> Any:  # noqa: ARG002 - of use to subclasses
         """Return what is released from, of rows in memory or those of a part; nothing is drawn.
 
@@ -172,9 +168,6 @@ class FitRecipe(Recipe):
         first = known[0].facts
         stream = None if first.stream is None else self.stream()
         return replace(first, n_samples=len(rows), stream=stream), rows
-
-    def prepared(self, facts: Any, table: Table) -> Any:
-        return self.known(facts, _rows_of(table), **self.public)
 
     def summarized(self, table: Table, plan: Any) -> Any:
         """Return the summary: of rows in memory that count once each, else a table of it."""

@@ -313,8 +313,8 @@ class LearnedFit(FitRecipe):
             dict.fromkeys(assumed + [each for each in inner.guarantee.assumes if each not in dropped])
         )
 
-    def known(self, facts: Any, rows: Any, **public: Any) -> Any:  # noqa: ARG002
-        for name, value in public.items():
+    def known(self, facts: Any, table: Table) -> Any:  # noqa: ARG002
+        for name, value in self.public.items():
             if value is not None:
                 raise ValueError(
                     f"{name} must be None where domain='learn': declare the columns, by the public rows for"

@@ -67,6 +67,8 @@ class Recipe(ABC):
         The source of public choices, such as the rows of groups that take part.
     takes : str
         The parameter with the table, for messages.
+    unequal : str
+        The message about labels that are more or fewer than the rows.
     named : bool
         Whether the parts of a table have columns with names, one of which may hold the groups.
     group_rows : int or None
@@ -84,6 +86,7 @@ class Recipe(ABC):
     cost: ApproxDP
     random_state: Any = None
     takes = "X"
+    unequal = "X and y must have equal numbers of samples, got {} and {}"
     named = True
     group_rows: int | None = None
     repeated = False
@@ -121,10 +124,6 @@ class Recipe(ABC):
         """Return a table in memory and its labels as they are read."""
         return table_in_memory(X), y
 
-    def count_rows(self, X: Any, y: Any) -> int:  # noqa: ARG002 - of use to subclasses
-        """Return the number of rows in memory, before they are read."""
-        return count_of(X)
-
     def from_parts(self, table: Table) -> tuple[Any, Table]:
         """Return the public facts of all parts, and the table of their encoded rows."""
         found, rows = table.read(self.read_part, self.takes, categories=self.keeps_types)
@@ -150,7 +149,7 @@ class Recipe(ABC):
         """Return the plan for the neighbours of `cost`; a private number of records is a guess, or None."""
         return Relation(uncounted=self.cost.neighbors == ADDED).planned(self.plan(facts, **more))
 
-    def prepared(self, facts: Any, table: Table) -> Any:  # noqa: ARG002 - of use to subclasses
+    def known(self, facts: Any, table: Table) -> Any:  # noqa: ARG002 - of use to subclasses
         """Return the facts, with public values of the whole table that no part of it has."""
         return facts
 
@@ -237,7 +236,7 @@ def begin(recipe: Recipe, X: Any, y: Any = None, *, groups: Any = None) -> Ready
     """Read a table and plan a recipe, without a secret draw or a charge."""
     recipe = recipe.chosen()
     relation, facts, table = _read(recipe, X, y, groups)
-    table = replace(table, facts=recipe.prepared(facts, table))
+    table = replace(table, facts=recipe.known(facts, table))
     plan = recipe.planned(table.facts)
     return Ready(recipe, table, relation.planned(recipe.try_out(plan, table)))
 
@@ -310,8 +309,10 @@ def _held(recipe: Recipe, X: Any, y: Any) -> tuple[Any, Table]:
 def _read_groups(recipe: Recipe, X: Any, y: Any, groups: Any) -> tuple[Any, Table, int]:
     """Read a table in memory whose records are groups of its rows."""
     X, y = recipe.in_memory(X, y)
-    most, shifts = recipe.group_rows or 1, _shifts(recipe)
-    grouping = grouping_of(groups, recipe.count_rows(X, y), most=most, shifts=shifts)
+    n, most = count_of(X), recipe.group_rows or 1
+    if hasattr(y, "__len__") and count_of(y) != n:  # before some of them are selected
+        raise ValueError(recipe.unequal.format(n, count_of(y)))
+    grouping = grouping_of(groups, n, most=most, shifts=_shifts(recipe))
     if recipe.repeated:
         facts, table = _held(recipe, X, y)
         return facts, table.grouped(grouping), grouping.n_groups

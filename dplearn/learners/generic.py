@@ -415,7 +415,8 @@ class RuleFit(FitRecipe):
         _check_labels(concepts, public, declared=self.classes is not None)
         return public, Examples(Columns(_alone(concepts, lambda: concepts.domain.encode(X))), codes)
 
-    def known(self, facts: Any, rows: Any, X_public: Any = None) -> Any:  # type: ignore[override]
+    def known(self, facts: Any, table: Table) -> Any:
+        X_public = self.public.get("X_public")
         if X_public is not None:
             _check_takes_rows(self, "X_public")
             concepts = _concepts(self, facts)
@@ -424,7 +425,7 @@ class RuleFit(FitRecipe):
             known = {"concepts": concepts.at_values(columns), "n_rows": len(columns[0])}
         elif self.cost.protects == "labels":
             # The features are public; no label is read.
-            known = {"concepts": _dichotomies(_concepts(self, facts), rows)}
+            known = {"concepts": _dichotomies(_concepts(self, facts), table)}
         else:
             return facts
         return GenericTable(**vars(facts) | known)
@@ -623,12 +624,13 @@ def _check_takes_rows(params: FitRecipe, name: str) -> None:
         )
 
 
-def _dichotomies(concepts: ConceptClass, records: "Examples | Table") -> ConceptClass:
-    """Return the class of one member for each behaviour on the features of records."""
-    if not isinstance(records, Table):
-        return concepts.dichotomies(records.X.columns)
+def _dichotomies(concepts: ConceptClass, table: Table) -> ConceptClass:
+    """Return the class of one member for each behaviour on the features of a table."""
+    found: ConceptClass | None = table.at_once(lambda rows: concepts.dichotomies(rows.X.columns))
+    if found is not None:
+        return found
     concepts.check_sums()
-    return concepts.dichotomies_of_sums(records.sums(partial(_value_sums, concepts)))
+    return concepts.dichotomies_of_sums(table.sums(partial(_value_sums, concepts)))
 
 
 def _value_sums(concepts: ConceptClass, part: Examples) -> Sequence[Any]:

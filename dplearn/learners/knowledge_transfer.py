@@ -47,7 +47,7 @@ from dplearn.learners.ensembles import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.unknown_count import added
 from dplearn.records.reading import read_rows
-from dplearn.records.rows import Examples, count_of
+from dplearn.records.rows import count_of
 from dplearn.records.table import Table
 from dplearn.records.tables import check_values, plain, rows_of, sliceable
 
@@ -266,8 +266,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         """Return the queried rows of a public table, or of private examples whose rows are public."""
         if isinstance(rows, Table):
             rows, asked = rows.take(asked).X, np.arange(len(asked))
-        elif isinstance(rows, Examples):
-            rows = rows.X
         self._check_gaps(rows)
         return rows_of(sliceable(rows), asked)
 
@@ -437,10 +435,11 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
 class TransferFit(EnsembleFit):
     """The fit of `KnowledgeTransferClassifier`."""
 
-    def known(self, facts: Any, rows: Any, X_public: Any = None) -> Any:  # type: ignore[override]
+    def known(self, facts: Any, table: Table) -> Any:
         public, shell = facts, self.shell
         assert isinstance(public, EnsembleTable)
-        wrapped = _public_part(self.cost.protects, X_public)
+        wrapped = _public_part(self.cost.protects, self.public.get("X_public"))
+        rows: Any = table
         if wrapped is not None:
             reader = self.given(columns=facts.columns).reader()
             rows = read_rows(reader, wrapped, reset=False, sparse=self.sparse)

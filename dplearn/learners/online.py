@@ -41,6 +41,7 @@ from dplearn.learners.ensembles import (
 )
 from dplearn.privacy import OneTimeState
 from dplearn.records.rows import Examples
+from dplearn.records.table import Table
 from dplearn.records.tables import check_values, rows_of, sliceable
 
 __all__ = ["OnlineEnsembleClassifier"]
@@ -239,7 +240,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
 class OnlineFit(EnsembleFit):
     """The fit of `OnlineEnsembleClassifier`."""
 
-    def known(self, facts: Any, rows: Any, **public: Any) -> Any:  # noqa: ARG002
+    def known(self, facts: Any, table: Table) -> Any:  # noqa: ARG002
         assert isinstance(facts, EnsembleTable)
         known = replace(facts, n_rows=MANY_QUERIES)
         self.shell._ballot(self, known)  # raises on incompatible parameters, before any dry run

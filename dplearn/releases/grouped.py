@@ -35,7 +35,7 @@ from dplearn.records.groups import MOST_ROWS
 from dplearn.records.part_sources import column_in_parts, in_parts, parts_read
 from dplearn.records.part_tables import column_of
 from dplearn.records.passes import InTurn
-from dplearn.records.rows import Columns, count_of
+from dplearn.records.rows import Columns
 from dplearn.records.table import Table
 from dplearn.records.tables import check_index
 from dplearn.releases.reading import checked_bounds, read_column
@@ -402,6 +402,7 @@ class _Grouped(ColumnRelease[Grouped]):
     """The recipe of `grouped`: X are the keys, and y the values or None."""
 
     takes = "keys"
+    unequal = _UNEQUAL
     group_rows: int = 1
     bits = _BITS  # of the grid of values; audits use fewer
     most_records = MOST_RECORDS  # audits use fewer
@@ -465,12 +466,6 @@ class _Grouped(ColumnRelease[Grouped]):
 
     def in_memory(self, X: Any, y: Any) -> tuple[Any, Any]:
         return in_memory(X), None if y is None else in_memory(y)
-
-    def n_rows(self, X: Any, y: Any) -> int:
-        n = count_of(X)
-        if y is not None and count_of(y) != n:
-            raise ValueError(_UNEQUAL.format(n, count_of(y)))
-        return n
 
     def read(self, X: Any, y: Any) -> tuple[Facts, _Keyed]:
         keys = read_column_of_keys(X)

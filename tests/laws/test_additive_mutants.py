@@ -403,7 +403,7 @@ def with_plan(plan_of):
     table = []
 
     def known(own):
-        return lambda self, facts, rows, **public: table.append(rows) or own(self, facts, rows, **public)
+        return lambda self, facts, rows: table.append(rows.blocks.rows) or own(self, facts, rows)
 
     def plan(own):
         return lambda self, facts, **more: plan_of(table[-1], own(self, facts, **more))

@@ -54,6 +54,17 @@ def test_the_guarantee_protects_groups_and_the_plan_counts_them(classifier, iris
     assert model.predict(X).shape[0] == len(X)
 
 
+@pytest.mark.parametrize("difference", [-1, 1])
+def test_labels_that_are_more_or_fewer_than_the_rows_are_refused(classifier, iris, difference):
+    X, y = iris
+    if protects_labels(classifier) or not isinstance(classifier, PrivateEstimator):
+        return
+    model = clone(classifier).set_params(ledger=PrivacyLedger(10**13, 0.9, protects="groups"))
+    with pytest.raises(ValueError, match=f"equal numbers of samples, got {len(X)} and {len(X) + difference}"):
+        model.fit(X, np.resize(y, len(y) + difference), groups=np.arange(len(X)), **given_to(classifier, X))
+    assert model.ledger.history() == []
+
+
 def test_plans_depend_on_the_set_of_groups_and_not_on_the_number_of_rows(classifier, iris, one_a_class):
     X, y = iris
     if protects_labels(classifier) or not isinstance(classifier, PrivateEstimator):

@@ -67,9 +67,13 @@ def with_rows(rows_of):
     """Return a class whose public rows are a function of private and of public ones."""
 
     def known(own):
-        def changed(self, facts, rows, X_public=None):
-            mine = np.array([*zip(*rows.X.columns, strict=True)])
-            return own(self, facts, rows, type(X_public)(rows_of(mine, X_public.X)))
+        def changed(self, facts, table):
+            mine, public = (
+                np.array([*zip(*table.blocks.rows.X.columns, strict=True)]),
+                self.public["X_public"],
+            )
+            X_public = type(public)(rows_of(mine, public.X))
+            return own(self.given(public={"X_public": X_public}), facts, table)
 
         return changed
 

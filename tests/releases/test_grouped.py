@@ -109,6 +109,7 @@ def test_keys_of_different_types_are_different_categories():
         ({"categories": ["a", "a"]}, "categories must be distinct, got some key twice; .* go to groups="),
         ({"categories": "north"}, "categories must be a sequence"),
         ({"values": VALUES[:5], "bounds": (0, 1)}, "equal lengths, got 6000 and 5"),
+        ({"values": VALUES[:5], "bounds": (0, 1), "groups": KEYS}, "equal lengths, got 6000 and 5"),
         ({"epsilon": 0}, "epsilon must"),
     ],
 )
