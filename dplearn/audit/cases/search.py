@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.model_selection import KFold, PredefinedSplit
 
 from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.fits import Rows, WholeFit
+from dplearn.audit.fits import ReleaseFit, Rows, WholeFit
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.fit_recipe import FitRecipe
@@ -21,7 +21,7 @@ from dplearn.estimator.public import Public
 from dplearn.mechanisms import randomized_response
 from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
-from dplearn.model_selection.score import _counts, _release
+from dplearn.model_selection.score import _Score
 from dplearn.model_selection.search import PrivateSearchCV
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.model_selection.tuned_threshold import PrivateTunedThresholdClassifier
@@ -314,12 +314,13 @@ class AnswersZero:
         return np.zeros(len(X), dtype=int)
 
 
-def _score(rows: Rows, dice: Dice) -> tuple[str, Any]:
-    measure = measure_of(PrivateScorer("accuracy"), ())
-    noise = TableNoise.of(ApproxDP(1), l1=measure.statistic.l1, squared_l2=measure.statistic.squared_l2)
-    counts, n = _counts(AnswersZero(), np.zeros((len(rows), 1)), np.array(rows), measure.statistic)
-    found = _release(counts, n, measure.statistic, noise, dice)
-    return f"{measure.value(found):.3f}", found.counts.tolist()
+_ACCURACY = measure_of(PrivateScorer("accuracy"), ())
+
+
+def _score() -> _Score:
+    statistic = _ACCURACY.statistic
+    noise = TableNoise.of(ApproxDP(1), l1=statistic.l1, squared_l2=statistic.squared_l2)
+    return _Score(AnswersZero(), statistic, noise)
 
 
 CASES = (
@@ -388,7 +389,7 @@ CASES = (
     ),
     AuditCase(
         "private_score",
-        _score,
+        ReleaseFit(_score, _split, lambda found: (f"{_ACCURACY.value(found):.3f}", found.counts.tolist())),
         (0, 1),
         4,
         ApproxDP(1),
