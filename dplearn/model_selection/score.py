@@ -21,7 +21,7 @@ from dplearn.fit.execute import Facts, Recipe, execute
 from dplearn.fit.relation import N_IS_PUBLIC, ROWS
 from dplearn.model_selection.candidates import last_step
 from dplearn.model_selection.held import answers_from_a_budget
-from dplearn.model_selection.measures import Measure, NoisyTable, released_ends
+from dplearn.model_selection.measures import Measure, NoisyTable, noisy_table
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
 from dplearn.model_selection.statistics import Statistic
 from dplearn.model_selection.table_noise import TableNoise
@@ -237,7 +237,7 @@ def private_score(
     ([[750, -1], [248, -7]], 0.5, 0.0)
     """
     scorer = _with_target_range(PrivateScorer.of(scoring), estimator)
-    cost = ApproxDP(
+    most = ApproxDP(
         check_number("epsilon", epsilon, above=0),
         check_number("delta", delta, low=0, below=1),
         reproducible=random_state is not None,
@@ -247,15 +247,16 @@ def private_score(
     labels = () if scorer.any_labels else public_labels(scorer, estimator)
     measure = measure_of(scorer, labels, estimator)
     statistic = measure.statistic
-    noise = TableNoise.of(cost, l1=statistic.l1, squared_l2=statistic.squared_l2)
-    recipe = _Score(
-        estimator, statistic, noise, _OF_REGRESSORS if scorer.regression else _ASSUMES, random_state
-    )
-    dice = dice_for(random_state, recipe.name, str(recipe.cost.epsilon))
+    noise = TableNoise.of(most, l1=statistic.l1, squared_l2=statistic.squared_l2)
+    of_model = _OF_REGRESSORS if scorer.regression else _ASSUMES
+    cost = replace(noise.privacy, assumes=(*of_model, *statistic.assumes))
+    dice = dice_for(random_state, _Score.name, str(cost.epsilon))
+    recipe = _Score(estimator, statistic, noise, cost, random_state)
     done = execute(recipe, X, y, groups=groups, ledger=ledger, dice=dice)
     return _scored(measure, done.released, beta, done.plan.guarantee, scorer, labels)
 
 
+@dataclass(repr=False, eq=False)
 class _Score(Recipe):
     """The recipe of `private_score`: noise is added to the table of a metric.
 
@@ -263,25 +264,16 @@ class _Score(Recipe):
     """
 
     name = "private_score"
-
-    def __init__(
-        self,
-        estimator: Any,
-        statistic: Statistic,
-        noise: TableNoise,
-        assumes: tuple[str, ...] = _ASSUMES,
-        random_state: Any = None,
-    ):
-        self.estimator, self.statistic, self.noise = estimator, statistic, noise
-        self.random_state = random_state
-        self.cost = replace(noise.privacy, assumes=(*assumes, *statistic.assumes))
+    estimator: Any
+    statistic: Statistic
+    noise: TableNoise
+    cost: ApproxDP
+    random_state: Any = None
 
     def in_memory(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         rows, labels = _each_by_itself(X), label_cells(y, any_cells=True)
-        if count_of(rows) != len(labels):
-            raise ValueError(
-                f"X and y must have equal numbers of records, got {count_of(rows)} and {len(labels)}"
-            )
+        if (n := count_of(rows)) != len(labels):
+            raise ValueError(f"X and y must have equal numbers of records, got {n} and {len(labels)}")
         return rows, labels
 
     def read(self, X: Any, y: NDArray[Any]) -> tuple[Facts, "_Counted"]:
@@ -308,14 +300,9 @@ class _Score(Recipe):
     def plan(self, facts: Facts) -> ReleasePlan:
         return ReleasePlan(self.cost, facts.n_samples)
 
-    def summarized(self, table: Table, plan: ReleasePlan) -> NDArray[np.int64]:  # noqa: ARG002
-        counts: NDArray[np.int64] = table.at_once(lambda counted: counted.counts)
-        return counts
-
-    def run(self, counts: NDArray[np.int64], plan: ReleasePlan, dice: Dice) -> NoisyTable:
-        low, high = released_ends(self.statistic, plan.n_samples)
-        noisy = self.noise.added(counts, low=low, high=high, dice=dice)
-        return NoisyTable(noisy, plan.n_samples, self.noise, self.statistic)
+    def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> NoisyTable:
+        [counts] = table.sums(lambda counted: [counted.counts])
+        return noisy_table(counts, plan.n_samples, self.statistic, self.noise, dice)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

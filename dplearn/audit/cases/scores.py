@@ -16,24 +16,23 @@ import numpy as np
 from sklearn.model_selection import PredefinedSplit
 
 from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.cases.search import OneChance, OneNumber, search_case
 from dplearn.audit.cases.groups import groups_of
+from dplearn.audit.cases.search import OneChance, OneNumber, score_recipe, search_case
 from dplearn.audit.fits import ReleaseFit, Rows, WholeFit
 from dplearn.chance.dice import Dice
 from dplearn.estimator.public import Public
 from dplearn.model_selection.measures import NoisyTable
-from dplearn.model_selection.metrics import PrivateScorer, measure_of
+from dplearn.model_selection.metrics import PrivateScorer
 from dplearn.model_selection.plan import SearchPlan
-from dplearn.model_selection.score import _Score
 from dplearn.model_selection.search import PrivateSearchCV, SearchFit
 from dplearn.model_selection.statistics import (
     BinnedScores,
     ConfusionCounts,
+    ErrorCount,
     LossSum,
     Statistic,
     TargetSums,
 )
-from dplearn.model_selection.table_noise import TableNoise
 from dplearn.model_selection.trial import Trial
 from dplearn.privacy import ApproxDP
 from dplearn.records.rows import Examples
@@ -90,13 +89,10 @@ def table_case(
         Whether the noise is Gaussian, as it would be for many cells.
     """
 
-    def make() -> _Score:
-        noise = TableNoise.of(claim, l1=statistic.l1, squared_l2=statistic.squared_l2)
-        return _Score(Echo(), statistic, replace(noise, privacy=claim, gaussian=gaussian))
-
     def table(rows: Rows) -> tuple[Any, Any]:
         return np.array([[said] for said, _ in rows]), np.array([label for _, label in rows])
 
+    make = partial(score_recipe, Echo(), statistic, claim, gaussian=gaussian)
     fit = ReleaseFit(make, table, _shown_counts)
     return AuditCase(
         name, fit, universe, n, claim, ordered=False, rules=None, part_of=_SCORE, required=required
@@ -107,15 +103,15 @@ def _shown_counts(found: NoisyTable) -> tuple[str, Any]:
     return str(found.counts.tolist()), found.counts.tolist()
 
 
-def _of_groups() -> _Score:
-    statistic = measure_of(PrivateScorer("accuracy"), ()).statistic
-    return _Score(Echo(), statistic, TableNoise.of(ApproxDP(1), l1=1, squared_l2=1), random_state=0)
-
-
 def _persons(rows: Rows) -> tuple[Any, Any]:
     """Return the rows of persons, which are right (1) or wrong (0): one row of each takes part."""
     said = np.array([each for person in rows for each in person])
     return said[:, None], np.ones(len(said), dtype=int)
+
+
+_OF_GROUPS = ReleaseFit(
+    partial(score_recipe, Echo(), ErrorCount(), ApproxDP(1)), _persons, _shown_counts, groups_of
+)
 
 
 class CoarseSearch(PrivateSearchCV):
@@ -250,7 +246,7 @@ CASES = (
     ),
     AuditCase(
         "score_of_groups",
-        ReleaseFit(_of_groups, _persons, _shown_counts, groups_of),
+        _OF_GROUPS,
         ((0,), (1,), (0, 0, 1)),
         3,
         ApproxDP(1),

@@ -23,6 +23,7 @@ from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
 from dplearn.model_selection.score import _Score
 from dplearn.model_selection.search import PrivateSearchCV
+from dplearn.model_selection.statistics import Statistic
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.model_selection.tuned_threshold import PrivateTunedThresholdClassifier
 from dplearn.privacy import ApproxDP, Event, GaussianSums
@@ -31,7 +32,15 @@ from dplearn.privacy.random_stopping import RandomStopping
 from dplearn.privacy.shares import gaussian_budget
 from dplearn.records.targets import TargetRange, read_target
 
-__all__ = ["CASES", "GaussianAnswer", "OneAnswer", "OneNumber", "best_of_runs_case", "search_case"]
+__all__ = [
+    "CASES",
+    "GaussianAnswer",
+    "OneAnswer",
+    "OneNumber",
+    "best_of_runs_case",
+    "score_recipe",
+    "search_case",
+]
 
 _SEARCH = ("PrivateSearchCV",)
 _DELTA = Fraction(1, 20)
@@ -314,14 +323,30 @@ class AnswersZero:
         return np.zeros(len(X), dtype=int)
 
 
+def score_recipe(estimator: Any, statistic: Statistic, claim: ApproxDP, *, gaussian: bool = False) -> _Score:
+    """Return the recipe of a private score, whose public chance has the seed 0.
+
+    Parameters
+    ----------
+    estimator : object
+        Predicts each record by itself.
+    statistic : Statistic
+        The table.
+    claim : ApproxDP
+        What the table is given.
+    gaussian : bool, default=False
+        Whether the noise is Gaussian, as it would be for many cells.
+    """
+    noise = TableNoise(claim, statistic.l1, statistic.squared_l2, gaussian)
+    return _Score(estimator, statistic, noise, claim, random_state=0)
+
+
 _ACCURACY = measure_of(PrivateScorer("accuracy"), ())
-
-
-def _score() -> _Score:
-    statistic = _ACCURACY.statistic
-    noise = TableNoise.of(ApproxDP(1), l1=statistic.l1, squared_l2=statistic.squared_l2)
-    return _Score(AnswersZero(), statistic, noise)
-
+_SCORED = ReleaseFit(
+    lambda: score_recipe(AnswersZero(), _ACCURACY.statistic, ApproxDP(1)),
+    _split,
+    lambda found: (f"{_ACCURACY.value(found):.3f}", found.counts.tolist()),
+)
 
 CASES = (
     best_of_runs_case("best_of_runs", RandomStopping(7), ApproxDP("1.5"), required=Required(2, 0.85)),
@@ -389,7 +414,7 @@ CASES = (
     ),
     AuditCase(
         "private_score",
-        ReleaseFit(_score, _split, lambda found: (f"{_ACCURACY.value(found):.3f}", found.counts.tolist())),
+        _SCORED,
         (0, 1),
         4,
         ApproxDP(1),
