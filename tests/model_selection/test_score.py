@@ -35,7 +35,7 @@ from dplearn.privacy import ApproxDP
 NO = DummyClassifier(strategy="constant", constant=0).fit([[0]] * 2, [0, 1])
 
 
-def _errors(model, X, y):
+def errors_and_n(model, X, y):
     found = begin(score_recipe(model, ErrorCount(), ApproxDP(1)), X, y).table
     [[errors]] = found.sums(lambda counted: [counted.counts])
     return int(errors), len(found)
@@ -128,16 +128,16 @@ def test_no_record_of_a_list_changes_how_the_others_are_read():
     model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), DecisionTreeClassifier(random_state=0))
     model.fit(public, labels)
     X, y = [[base + 1 + 2 * (i % 4)] for i in range(40)], [i % 2 for i in range(40)]
-    assert _errors(model, X, y) == (0, 40)
+    assert errors_and_n(model, X, y) == (0, 40)
     for listed in (list, deque, tuple):
         changed = listed([[0.5], *X[1:]])
-        assert _errors(model, changed, y)[0] <= 1
+        assert errors_and_n(model, changed, y)[0] <= 1
 
 
 def test_a_list_of_texts_is_given_as_it_is():
     texts = ["good day", "bad day"] * 10
     model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, [1, 0] * 10)
-    assert _errors(model, texts, [1, 0] * 10) == (0, 20)
+    assert errors_and_n(model, texts, [1, 0] * 10) == (0, 20)
 
 
 def test_no_records_are_refused_before_anything_is_spent():
@@ -156,10 +156,10 @@ def test_parameters_that_are_not_as_described_are_refused(parameters):
 def test_a_record_counts_once_whatever_shape_predictions_have():
     model = MultiOutputClassifier(LogisticRegression()).fit([[0.0], [10.0]] * 20, [[0], [1]] * 20)
     X, y = np.zeros((200, 1)), np.zeros(200, dtype=int)
-    assert _errors(model, X, y) == (0, 200)
-    assert _errors(model, X, np.arange(200) == 7) == (1, 200)
-    assert _errors(model, X, [*[0] * 199, "odd"]) == (1, 200)
-    assert _errors(model, X, [*[0] * 198, None, 0.0]) == (1, 200)
+    assert errors_and_n(model, X, y) == (0, 200)
+    assert errors_and_n(model, X, np.arange(200) == 7) == (1, 200)
+    assert errors_and_n(model, X, [*[0] * 199, "odd"]) == (1, 200)
+    assert errors_and_n(model, X, [*[0] * 198, None, 0.0]) == (1, 200)
 
 
 def test_an_ensemble_within_a_pipeline_is_refused_too_fitted_or_not():
