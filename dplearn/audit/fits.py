@@ -17,10 +17,9 @@ from sklearn.base import clone
 
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.fit.execute import begin
+from dplearn.fit.execute import Recipe, begin
 from dplearn.learners.bins import UNDECLARED
 from dplearn.privacy.plan import Plan
-from dplearn.releases.stages import Release
 
 __all__ = [
     "Fit",
@@ -144,7 +143,7 @@ def ready(of: Any, X: Any, y: Any = None, *, groups: Any = None, **public: Any) 
 
     Parameters
     ----------
-    of : PrivateEstimator or Release
+    of : PrivateEstimator or Recipe
         An unfitted estimator supplies the parameters; it is not changed, and its ledger is not charged.
     X, y, groups : object
         As for the fit or the release.
@@ -155,7 +154,7 @@ def ready(of: Any, X: Any, y: Any = None, *, groups: Any = None, **public: Any) 
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            if isinstance(of, Release):
+            if isinstance(of, Recipe):
                 found = begin(of, X, y, groups=groups)
                 run = found.run
             else:
@@ -353,7 +352,7 @@ class ReleaseFit(TableFit):
         Maps records to the groups of the values, where a record is a group.
     """
 
-    make: Callable[[], Release[Any]]
+    make: Callable[[], Recipe]
     values: Callable[[Rows], Any]
     shown: Callable[[Any], tuple[str, Any]]
     groups: Callable[[Rows], Any] | None = None

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.chance.dice import Dice
 from dplearn.core.binomial import success_bounds
 from dplearn.model_selection.statistics import Statistic
 from dplearn.model_selection.table_noise import TableNoise
 
-__all__ = ["Interval", "Measure", "NoisyTable", "released_ends", "share_bounds"]
+__all__ = ["Interval", "Measure", "NoisyTable", "noisy_table", "share_bounds"]
 
 Interval = tuple[float, float]
 
@@ -69,21 +70,30 @@ class NoisyTable:
         return min(self.n, max(0, noisy - reach)), max(0, min(self.n, noisy + reach))
 
 
-def released_ends(statistic: Statistic, n: int) -> tuple[int, int]:
-    """Return public ends of the noisy cells of a table of n records.
+def noisy_table(
+    counts: NDArray[np.int64], n: int, statistic: Statistic, noise: TableNoise, dice: Dice
+) -> NoisyTable:
+    """Release a table.
 
-    Those of a single cell are the ends of its true value. Several cells are added up, and must not be biased:
-    their ends are farther away.
+    Its cells have public ends. Those of a single cell are the ends of its true value. Several cells are added
+    up, and must not be biased: their ends are farther away.
 
     Parameters
     ----------
-    statistic : Statistic
-        What the table holds.
+    counts : ndarray of int64
+        Private. The table.
     n : int
         Number of records that are counted.
+    statistic : Statistic
+        What the table holds.
+    noise : TableNoise
+        Its noise.
+    dice : Dice
+        Source of chance.
     """
     room = n * (statistic.high - statistic.low) if statistic.n_cells > 1 else 0
-    return n * statistic.low - room, n * statistic.high + room
+    low, high = n * statistic.low - room, n * statistic.high + room
+    return NoisyTable(noise.added(counts, low=low, high=high, dice=dice), n, noise, statistic)
 
 
 @dataclass(frozen=True)

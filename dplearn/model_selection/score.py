@@ -12,32 +12,30 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import check_number
-from dplearn.chance import PublicStream, dice_for
+from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains.cells import cells_of
 from dplearn.ensembles.own_code import check_own_code
-from dplearn.fit.relation import ROWS, Relation
+from dplearn.fit.execute import Facts, Recipe, execute
+from dplearn.fit.relation import N_IS_PUBLIC, ROWS
 from dplearn.model_selection.candidates import last_step
 from dplearn.model_selection.held import answers_from_a_budget
-from dplearn.model_selection.measures import Measure, NoisyTable, released_ends
+from dplearn.model_selection.measures import Measure, NoisyTable, noisy_table
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
 from dplearn.model_selection.statistics import Statistic
 from dplearn.model_selection.table_noise import TableNoise
-from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
+from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.result_table import ResultTable
-from dplearn.records.groups import SHIFTS, grouping_of, selected
-from dplearn.records.part_sources import table_in_parts
-from dplearn.records.part_types import PartTypes
 from dplearn.records.reading import check_classes, label_cells
 from dplearn.records.rows import count_of
-from dplearn.records.table import Given, Table
-from dplearn.records.tables import check_index
+from dplearn.records.table import Held, Table
+from dplearn.releases.stages import ReleasePlan
 
 __all__ = ["PrivateScore", "private_score", "public_labels"]
 
 _ASSUMES = (
-    "the number of records is public",
+    N_IS_PUBLIC,
     ROWS,
     "the classifier predicts for each record by itself, and one label for every record",
     "the classifier was made without these records, or has a guarantee of its own, which adds to this one",
@@ -174,10 +172,10 @@ def private_score(
     scoring : None, str or PrivateScorer, default=None
         The metric, by scikit-learn's name, or with public parameters; None is "accuracy". See
         `PrivateScorer`. A metric of regressors without `target_range` has that of the estimator.
-    groups : array-like of shape (n_samples,), optional
+    groups : array-like of shape (n_samples,), or the name of a column of parts, optional
         Private. The group of each row, such as the person that it belongs to: texts or integers. The
         guarantee then protects all rows of a group together. One row of each group takes part, which is
-        chosen by public chance, and the set of groups is public. Not for parts.
+        chosen by public chance, and the set of groups is public.
     epsilon : float, default=1.0
         Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0
@@ -239,7 +237,7 @@ def private_score(
     ([[750, -1], [248, -7]], 0.5, 0.0)
     """
     scorer = _with_target_range(PrivateScorer.of(scoring), estimator)
-    cost = ApproxDP(
+    most = ApproxDP(
         check_number("epsilon", epsilon, above=0),
         check_number("delta", delta, low=0, below=1),
         reproducible=random_state is not None,
@@ -249,24 +247,73 @@ def private_score(
     labels = () if scorer.any_labels else public_labels(scorer, estimator)
     measure = measure_of(scorer, labels, estimator)
     statistic = measure.statistic
-    noise = TableNoise.of(cost, l1=statistic.l1, squared_l2=statistic.squared_l2)
+    noise = TableNoise.of(most, l1=statistic.l1, squared_l2=statistic.squared_l2)
     of_model = _OF_REGRESSORS if scorer.regression else _ASSUMES
-    assumes = (*of_model, *statistic.assumes)
-    parts = table_in_parts(X, y)
-    if parts is not None and groups is not None:
-        raise TypeError("groups must be None for a table in parts; pass a table in memory")
-    relation = Relation(groups=groups is not None, parts=parts is not None)
-    guarantee = relation.assuming(replace(noise.privacy, assumes=assumes))
-    charge = open_account(ledger, guarantee, name="private_score")
-    dice = dice_for(random_state, "private_score", str(guarantee.epsilon))
-    if parts is None:
-        check_index("groups", groups, X)
-        counts, n = _counts(estimator, *_one_a_group(X, y, groups, random_state), statistic)
-    else:
-        counts, n = _counts_of_parts(estimator, parts, statistic)
-    charge(guarantee)
-    table = _release(counts, n, statistic, noise, dice)
-    return _scored(measure, table, beta, guarantee, scorer, labels)
+    cost = replace(noise.privacy, assumes=(*of_model, *statistic.assumes))
+    dice = dice_for(random_state, _Score.name, str(cost.epsilon))
+    recipe = _Score(estimator, statistic, noise, cost, random_state)
+    done = execute(recipe, X, y, groups=groups, ledger=ledger, dice=dice)
+    return _scored(measure, done.released, beta, done.plan.guarantee, scorer, labels)
+
+
+@dataclass(repr=False, eq=False)
+class _Score(Recipe):
+    """The recipe of `private_score`: noise is added to the table of a metric.
+
+    The estimator predicts once, when rows are read: it may fail on them, and nothing is spent then.
+    """
+
+    name = "private_score"
+    estimator: Any
+    statistic: Statistic
+    noise: TableNoise
+    cost: ApproxDP
+    random_state: Any = None
+
+    def in_memory(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        rows, labels = _each_by_itself(X), label_cells(y, any_cells=True)
+        if (n := count_of(rows)) != len(labels):
+            raise ValueError(f"X and y must have equal numbers of records, got {n} and {len(labels)}")
+        return rows, labels
+
+    def read(self, X: Any, y: NDArray[Any]) -> tuple[Facts, "_Counted"]:
+        n = count_of(X)
+        if not n:
+            raise ValueError("X must hold at least one record")
+        expected, columns = getattr(self.estimator, "n_features_in_", None), getattr(X, "shape", (n,))[1:]
+        if expected is not None and columns and columns[0] != expected:
+            raise ValueError(
+                f"X must have the {expected} columns that the classifier was fitted on, got {columns[0]}"
+            )
+        return Facts(n), _Counted(self.statistic.of(self.estimator, X, y), n)
+
+    def from_parts(self, table: Table) -> tuple[Facts, Table]:
+        found = [part for part in table.read(self._count, categories=True)[0] if part is not None]
+        n = sum(map(len, found))
+        return Facts(n), Table(Held(_Counted(np.sum([part.counts for part in found], axis=0), n)))
+
+    def _count(self, X: Any, y: Any) -> tuple["_Counted", "_Counted"]:
+        """Count a part; its table is all that is kept of it."""
+        counted = self.read(*self.in_memory(X, y))[1]
+        return counted, counted
+
+    def plan(self, facts: Facts) -> ReleasePlan:
+        return ReleasePlan(self.cost, facts.n_samples)
+
+    def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> NoisyTable:
+        [counts] = table.sums(lambda counted: [counted.counts])
+        return noisy_table(counts, plan.n_samples, self.statistic, self.noise, dice)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _Counted:
+    """Private. The table of a metric, of some records, and their number."""
+
+    counts: NDArray[np.int64]
+    n: int
+
+    def __len__(self) -> int:
+        return self.n
 
 
 def _with_target_range(scorer: PrivateScorer, estimator: Any) -> PrivateScorer:
@@ -333,52 +380,6 @@ def _check_predicts(estimator: Any, *, regression: bool) -> None:
         check_is_fitted(estimator)
 
 
-def _one_a_group(X: Any, y: Any, groups: Any, random_state: Any) -> tuple[Any, Any]:
-    """Return the records; with groups, one of each, by public chance."""
-    if groups is None:
-        return X, y
-    stream = PublicStream.of(random_state, "private_score", "groups")
-    rows = _each_by_itself(X)
-    n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
-    grouping = grouping_of(groups, n, most=1, shifts=lambda n_groups: stream.labels(SHIFTS, n_groups))
-    labels = label_cells(y, any_cells=True)
-    if len(labels) != n:
-        raise ValueError(f"X and y must have equal numbers of records, got {n} and {len(labels)}")
-    return selected(rows, grouping.slots[:, 0]), selected(labels, grouping.slots[:, 0])
-
-
-def _counts_of_parts(estimator: Any, parts: Table, statistic: Statistic) -> tuple[NDArray[np.int64], int]:
-    """Return the table and the number of records of a table in parts, in one pass."""
-
-    def count(given: Given) -> tuple[NDArray[np.int64], int, PartTypes] | None:
-        X, y = given.X, given.y
-        return (*_counts(estimator, X, y, statistic), PartTypes.of(X)) if count_of(X) else None
-
-    found = [each for each in parts.values(count) if each is not None]
-    if not found:
-        raise ValueError("X must hold at least one record, and all parts are empty")
-    for _, _, types in found:
-        found[0][2].check_same(types, categories=True)
-    return np.sum([each[0] for each in found], axis=0), sum(each[1] for each in found)
-
-
-@ignores_float_errors
-def _counts(estimator: Any, X: Any, y: Any, statistic: Statistic) -> tuple[NDArray[np.int64], int]:
-    """Return the table and the number of records; error messages do not show records."""
-    X, labels = _each_by_itself(X), label_cells(y, any_cells=True)
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
-    if n != len(labels):
-        raise ValueError(f"X and y must have equal numbers of records, got {n} and {len(labels)}")
-    if not n:
-        raise ValueError("X must hold at least one record")
-    expected, columns = getattr(estimator, "n_features_in_", None), getattr(X, "shape", (n,))[1:]
-    if expected is not None and columns and columns[0] != expected:
-        raise ValueError(
-            f"X must have the {expected} columns that the classifier was fitted on, got {columns[0]}"
-        )
-    return statistic.of(estimator, X, labels), n
-
-
 def _each_by_itself(X: Any) -> Any:
     """Return a list of rows as an array of objects, because a common type would depend on all records.
 
@@ -387,15 +388,6 @@ def _each_by_itself(X: Any) -> Any:
     if hasattr(X, "shape") or all(isinstance(each, str) for each in X):
         return X
     return cells_of(X)
-
-
-@ignores_float_errors
-def _release(
-    counts: NDArray[np.int64], n: int, statistic: Statistic, noise: TableNoise, dice: Dice
-) -> NoisyTable:
-    """Release the table of counts or sums."""
-    low, high = released_ends(statistic, n)
-    return NoisyTable(noise.added(counts, low=low, high=high, dice=dice), n, noise, statistic)
 
 
 @ignores_float_errors

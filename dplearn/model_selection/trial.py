@@ -21,7 +21,7 @@ from dplearn.model_selection.candidates import (
     read_by_candidate,
     with_budget,
 )
-from dplearn.model_selection.measures import Measure, NoisyTable, released_ends
+from dplearn.model_selection.measures import Measure, NoisyTable, noisy_table
 from dplearn.model_selection.plan import NOISY_SCORES, SearchPlan
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP
@@ -167,8 +167,7 @@ class Trial:
         noise = TableNoise.of(
             privacy, l1=tables * tests * statistic.l1, squared_l2=tables * tests**2 * statistic.squared_l2
         )
-        low, high = released_ends(statistic, self.tested)
-        return NoisyTable(noise.added(counts, low=low, high=high, dice=dice), self.tested, noise, statistic)
+        return noisy_table(counts, self.tested, statistic, noise, dice)
 
     def _counted(self, index: int, dice: Dice) -> tuple[NDArray[np.int64], Any]:
         """Return the sums of a candidate's tables over all splits, and its fit if there is one split."""

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dplearn.audit.cases import scores as score_cases
 from dplearn.audit.cases.scores import CASES as SCORE_CASES
+from dplearn.fit import execute
 from dplearn.model_selection import statistics, table_noise, trial
 from tests.laws.conftest import OnePair
 
@@ -59,7 +59,8 @@ def gaussian_noise_for_half_the_distance(monkeypatch):
 
 
 def all_rows_of_a_person(monkeypatch):
-    monkeypatch.setattr(score_cases, "_one_a_group", lambda X, y, groups, random_state: (X, y))
+    honest = execute.grouping_of
+    monkeypatch.setattr(execute, "grouping_of", lambda groups, n, **how: honest(np.arange(n), n, **how))
 
 
 def each_table_has_the_whole_budget(monkeypatch):

@@ -6,6 +6,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -14,16 +15,15 @@ from dplearn import learners, preprocessing, releases
 from dplearn.audit import FaultyDice, exact_distribution
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.learned_schema import SMALL
+from dplearn.audit.cases.search import score_recipe
 from dplearn.audit.fits import ready, run_on, two_parts
 from dplearn.chance import SeededDice
 from dplearn.domains import IntegerRange
 from dplearn.domains.cells import object_array
 from dplearn.learners import StatisticalQueryNaiveBayes
 from dplearn.model_selection import private_score
-from dplearn.model_selection.score import _counts, _counts_of_parts
 from dplearn.model_selection.statistics import ConfusionCounts, ErrorCount
-from dplearn.privacy import PrivacyLedger
-from dplearn.records.part_sources import table_in_parts
+from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.releases.cdf import _CDF
 from dplearn.releases.grouped import _Grouped
 from dplearn.releases.interior_point import _InteriorPoint
@@ -221,15 +221,30 @@ def test_every_release_has_a_case():
 def test_a_score_of_two_parts_counts_the_errors_of_the_table():
     X, y = load_iris(return_X_y=True)
     model = StatisticalQueryNaiveBayes(epsilon=1, random_state=0).fit(X, y)
-    table = table_in_parts(*two_parts(X, y))
     for statistic in (ErrorCount(), ConfusionCounts(tuple(model.classes_.tolist()))):
-        assert [each.tolist() for each in map(np.asarray, _counts_of_parts(model, table, statistic))] == [
-            each.tolist() for each in map(np.asarray, _counts(model, X, y, statistic))
-        ]
+        score = score_recipe(model, statistic, ApproxDP(1))
+        parted, whole = (ready(score, *given).summary for given in (two_parts(X, y), (X, y)))
+        assert len(parted) == len(whole) == 150
+        of_parts, of_table = (each.sums(lambda rows: [rows.counts])[0].tolist() for each in (parted, whole))
+        assert of_parts == of_table
     ledger = PrivacyLedger(1, 1e-5)
     with pytest.raises(ValueError, match="X must have the 4 columns that the classifier was fitted on"):
         private_score(model, *two_parts(X[:, :3], y), ledger=ledger)
     assert ledger.history() == []
+
+
+def test_a_score_of_groups_in_two_parts_has_the_distributions_of_that_of_the_table():
+    """A person's rows may lie in both parts, and their number moves those of others between the parts."""
+    case = CASES["score_of_groups"]
+
+    def in_parts(persons):
+        X, y = case.fit.values(persons)
+        rows = pd.DataFrame({"said": X[:, 0], "right": y, "person": case.fit.groups(persons)})
+        return [rows[:2], rows[2:]], "right"
+
+    parted = case.with_fit(replace(case.fit, values=in_parts, groups=lambda _: "person"))
+    assert parted.digest() == case.frozen()["digest"]
+    assert parted.run().keeps(case.claim)
 
 
 def test_a_failure_at_any_draw_of_a_fit_on_parts_leaves_it_paid_for_and_unpublished():

@@ -18,8 +18,7 @@ from dplearn.model_selection import (
     private_score,
 )
 from dplearn.model_selection.metrics import METRICS
-from dplearn.model_selection.score import _counts
-from dplearn.model_selection.statistics import ErrorCount
+from tests.model_selection.test_score import errors_and_n
 
 SECRET = "canary-9f3b"
 N = 40
@@ -121,8 +120,7 @@ def asked(name, y, ledger, **how):
 @pytest.mark.parametrize("odd", ODD)
 def test_an_odd_label_counts_as_one_error(container, odd):
     y = CONTAINERS[container](with_odd(Y, ODD[odd]))
-    counts, n = _counts(MODEL, X, y, ErrorCount())
-    assert (counts.tolist(), n) == ([N // 2 + 1], N)
+    assert errors_and_n(MODEL, X, y) == (N // 2 + 1, N)
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -183,5 +181,5 @@ class Strange:
 @pytest.mark.parametrize("odd", ODD)
 def test_an_odd_label_does_not_change_how_other_labels_are_compared(odd):
     strange = [Strange(), *Y.tolist()[1:]]
-    before, after = (_counts(MODEL, X, y, ErrorCount())[0][0] for y in (strange, [*strange[:-1], ODD[odd]]))
+    before, after = (errors_and_n(MODEL, X, y)[0] for y in (strange, [*strange[:-1], ODD[odd]]))
     assert (before, after) == (N // 2, N // 2 + 1)

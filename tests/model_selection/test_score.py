@@ -23,21 +23,22 @@ from sklearn.tree import DecisionTreeClassifier
 
 from dplearn import ExponentialMechanismClassifier, PrivacyLedger, SubsampleAggregateClassifier
 from dplearn.audit import exact_distribution
+from dplearn.audit.cases.search import score_recipe
 from dplearn.domains import DomainError
-from dplearn.fit.relation import PARTS
+from dplearn.fit.execute import begin
+from dplearn.fit.relation import GROUPS, PARTS, PARTS_OF_GROUPS
 from dplearn.model_selection import private_score
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
-from dplearn.model_selection.score import _counts, _release
 from dplearn.model_selection.statistics import ErrorCount
-from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP
 
 NO = DummyClassifier(strategy="constant", constant=0).fit([[0]] * 2, [0, 1])
 
 
-def _errors(model, X, y):
-    counts, n = _counts(model, X, y, ErrorCount())
-    return int(counts[0]), n
+def errors_and_n(model, X, y):
+    found = begin(score_recipe(model, ErrorCount(), ApproxDP(1)), X, y).table
+    [[errors]] = found.sums(lambda counted: [counted.counts])
+    return int(errors), len(found)
 
 
 def labels(ones, n):
@@ -49,11 +50,12 @@ def labels(ones, n):
 def test_the_interval_of_the_records_fails_no_more_often_than_beta_exactly(errors, epsilon):
     beta = Fraction(1, 10)
     measure = measure_of(PrivateScorer("accuracy"), ())
-    noise = TableNoise.of(ApproxDP(epsilon), l1=1, squared_l2=1)
+    score = begin(
+        score_recipe(NO, measure.statistic, ApproxDP(epsilon)), np.zeros((10, 1)), labels(errors, 10)
+    )
 
     def release(dice):
-        table = _release(np.array([errors]), 10, measure.statistic, noise, dice)
-        return str(measure.bounds(table, beta, False)), None
+        return str(measure.bounds(score.run(dice), beta, False)), None
 
     distribution = exact_distribution(release)
     failing = sum(
@@ -126,16 +128,16 @@ def test_no_record_of_a_list_changes_how_the_others_are_read():
     model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), DecisionTreeClassifier(random_state=0))
     model.fit(public, labels)
     X, y = [[base + 1 + 2 * (i % 4)] for i in range(40)], [i % 2 for i in range(40)]
-    assert _errors(model, X, y) == (0, 40)
+    assert errors_and_n(model, X, y) == (0, 40)
     for listed in (list, deque, tuple):
         changed = listed([[0.5], *X[1:]])
-        assert _errors(model, changed, y)[0] <= 1
+        assert errors_and_n(model, changed, y)[0] <= 1
 
 
 def test_a_list_of_texts_is_given_as_it_is():
     texts = ["good day", "bad day"] * 10
     model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, [1, 0] * 10)
-    assert _errors(model, texts, [1, 0] * 10) == (0, 20)
+    assert errors_and_n(model, texts, [1, 0] * 10) == (0, 20)
 
 
 def test_no_records_are_refused_before_anything_is_spent():
@@ -154,10 +156,10 @@ def test_parameters_that_are_not_as_described_are_refused(parameters):
 def test_a_record_counts_once_whatever_shape_predictions_have():
     model = MultiOutputClassifier(LogisticRegression()).fit([[0.0], [10.0]] * 20, [[0], [1]] * 20)
     X, y = np.zeros((200, 1)), np.zeros(200, dtype=int)
-    assert _errors(model, X, y) == (0, 200)
-    assert _errors(model, X, np.arange(200) == 7) == (1, 200)
-    assert _errors(model, X, [*[0] * 199, "odd"]) == (1, 200)
-    assert _errors(model, X, [*[0] * 198, None, 0.0]) == (1, 200)
+    assert errors_and_n(model, X, y) == (0, 200)
+    assert errors_and_n(model, X, np.arange(200) == 7) == (1, 200)
+    assert errors_and_n(model, X, [*[0] * 199, "odd"]) == (1, 200)
+    assert errors_and_n(model, X, [*[0] * 198, None, 0.0]) == (1, 200)
 
 
 def test_an_ensemble_within_a_pipeline_is_refused_too_fitted_or_not():
@@ -219,7 +221,7 @@ def test_the_score_of_parts_is_that_of_the_table(cuts):
             "the same types in each part",
         ),
         ([(np.zeros((3, 4)), [0, 1, 2]), (np.zeros((3, 3)), [0, 1, 2])], "the 4 columns"),
-        ([(np.zeros((0, 4)), [])], "all parts are empty"),
+        ([(np.zeros((0, 4)), [])], "X has no part with rows"),
         ([(np.zeros((3, 4)), [0, 1])], "equal numbers of records, got 3 and 2"),
         (iter([]), "parts that can be read again"),
     ],
@@ -229,4 +231,49 @@ def test_parts_that_are_no_table_spend_nothing(parts, message):
     model, ledger = GaussianNB().fit(*load_iris(return_X_y=True)), PrivacyLedger(1)
     with pytest.raises((TypeError, ValueError), match=message):
         private_score(model, parts, None, ledger=ledger)
+    assert ledger.history() == []
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "f1_macro", "roc_auc_ovr"])
+def test_the_score_of_groups_in_parts_is_that_of_the_table(scoring):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model, persons = GaussianNB().fit(X[::10], y[::10]), np.arange(150) % 40
+    how = {"scoring": scoring, "epsilon": 20, "random_state": 0}
+    whole = private_score(model, X, y, groups=persons, **how)
+    visits = X.assign(kind=y, person=persons)
+    parts = [visits[:1], visits[1:1], visits[1:90], visits[90:]]  # no row of the second takes part
+    ledger = PrivacyLedger(40, allow_reproducible=True, protects="groups")
+    parted = private_score(model, parts, "kind", groups="person", ledger=ledger, **how)
+    assert parted.table.counts.tolist() == whole.table.counts.tolist()
+    assert (parted.value, parted.interval) == (whole.value, whole.interval)
+    assert parted.n_samples == whole.n_samples == 40
+    assert GROUPS in whole.guarantee.assumes
+    assert parted.guarantee.assumes == (*whole.guarantee.assumes, PARTS_OF_GROUPS)
+    assert [entry.guarantee for entry in ledger.history()] == [parted.guarantee]
+    with pytest.raises(ValueError, match="groups must be the name of a column of X in every part, got 'who'"):
+        private_score(model, parts, "kind", groups="who", ledger=ledger, **how)
+    assert len(ledger.history()) == 1
+
+
+def test_the_estimator_predicts_each_part_once_and_no_row_of_a_group_that_takes_no_part():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    seen = []
+
+    class Watched(GaussianNB):
+        def predict(self, X):
+            seen.append(len(X))
+            return super().predict(X)
+
+    model = Watched().fit(X[::10], y[::10])
+    visits = X.assign(kind=y, person=np.arange(150) % 100)
+    private_score(model, [visits[:60], visits[60:]], "kind", groups="person", random_state=0)
+    assert len(seen) == 2
+    assert sum(seen) == 100
+
+
+def test_labels_of_another_number_are_refused_with_groups_too():
+    model, ledger = GaussianNB().fit(*load_iris(return_X_y=True)), PrivacyLedger(1)
+    for n in (5, 7):
+        with pytest.raises(ValueError, match=f"X and y must have equal numbers of records, got 6 and {n}"):
+            private_score(model, np.zeros((6, 4)), [0] * n, groups=[0, 0, 1, 1, 2, 2], ledger=ledger)
     assert ledger.history() == []

@@ -16,22 +16,23 @@ import numpy as np
 from sklearn.model_selection import PredefinedSplit
 
 from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.cases.search import OneChance, OneNumber, search_case
-from dplearn.audit.fits import Rows, WholeFit
+from dplearn.audit.cases.groups import groups_of
+from dplearn.audit.cases.search import OneChance, OneNumber, score_recipe, search_case
+from dplearn.audit.fits import ReleaseFit, Rows, WholeFit
 from dplearn.chance.dice import Dice
 from dplearn.estimator.public import Public
-from dplearn.model_selection.metrics import PrivateScorer, measure_of
+from dplearn.model_selection.measures import NoisyTable
+from dplearn.model_selection.metrics import PrivateScorer
 from dplearn.model_selection.plan import SearchPlan
-from dplearn.model_selection.score import _counts, _one_a_group, _release
 from dplearn.model_selection.search import PrivateSearchCV, SearchFit
 from dplearn.model_selection.statistics import (
     BinnedScores,
     ConfusionCounts,
+    ErrorCount,
     LossSum,
     Statistic,
     TargetSums,
 )
-from dplearn.model_selection.table_noise import TableNoise
 from dplearn.model_selection.trial import Trial
 from dplearn.privacy import ApproxDP
 from dplearn.records.rows import Examples
@@ -88,31 +89,29 @@ def table_case(
         Whether the noise is Gaussian, as it would be for many cells.
     """
 
-    @lru_cache
-    def counted(rows: Rows) -> tuple[Any, int]:  # once a table, and not once a path
-        X, y = np.array([[said] for said, _ in rows]), np.array([label for _, label in rows])
-        return _counts(Echo(), X, y, statistic)
+    def table(rows: Rows) -> tuple[Any, Any]:
+        return np.array([[said] for said, _ in rows]), np.array([label for _, label in rows])
 
-    def release(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        noise = TableNoise.of(claim, l1=statistic.l1, squared_l2=statistic.squared_l2)
-        counts, count = counted(tuple(rows))
-        found = _release(counts, count, statistic, replace(noise, privacy=claim, gaussian=gaussian), dice)
-        return str(found.counts.tolist()), found.counts.tolist()
-
+    make = partial(score_recipe, Echo(), statistic, claim, gaussian=gaussian)
+    fit = ReleaseFit(make, table, _shown_counts)
     return AuditCase(
-        name, release, universe, n, claim, ordered=False, rules=None, part_of=_SCORE, required=required
+        name, fit, universe, n, claim, ordered=False, rules=None, part_of=_SCORE, required=required
     )
 
 
-def _of_groups(rows: Rows, dice: Dice) -> tuple[str, Any]:
-    """Score persons, whose rows are right (1) or wrong (0): one row of each takes part."""
-    persons = [person for person, said in enumerate(rows) for _ in said]
-    said = [each for person in rows for each in person]
-    measure, claim = measure_of(PrivateScorer("accuracy"), ()), ApproxDP(1)
-    X, y = _one_a_group(np.array(said)[:, None], np.ones(len(said), dtype=int), persons, 0)
-    counts, n = _counts(Echo(), X, y, measure.statistic)
-    found = _release(counts, n, measure.statistic, TableNoise.of(claim, l1=1, squared_l2=1), dice)
+def _shown_counts(found: NoisyTable) -> tuple[str, Any]:
     return str(found.counts.tolist()), found.counts.tolist()
+
+
+def _persons(rows: Rows) -> tuple[Any, Any]:
+    """Return the rows of persons, which are right (1) or wrong (0): one row of each takes part."""
+    said = np.array([each for person in rows for each in person])
+    return said[:, None], np.ones(len(said), dtype=int)
+
+
+_OF_GROUPS = ReleaseFit(
+    partial(score_recipe, Echo(), ErrorCount(), ApproxDP(1)), _persons, _shown_counts, groups_of
+)
 
 
 class CoarseSearch(PrivateSearchCV):
@@ -247,7 +246,7 @@ CASES = (
     ),
     AuditCase(
         "score_of_groups",
-        _of_groups,
+        _OF_GROUPS,
         ((0,), (1,), (0, 0, 1)),
         3,
         ApproxDP(1),

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.model_selection import KFold, PredefinedSplit
 
 from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.fits import Rows, WholeFit
+from dplearn.audit.fits import ReleaseFit, Rows, WholeFit
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.fit_recipe import FitRecipe
@@ -21,8 +21,9 @@ from dplearn.estimator.public import Public
 from dplearn.mechanisms import randomized_response
 from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
-from dplearn.model_selection.score import _counts, _release
+from dplearn.model_selection.score import _Score
 from dplearn.model_selection.search import PrivateSearchCV
+from dplearn.model_selection.statistics import Statistic
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.model_selection.tuned_threshold import PrivateTunedThresholdClassifier
 from dplearn.privacy import ApproxDP, Event, GaussianSums
@@ -31,7 +32,15 @@ from dplearn.privacy.random_stopping import RandomStopping
 from dplearn.privacy.shares import gaussian_budget
 from dplearn.records.targets import TargetRange, read_target
 
-__all__ = ["CASES", "GaussianAnswer", "OneAnswer", "OneNumber", "best_of_runs_case", "search_case"]
+__all__ = [
+    "CASES",
+    "GaussianAnswer",
+    "OneAnswer",
+    "OneNumber",
+    "best_of_runs_case",
+    "score_recipe",
+    "search_case",
+]
 
 _SEARCH = ("PrivateSearchCV",)
 _DELTA = Fraction(1, 20)
@@ -314,13 +323,30 @@ class AnswersZero:
         return np.zeros(len(X), dtype=int)
 
 
-def _score(rows: Rows, dice: Dice) -> tuple[str, Any]:
-    measure = measure_of(PrivateScorer("accuracy"), ())
-    noise = TableNoise.of(ApproxDP(1), l1=measure.statistic.l1, squared_l2=measure.statistic.squared_l2)
-    counts, n = _counts(AnswersZero(), np.zeros((len(rows), 1)), np.array(rows), measure.statistic)
-    found = _release(counts, n, measure.statistic, noise, dice)
-    return f"{measure.value(found):.3f}", found.counts.tolist()
+def score_recipe(estimator: Any, statistic: Statistic, claim: ApproxDP, *, gaussian: bool = False) -> _Score:
+    """Return the recipe of a private score, whose public chance has the seed 0.
 
+    Parameters
+    ----------
+    estimator : object
+        Predicts each record by itself.
+    statistic : Statistic
+        The table.
+    claim : ApproxDP
+        What the table is given.
+    gaussian : bool, default=False
+        Whether the noise is Gaussian, as it would be for many cells.
+    """
+    noise = TableNoise(claim, statistic.l1, statistic.squared_l2, gaussian)
+    return _Score(estimator, statistic, noise, claim, random_state=0)
+
+
+_ACCURACY = measure_of(PrivateScorer("accuracy"), ())
+_SCORED = ReleaseFit(
+    lambda: score_recipe(AnswersZero(), _ACCURACY.statistic, ApproxDP(1)),
+    _split,
+    lambda found: (f"{_ACCURACY.value(found):.3f}", found.counts.tolist()),
+)
 
 CASES = (
     best_of_runs_case("best_of_runs", RandomStopping(7), ApproxDP("1.5"), required=Required(2, 0.85)),
@@ -388,7 +414,7 @@ CASES = (
     ),
     AuditCase(
         "private_score",
-        _score,
+        _SCORED,
         (0, 1),
         4,
         ApproxDP(1),
