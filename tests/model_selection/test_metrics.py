@@ -378,7 +378,7 @@ def test_with_groups_one_row_of_each_is_scored_and_the_guarantee_protects_groups
     assert abs(score.confusion_matrix.sum() - 400) < 60
     with pytest.raises(ValueError, match="equal numbers"):
         private_score(MODELS[2], X, y, groups=groups[:-1])
-    with pytest.raises(TypeError, match="groups must be None for a table in parts"):
+    with pytest.raises(TypeError, match="groups must be the name of a column of X for a table in parts"):
         private_score(MODELS[2], [(X, y)], None, groups=groups)
 
 
