@@ -53,12 +53,13 @@ class Extreme(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : ndarray of shape (n_samples, 1)
+        X : ndarray or data frame of shape (n_samples, 1)
             Numbers.
         y : ndarray of shape (n_samples,)
             Labels.
         """
-        self.greatest_, self.least_ = y[X[:, 0].argmax()], y[X[:, 0].argmin()]
+        numbers = np.asarray(X)[:, 0]
+        self.greatest_, self.least_ = y[numbers.argmax()], y[numbers.argmin()]
         return self
 
     def predict(self, X: NDArray[Any]) -> NDArray[Any]:
@@ -66,10 +67,10 @@ class Extreme(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : ndarray of shape (n_queries, 1)
+        X : ndarray or data frame of shape (n_queries, 1)
             Numbers.
         """
-        answers: NDArray[Any] = np.where(X[:, 0] > 0, self.greatest_, self.least_)
+        answers: NDArray[Any] = np.where(np.asarray(X)[:, 0] > 0, self.greatest_, self.least_)
         return answers
 
 
@@ -91,7 +92,7 @@ class Spread(Extreme):
 
         Parameters
         ----------
-        X : ndarray of shape (n_samples, 1)
+        X : ndarray or data frame of shape (n_samples, 1)
             Numbers.
         y : ndarray of shape (n_samples,)
             Labels.
