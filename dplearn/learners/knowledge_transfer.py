@@ -45,7 +45,6 @@ from dplearn.learners.ensembles import (
     notes_on_noise,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.unknown_count import added
 from dplearn.records.reading import read_rows
 from dplearn.records.rows import Examples, count_of
 from dplearn.records.table import Table
@@ -259,7 +258,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
 
     def _most(self, reproducible: bool) -> ApproxDP:
         protects = check_choice("protects", self.protects, tuple(_PUBLIC_PART))
-        added(self.neighbors, protects=(protects, "examples"))
         return replace(super()._most(reproducible), protects=protects)
 
     def _asked_rows(self, rows: Any, asked: NDArray[np.int64]) -> Any:

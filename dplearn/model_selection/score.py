@@ -18,6 +18,7 @@ from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains.cells import cells_of
 from dplearn.ensembles.own_code import check_own_code
 from dplearn.fit.relation import ROWS, Relation
+from dplearn.fit.support import refuse
 from dplearn.model_selection.candidates import last_step
 from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.model_selection.measures import Measure, NoisyTable, released_ends
@@ -253,9 +254,8 @@ def private_score(
     of_model = _OF_REGRESSORS if scorer.regression else _ASSUMES
     assumes = (*of_model, *statistic.assumes)
     parts = table_in_parts(X, y)
-    if parts is not None and groups is not None:
-        raise TypeError("groups must be None for a table in parts; pass a table in memory")
     relation = Relation(groups=groups is not None, parts=parts is not None)
+    refuse(relation.features, "private_score")
     guarantee = relation.assuming(replace(noise.privacy, assumes=assumes))
     charge = open_account(ledger, guarantee, name="private_score")
     dice = dice_for(random_state, "private_score", str(guarantee.epsilon))
