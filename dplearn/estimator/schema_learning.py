@@ -292,15 +292,6 @@ class LearnedFit(FitRecipe):
             )
         return plan
 
-    def known(self, facts: Any, rows: Any, **public: Any) -> Any:  # noqa: ARG002
-        for name, value in public.items():
-            if value is not None:
-                raise ValueError(
-                    f"{name} must be None where domain='learn': declare the columns, by the public rows for"
-                    " example"
-                )
-        return facts
-
     def try_out(self, plan: Any, table: Table) -> Any:
         return replace(plan, inner=self.own.try_out(plan.inner, table))
 

@@ -1,21 +1,22 @@
-"""Which combinations of features are supported: the table, and the one place that refuses the others.
+"""Which combinations of features are supported: one table, and the one place that refuses the others.
 
 The class of an estimator, or the function of a release, shows which features it supports: see `supported`.
 `REFUSALS` lists the pairs of features that nothing supports, and the error that says why. It is raised before
 a value of the table is read, and before a charge.
 
->>> refusal_of(("add_remove", "groups")).features
+>>> refused_pair(("add_remove", "central", "groups"))
 ('add_remove', 'groups')
->>> refusal_of(("add_remove", "outputs", "class_weight")).error.__name__
-'ValueError'
->>> refusal_of(("parts", "groups")) is None
+>>> REFUSALS["labels", "groups"]
+"groups must be None where protects='labels', since groups are whole rows"
+>>> refuse(("labels", "groups"))
+Traceback (most recent call last):
+ValueError: groups must be None where protects='labels', since groups are whole rows
+>>> refused_pair(("parts", "groups", "local")) is None
 True
 """
 
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
-from inspect import isfunction, signature
-from types import MappingProxyType
+from collections.abc import Collection, Iterable
+from inspect import signature
 from typing import Any
 
 from dplearn.privacy.base import ADDED_LABELS
@@ -24,212 +25,130 @@ from dplearn.privacy.unknown_count import TAKING_ADDED
 __all__ = [
     "FEATURES",
     "REFUSALS",
-    "Refusal",
-    "refusal_of",
     "refuse",
     "refuse_unsupported",
     "refuse_wrapped",
+    "refused_pair",
     "supported",
     "supports",
-    "used_by",
 ]
 
-#: From a feature to how it is asked for; most are values of parameters.
-FEATURES = MappingProxyType(
-    {
-        "parts": "a table in parts",
-        "groups": "groups",
-        "add_remove": "neighbors='add_remove'",
-        "local": "trust_model='local'",
-        "labels": "protects='labels'",
-        "outputs": "several outputs",
-        "sparse": "a sparse matrix",
-        "partial_fit": "partial_fit",
-        "learn": "domain='learn'",
-    }
-)
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Two features that nothing supports together.
-
-    Attributes
-    ----------
-    features : tuple of str
-        Those of `FEATURES`, and others: "memory", which a recipe has that reads no parts; "wrapped", an
-        estimator within one that divides the table; "learned target", of target_range='learn'; and
-        "class_weight".
-    error : type
-        That of the error.
-    text : str
-        The message: what must be changed, and why. Fields in braces are filled in.
-    of : str
-        The only release that refuses them; empty for all.
-    """
-
-    features: tuple[str, str]
-    error: type[Exception]
-    text: str
-    of: str = ""
-
-    def told(self, **values: Any) -> Exception:
-        """Return the error, whose message shows some public values."""
-        return self.error(self.text.format(**values))
-
+#: From a feature to the parameter that asks for it, of which most features are values.
+_PARAMETERS = {"groups": "groups", "add_remove": "neighbors", "local": "trust_model", "labels": "protects"}
+#: From a feature to the attribute of a class that has it.
+_ATTRIBUTES = {
+    "parts": "reads_parts",
+    "outputs": "reads_outputs",
+    "learn": "can_learn_schema",
+    "partial_fit": "partial_fit",
+}
+FEATURES = (*_PARAMETERS, *_ATTRIBUTES, "sparse")
 
 _COUNTED = (
     "neighbors must be 'replace_one' for {}, which needs the number of records, got 'add_remove'; "
     + TAKING_ADDED
 )
-REFUSALS = (
-    Refusal(
-        ("memory", "parts"),
-        TypeError,
-        "{recipe.takes} must be a table in memory for {recipe.name}, got one in parts; the guide on"
-        " tables of any size lists the learners of tables in parts",
-    ),
-    Refusal(
-        ("add_remove", "groups"),
-        TypeError,
-        "groups must be None for neighbors='add_remove': the set of groups is public",
-    ),
-    Refusal(
-        ("add_remove", "parts"),
-        TypeError,
-        "{recipe.takes} must be in memory for neighbors='add_remove': the lengths of parts are public",
-    ),
-    Refusal(
-        ("add_remove", "local"),
-        ValueError,
-        "trust_model must be 'central' for neighbors='add_remove', got 'local', which shows the number of"
-        " records",
-    ),
-    Refusal(("add_remove", "labels"), ValueError, ADDED_LABELS),
-    Refusal(("add_remove", "learn"), ValueError, _COUNTED.format("domain='learn'")),
-    Refusal(("add_remove", "learned target"), ValueError, _COUNTED.format("target_range='learn'")),
-    Refusal(("add_remove", "partial_fit"), ValueError, _COUNTED.format("partial_fit")),
-    Refusal(("add_remove", "wrapped"), ValueError, _COUNTED.format("{name}")),
-    Refusal(
-        ("add_remove", "outputs"),
-        ValueError,
-        "neighbors must be 'replace_one' for several outputs, got 'add_remove' and {n_outputs} outputs;"
-        " {recipe.name} takes one output with neighbors='add_remove': fit a classifier to each, with a share"
-        " of the budget",
-    ),
-    Refusal(
-        ("local", "outputs"),
-        ValueError,
-        "trust_model must be 'central' for several outputs, got 'local' and {n_outputs} outputs",
-    ),
-    Refusal(
-        ("class_weight", "outputs"),
-        ValueError,
-        "class_weight must be None for several outputs, got {recipe.class_weight!r} and {n_outputs} outputs;"
-        " from a table in memory, PrivateMultiOutputClassifier({recipe.name}(class_weight=...)) fits a model"
-        " with weights to each",
-    ),
-    Refusal(
-        ("local", "learned target"),
-        ValueError,
-        "target_range must be a pair (low, high) of public bounds on y where trust_model='local', which has"
-        " no curator who could learn them, got 'learn'",
-    ),
-    Refusal(
-        ("labels", "groups"),
-        ValueError,
-        "groups must be None where protects='labels', since groups are whole rows",
-    ),
-    Refusal(
-        ("labels", "learn"),
-        ValueError,
-        "domain must not be 'learn' where protects='labels': all features are public then, so declare what X"
-        " shows, or leave domain=None for numbers",
-    ),
-    Refusal(
-        ("learn", "partial_fit"),
-        ValueError,
-        "domain must be declared for partial_fit, got 'learn': a schema that is learned from the first call"
-        " would be a different one in the next; declare domain=Schema(...), or release a schema once, and"
-        " pass it: dplearn.releases.learned_schema",
-    ),
-    Refusal(
-        ("parts", "groups"),
-        TypeError,
-        "groups must be None for a table in parts; pass a table in memory",
-        of="private_score",
-    ),
-)
+_OF_TABLES = {
+    ("memory", "parts"): "{recipe.takes} must be a table in memory for {recipe.name}, got one in parts; the"
+    " guide on tables of any size lists the learners of tables in parts",
+    ("private_score", "parts", "groups"): "groups must be None for a table in parts; pass a table in memory",
+    ("add_remove", "groups"): "groups must be None for neighbors='add_remove': the set of groups is public",
+    ("add_remove", "parts"): "{recipe.takes} must be in memory for neighbors='add_remove': the lengths of"
+    " parts are public",
+}
+#: From features that nothing supports together to the message: what must be changed, and why. Besides those
+#: of `FEATURES` there are "memory", of a recipe that reads no parts; "wrapped", of an estimator within another
+#: one that divides the table; "learned target", of target_range="learn"; and the names of parameters.
+REFUSALS = _OF_TABLES | {
+    ("add_remove", "local"): "trust_model must be 'central' for neighbors='add_remove', got 'local', which"
+    " shows the number of records",
+    ("add_remove", "labels"): ADDED_LABELS,
+    ("add_remove", "learn"): _COUNTED.format("domain='learn'"),
+    ("add_remove", "learned target"): _COUNTED.format("target_range='learn'"),
+    ("add_remove", "partial_fit"): _COUNTED.format("partial_fit"),
+    ("add_remove", "wrapped"): _COUNTED.format("{name}"),
+    ("class_weight", "outputs"): "class_weight must be None for several outputs, got {recipe.class_weight!r}"
+    " and {n_outputs} outputs; from a table in memory,"
+    " PrivateMultiOutputClassifier({recipe.name}(class_weight=...)) fits a model with weights to each",
+    ("add_remove", "outputs"): "neighbors must be 'replace_one' for several outputs, got 'add_remove' and"
+    " {n_outputs} outputs; {recipe.name} takes one output with neighbors='add_remove': fit a classifier to"
+    " each, with a share of the budget",
+    ("local", "outputs"): "trust_model must be 'central' for several outputs, got 'local' and {n_outputs}"
+    " outputs",
+    ("local", "learned target"): "target_range must be a pair (low, high) of public bounds on y where"
+    " trust_model='local', which has no curator who could learn them, got 'learn'",
+    ("labels", "groups"): "groups must be None where protects='labels', since groups are whole rows",
+    ("labels", "learn"): "domain must not be 'learn' where protects='labels': all features are public then,"
+    " so declare what X shows, or leave domain=None for numbers",
+    ("learn", "partial_fit"): "domain must be declared for partial_fit, got 'learn': a schema that is learned"
+    " from the first call would be a different one in the next; declare domain=Schema(...), or release a"
+    " schema once, and pass it: dplearn.releases.learned_schema",
+}
+for _rows in ("X_public", "n_rows"):
+    REFUSALS["labels", _rows] = f"{_rows} must be None where protects='labels': all features are public then"
+    REFUSALS["learn", _rows] = (
+        f"{_rows} must be None where domain='learn': declare the columns, by the public rows for example"
+    )
 
 
-def used_by(recipe: Any) -> tuple[Any, ...]:
-    """Return the features that the parameters of a recipe use, among other values.
+def refused_pair(used: Collection[Any]) -> tuple[str, ...] | None:
+    """Return the first features among used ones that nothing supports together, or None.
 
     Parameters
     ----------
-    recipe : Recipe
-        Public.
+    used : collection
+        Features; other values of parameters among them are ignored.
     """
-    named = {
-        "memory": not recipe.reads_parts,
-        "learn": getattr(recipe, "learns_domain", False),
-        "learned target": getattr(recipe, "ranged", False),
-        "class_weight": getattr(recipe, "class_weight", None) is not None,
-    }
-    values = recipe.cost.neighbors, recipe.cost.protects, getattr(recipe, "trust_model", "central")
-    return *values, *(feature for feature, used in named.items() if used)
+    return next((pair for pair in REFUSALS if all(feature in used for feature in pair)), None)
 
 
-def refusal_of(used: Collection[Any], name: str = "") -> Refusal | None:
-    """Return the first pair among used features that is refused, or None.
+def refuse(used: Collection[Any], **values: Any) -> None:
+    """Raise an error if nothing supports used features together.
 
     Parameters
     ----------
-    used : collection of str
-        Features, and other values of parameters, which are ignored.
-    name : str, default=""
-        Of the estimator or the release.
-    """
-    refused = (each for each in REFUSALS if each.of in ("", name))
-    return next((each for each in refused if all(feature in used for feature in each.features)), None)
-
-
-def refuse(used: Collection[Any], name: str = "", **values: Any) -> None:
-    """Raise the error of a pair among used features that is refused.
-
-    Parameters
-    ----------
-    used, name
-        As for `refusal_of`.
+    used : collection
+        As for `refused_pair`.
     **values : object
-        Public. For the message.
+        Public. Shown by messages.
+
+    Raises
+    ------
+    TypeError, ValueError
+        That of `REFUSALS`.
     """
-    if found := refusal_of(used, name):
-        raise found.told(**values)
+    if pair := refused_pair(used):
+        raise (TypeError if pair in _OF_TABLES else ValueError)(REFUSALS[pair].format(**values))
 
 
 def refuse_unsupported(recipe: Any, *more: str, **values: Any) -> None:
-    """Raise an error if a recipe, and how it is given its table, use features that are refused.
+    """Raise an error if nothing supports what a recipe uses, and more features, together.
 
     Parameters
     ----------
     recipe : Recipe
         Public.
     *more : str
-        Features of the table.
+        Features of the table, or of the call.
     **values : object
-        Public. For the message.
+        Public. Shown by messages.
     """
-    refuse((*used_by(recipe), *more), recipe.name, recipe=recipe, **values)
+    used = [recipe.cost.neighbors, recipe.cost.protects, getattr(recipe, "trust_model", "central"), *more]
+    used += ["memory"] * (not recipe.reads_parts)
+    used += ["learn"] * getattr(recipe, "learns_domain", False)
+    used += ["learned target"] * getattr(recipe, "ranged", False)
+    used += ["class_weight"] * (getattr(recipe, "class_weight", None) is not None)
+    used += [name for name, value in getattr(recipe, "public", {}).items() if value is not None]
+    refuse(used, recipe=recipe, **values)
 
 
 def refuse_wrapped(name: str, estimators: Iterable[Any]) -> None:
-    """Raise an error if one of several estimators is for added records, and another divides the table.
+    """Raise an error if an estimator within one that divides the table is for added records.
 
     Parameters
     ----------
     name : str
-        Of the other, for the message.
+        Of the outer one, for the message.
     estimators : iterable of PrivateEstimator
         Those within it.
     """
@@ -237,29 +156,26 @@ def refuse_wrapped(name: str, estimators: Iterable[Any]) -> None:
         refuse(("wrapped", getattr(each, "neighbors", None)), name=name)
 
 
-def supported(thing: Any) -> tuple[str, ...]:
+def supported(thing: Any) -> frozenset[str]:
     """Return the features that an estimator or a release supports, as its class or its function shows.
 
     Parameters
     ----------
     thing : object
-        An unfitted estimator, or a function.
+        An unfitted estimator, or the function of a release.
     """
-    function = isfunction(thing)
-    takes = signature(thing if function else type(thing)).parameters
-    tags = getattr(thing, "__sklearn_tags__", None)
-    found = {
-        "parts": _reads_parts(thing) if function else getattr(thing, "reads_parts", False),
-        "groups": "groups" in signature(thing if function else thing.fit).parameters,
-        "add_remove": "neighbors" in takes,
-        "local": "trust_model" in takes,
-        "labels": "protects" in takes,
-        "outputs": getattr(thing, "reads_outputs", False),
-        "sparse": bool(tags and tags().input_tags.sparse),
-        "partial_fit": hasattr(thing, "partial_fit"),
-        "learn": getattr(thing, "can_learn_schema", False),
-    }
-    return tuple(feature for feature in FEATURES if found[feature])
+    calls = (type(thing), thing.fit) if hasattr(thing, "fit") else (thing,)
+    takes = {name for call in calls for name in signature(call).parameters}
+    found = {feature for feature, name in _PARAMETERS.items() if name in takes}
+    found |= {feature for feature, name in _ATTRIBUTES.items() if getattr(thing, name, False)}
+    if hasattr(thing, "__sklearn_tags__") and thing.__sklearn_tags__().input_tags.sparse:
+        found.add("sparse")
+    if hasattr(thing, "__code__"):  # a release reads parts if a recipe that it makes does
+        names = thing.__code__.co_names
+        made = (thing.__globals__.get(name) for name in names)
+        if "table_in_parts" in names or any(getattr(each, "reads_parts", False) for each in made):
+            found.add("parts")
+    return frozenset(found)
 
 
 def supports(thing: Any, *features: str) -> bool:
@@ -272,14 +188,5 @@ def supports(thing: Any, *features: str) -> bool:
     *features : str
         Some of `FEATURES`.
     """
-    name = getattr(thing, "__name__", type(thing).__name__)
-    return {*features} <= {*supported(thing)} and refusal_of(features, name) is None
-
-
-def _reads_parts(function: Callable[..., Any]) -> bool:
-    """Return whether the code of a release uses a recipe that reads parts, or reads them itself."""
-    uses: Any = function
-    names = uses.__code__.co_names
-    return "table_in_parts" in names or any(
-        getattr(uses.__globals__.get(name), "reads_parts", False) for name in names
-    )
+    used = (*features, getattr(thing, "__name__", ""))
+    return supported(thing).issuperset(features) and refused_pair(used) is None

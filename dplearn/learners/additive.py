@@ -30,7 +30,7 @@ from dplearn.estimator.query_fits import QueryFit
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.fit.relation import TABLE
-from dplearn.fit.support import refusal_of
+from dplearn.fit.support import refused_pair
 from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_losses import (
     RESIDUAL_BITS,
@@ -584,7 +584,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        several = refusal_of(("outputs", self.trust_model, self.neighbors)) is None
+        several = refused_pair(("outputs", self.trust_model, self.neighbors)) is None
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = several
         return tags
 

@@ -31,7 +31,7 @@ from dplearn.estimator.public import Public, planned_table
 from dplearn.estimator.query_fits import QueryFit
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
-from dplearn.fit.support import refusal_of
+from dplearn.fit.support import REFUSALS, refused_pair
 from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
@@ -77,8 +77,8 @@ Floats64 = NDArray[np.float64]
 
 def _has_public_count(learner: Any) -> bool:
     """Whether `partial_fit` is there: it weights calls by their numbers of records."""
-    if refused := refusal_of(("partial_fit", learner.neighbors)):
-        raise AttributeError(refused.text)
+    if pair := refused_pair(("partial_fit", learner.neighbors)):
+        raise AttributeError(REFUSALS[pair])
     return True
 
 

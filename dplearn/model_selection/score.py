@@ -255,7 +255,7 @@ def private_score(
     assumes = (*of_model, *statistic.assumes)
     parts = table_in_parts(X, y)
     relation = Relation(groups=groups is not None, parts=parts is not None)
-    refuse(relation.features, "private_score")
+    refuse((*relation.features, "private_score"))
     guarantee = relation.assuming(replace(noise.privacy, assumes=assumes))
     charge = open_account(ledger, guarantee, name="private_score")
     dice = dice_for(random_state, "private_score", str(guarantee.epsilon))
