@@ -7,7 +7,6 @@ message of the table.
 
 import inspect
 import re
-from functools import partial
 
 import numpy as np
 import pytest
@@ -150,20 +149,26 @@ def has(thing, feature):
     }
 
 
+def adapted(thing, pair):
+    """A copy of an estimator with parameters that use features, and none besides."""
+    names = thing.get_params(deep=False)
+    plain = {name: value for name, value in PLAIN.items() if name in names}
+    plain |= {} if thing.can_learn_schema else {name: names[name] for name in plain if name == "domain"}
+    values = {name: value for feature in pair for name, value in VALUES.get(feature, {}).items()}
+    return clone(thing).set_params(random_state=0, **plain | values)
+
+
 def error_of(thing, pair):
     """The error of a call that uses features; nothing is read of its table, and nothing charged."""
     neighbors = "add_remove" if "add_remove" in pair and "labels" not in pair else "replace_one"
     protects = next((each for each in ("labels", "groups") if each in pair), "examples")
     ledger = PrivacyLedger(10**13, 0.9, neighbors=neighbors, protects=protects, allow_reproducible=True)
-    names, values, given = thing.get_params(deep=False), {}, {"X": Unread(), "y": [0, 1] * 3}
+    given = {"X": Unread(), "y": [0, 1] * 3}
     for feature in pair:
-        values |= VALUES.get(feature, {})
         given |= ARGUMENTS.get(feature, {})
     if "labels" not in pair and "X_public" in inspect.signature(thing.fit).parameters:
         given |= ARGUMENTS["X_public"]
-    plain = {name: value for name, value in PLAIN.items() if name in names}
-    plain |= {} if thing.can_learn_schema else {name: names[name] for name in plain if name == "domain"}
-    model = clone(thing).set_params(**plain | {"ledger": ledger, "random_state": 0} | values)
+    model = adapted(thing, pair).set_params(ledger=ledger)
     method = next((each for each in ("partial_fit", "n_rows") if each in pair), "fit")
     given = {"n_samples": 9, "n_features": 2, "n_labels": 2, "n_rows": 9} if method == "n_rows" else given
     with pytest.raises((TypeError, ValueError, AttributeError)) as error:
@@ -172,14 +177,25 @@ def error_of(thing, pair):
     return str(error.value.__cause__ or error.value)
 
 
+def with_all(pair):
+    """One estimator of each class that has all features of a pair."""
+    return [each for each in ONES if hasattr(each, "_recipe") and all(has(each, name) for name in pair)]
+
+
 @pytest.mark.parametrize(
     "pair", [each for each in REFUSALS if {"wrapped", "private_score"}.isdisjoint(each)], ids=" and ".join
 )
 def test_pairs_are_refused_with_one_message_before_a_value_is_read_or_charged(pair):
-    things = [each for each in ONES if hasattr(each, "_recipe") and all(has(each, name) for name in pair)]
-    errors = {type(each).__name__: error_of(each, pair) for each in things}
+    errors = {type(each).__name__: error_of(each, pair) for each in with_all(pair)}
     assert errors  # else the table needs no such pair
     assert [text for text in errors.values() if not re.match(message(pair), text)] == []
+
+
+@pytest.mark.parametrize("pair", [each for each in REFUSALS if {*each} <= {*VALUES}], ids=" and ".join)
+def test_pairs_of_parameters_are_refused_where_a_recipe_is_made_as_by_plans(pair):
+    for each in with_all(pair):
+        with pytest.raises(ValueError, match=message(pair)):
+            adapted(each, pair)._recipe(reproducible=False)
 
 
 def test_wrapped_estimators_of_added_records_are_refused_with_one_message():
