@@ -10,14 +10,25 @@ import re
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from dplearn import (
+    AdditiveClassifier,
+    KnowledgeTransferClassifier,
+    MaskedParityClassifier,
+    ParityClassifier,
+    PointClassifier,
     PrivateMultiOutputClassifier,
     SecretSampleClassifier,
+    SoftLabelAggregateClassifier,
+    SoftLabelTransferClassifier,
+    StatisticalQueryLogisticRegression,
     StatisticalQueryNaiveBayes,
+    SubsampleAggregateClassifier,
     learners,
     preprocessing,
     queries,
@@ -26,8 +37,10 @@ from dplearn import (
 from dplearn.ensembles.public_data import PublicData
 from dplearn.fit.support import FEATURES, REFUSALS, supported, supports
 from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier, private_score
+from dplearn.preprocessing import PrivateStandardScaler
 from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.unknown_count import TAKING_ADDED
+from tests.laws.conftest import FEW_VALUES
 from tests.laws.facts import ALL, NAMES, PARAMETERS, table_of
 from tests.laws.release_facts import RELEASES
 from tests.laws.test_snapshot import kept
@@ -198,6 +211,64 @@ def test_pairs_of_parameters_are_refused_where_a_recipe_is_made_as_by_plans(pair
             adapted(each, pair)._recipe(reproducible=False)
 
 
+BITS = np.random.default_rng(0).integers(0, 2, (200, 2))
+#: One setting of each class whose combinations no form of `facts.py` has, fitted soon to a table of bits.
+COMBINED = (
+    AdditiveClassifier(domain=FEW_VALUES, delta=0),
+    ParityClassifier(method="stable", delta=1e-6),
+    PointClassifier(method="stability", delta=1e-6),
+    MaskedParityClassifier(epsilon=50.0),
+    StatisticalQueryLogisticRegression(domain=None, epsilon=50.0),
+    StatisticalQueryNaiveBayes(classes=[0, 1], domain=None, epsilon=50.0),
+    *(
+        kind(BernoulliNB(), *student, n_teachers=2, epsilon=50.0)
+        for kind, *student in (
+            (SubsampleAggregateClassifier,),
+            (SoftLabelAggregateClassifier,),
+            (KnowledgeTransferClassifier, BernoulliNB()),
+            (SoftLabelTransferClassifier, BernoulliNB()),
+        )
+    ),
+    PrivateStandardScaler(),
+)
+
+
+@pytest.mark.parametrize("setting", COMBINED, ids=lambda each: type(each).__name__)
+@pytest.mark.filterwarnings("ignore")
+def test_pairs_of_supported_features_that_no_form_has_work(setting):
+    features = supported(setting) - {"learn"}
+    pairs = [
+        (one, other)
+        for one in sorted({"sparse", "outputs", "partial_fit"} & features)
+        for other in sorted(features - {one})
+        if supports(setting, one, other)
+    ]
+    assert pairs
+    for pair in pairs:
+        fit_with(clone(setting), pair)
+
+
+def fit_with(model, features):
+    """Fit a setting with features of the table and of parameters."""
+    X, y, more = BITS.astype(float), BITS[:, 0], {}
+    model.set_params(**{name: value for name, value in PARAMETERS.values() if value in features})
+    if "outputs" in features:
+        y = np.stack([y, 1 - y], axis=1)
+    if getattr(model, "needs_public_rows", False):
+        more["X_public"] = PublicData(X)
+    if "groups" in features:
+        more["groups"] = np.arange(200) // 2
+    if "sparse" in features:
+        X = csr_matrix(X)
+    if "parts" in features:
+        X, y = [X[:90], X[90:]], [y[:90], y[90:]]
+    if "partial_fit" in features:
+        model.partial_fit(X, y, **more).partial_fit(X, y, **more)
+    else:
+        model.fit(X, y, **more)
+    check_is_fitted(model)
+
+
 def test_wrapped_estimators_of_added_records_are_refused_with_one_message():
     inner = StatisticalQueryNaiveBayes(domain=None, neighbors="add_remove")
     for outer in (
@@ -250,6 +321,12 @@ def test_the_law_notices_a_feature_that_is_said_to_be_supported(monkeypatch):
     monkeypatch.setattr(type(ALL[PLACES[name := NAMES[0]]]), "reads_parts", False)
     with pytest.raises(AssertionError):
         test_fits_do_what_the_table_says(name)
+
+
+def test_all_classes_with_such_features_are_combined():
+    such = {type(each) for each in ALL if {"sparse", "outputs", "partial_fit"} & supported(each)}
+    assert such - {PrivateMultiOutputClassifier} == set(map(type, COMBINED))
+    assert all({"sparse", "outputs", "partial_fit"} & supported(each) for each in COMBINED)
 
 
 def test_every_feature_is_supported_by_something():
