@@ -325,7 +325,7 @@ def test_the_law_notices_a_feature_that_is_said_to_be_supported(monkeypatch):
 
 def test_all_classes_with_such_features_are_combined():
     such = {type(each) for each in ALL if {"sparse", "outputs", "partial_fit"} & supported(each)}
-    assert such - {PrivateMultiOutputClassifier} == set(map(type, COMBINED))
+    assert such - {PrivateMultiOutputClassifier} <= set(map(type, COMBINED))
     assert all({"sparse", "outputs", "partial_fit"} & supported(each) for each in COMBINED)
 
 
