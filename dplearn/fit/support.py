@@ -57,8 +57,8 @@ _OF_TABLES = {
     " parts are public",
 }
 #: From features that nothing supports together to the message: what must be changed, and why. Besides those
-#: of `FEATURES` there are "memory", of a recipe that reads no parts; "wrapped", of an estimator within one that
-#: divides the table; "learned target", of target_range="learn"; and the names of parameters.
+#: of `FEATURES` there are "memory", of a recipe that reads no parts; "wrapped", of an estimator within one
+#: that divides the table; "learned target", of target_range="learn"; and the names of parameters.
 REFUSALS = _OF_TABLES | {
     ("add_remove", "local"): "trust_model must be 'central' for neighbors='add_remove', got 'local', which"
     " shows the number of records",
