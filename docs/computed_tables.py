@@ -6,18 +6,21 @@ The calculators are those of `dplearn.theory`, `dplearn.privacy` and the registr
 """
 
 import importlib
+import inspect
 import math
 import pkgutil
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 from page_tables import Marked, markdown_table
 
-from dplearn import theory
+from dplearn import learners, model_selection, preprocessing, queries, releases, theory
 from dplearn.audit import cases
 from dplearn.audit.case import AuditCase
+from dplearn.fit.support import FEATURES, refused_pair, supported
 from dplearn.privacy import ApproxDP, Approximate, BoundedRange, Composition, Event, Gaussian, PureDP
 from dplearn.privacy.shares import equal_shares
 from dplearn.privacy.theorems import least_epsilon
@@ -77,6 +80,25 @@ AUDIT_EXAMPLES = (
     "synthetic_table_with_target",
     "search_by_permute_and_flip",
 )
+#: From a feature to how it is asked for.
+ASKED_BY = {
+    "parts": "tables in parts",
+    "groups": "`groups`",
+    "add_remove": '`neighbors="add_remove"`',
+    "local": '`trust_model="local"`',
+    "labels": '`protects="labels"`',
+    "outputs": "several outputs",
+    "sparse": "sparse `X`",
+    "partial_fit": "`partial_fit`",
+    "learn": '`domain="learn"`',
+}
+#: The first arguments of estimators that have no defaults for them.
+GIVEN: dict[str, tuple[Any, ...]] = {
+    "LineClassifier": (11,),
+    "PrivateMultiOutputClassifier": (learners.StatisticalQueryLogisticRegression(),),
+    "PrivateSearchCV": (learners.StatisticalQueryLogisticRegression(), {}),
+    "PrivateTunedThresholdClassifier": (learners.StatisticalQueryLogisticRegression(),),
+}
 
 
 def records() -> str:
@@ -108,6 +130,43 @@ def dimensions() -> str:
         found = (theory.littlestone_dimension(concepts(size)).lower for size in sizes)
         body.append([name, *(f"{size}: {value}" for size, value in zip(sizes, found, strict=True))])
     return markdown_table(["class", *["N: dimension"] * 5], body)
+
+
+def features() -> str:
+    """Return the features that each estimator, and each release, supports."""
+    body = []
+    for name, thing in supporting().items():
+        found = supported(thing)
+        if found:
+            body.append([f"`{name}`", *("yes" if feature in found else "" for feature in ASKED_BY)])
+    return markdown_table(["", *ASKED_BY.values()], body, texts=10)
+
+
+def supporting() -> dict[str, Any]:
+    """Return all estimators and the functions of all releases, by name."""
+    found: dict[str, Any] = {}
+    for module in (learners, model_selection, preprocessing, releases, queries):
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if hasattr(thing, "fit"):
+                more = {"sample_size": 2} if name == "SecretSampleClassifier" else {}
+                first = GIVEN.get(name, (learners.LinearRegressor(),) if more else ())
+                found[name] = thing(*first, **more)
+            elif inspect.isfunction(thing) and "ledger" in inspect.signature(thing).parameters:
+                found[f"queries.{name}" if module is queries else name] = thing
+    return found
+
+
+def combinations() -> str:
+    """Return which features nothing supports together."""
+    names = [name for name in ASKED_BY if any(refused_pair((name, other)) for other in FEATURES)]
+    body = [
+        [ASKED_BY[name], *("no" if refused_pair((name, other)) else "" for other in names[:-1])]
+        for name in names[1:]
+    ]
+    for place, row in enumerate(body):
+        row[place + 2 :] = [""] * (len(names) - place - 2)
+    return markdown_table(["", *(ASKED_BY[name] for name in names[:-1])], body, texts=len(names))
 
 
 def small_classes() -> str:
@@ -280,7 +339,9 @@ TABLES = Marked(
         audit_cases,
         audit_examples,
         bounds,
+        combinations,
         dimensions,
+        features,
         labels,
         many_labels,
         records,

@@ -11,7 +11,7 @@ with `transform_input` transforms the entries of a tuple.
 
 from typing import Any, Self
 
-__all__ = ["PUBLIC_FEATURES", "PUBLIC_ROWS", "PublicData", "public_rows", "refuse_public_rows"]
+__all__ = ["PUBLIC_FEATURES", "PUBLIC_ROWS", "PublicData", "public_rows"]
 
 #: The assumption of a guarantee for labels.
 PUBLIC_FEATURES = "all features are public: only labels are protected"
@@ -74,17 +74,3 @@ def public_rows(X_public: Any) -> Any:
     if len(X_public) != 1:
         raise ValueError(f"{_WHY}; got a tuple of {len(X_public)}")
     return X_public[0]
-
-
-def refuse_public_rows(protects: str, name: str = "X_public") -> None:
-    """Raise ValueError if only labels are protected: then the rows of X are the public rows.
-
-    Parameters
-    ----------
-    protects : str
-        The unit of protection.
-    name : str, default="X_public"
-        The parameter for public rows.
-    """
-    if protects == "labels":
-        raise ValueError(f"{name} must be None where protects='labels': all features are public then")

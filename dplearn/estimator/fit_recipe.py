@@ -15,12 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
+from dplearn._validation import check_count
 from dplearn.chance import PublicStream
 from dplearn.estimator.public import Public
 from dplearn.fit.execute import Recipe
 from dplearn.fit.private_count import counted_plan
+from dplearn.fit.support import refuse_unsupported
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import ADDED
+from dplearn.records.groups import MOST_ROWS
 from dplearn.records.outputs import n_outputs_of, read_outputs
 from dplearn.records.reading import check_classes, read_labels
 from dplearn.records.rows import count_of
@@ -39,9 +42,9 @@ class FitRecipe(Recipe):
     Parameters
     ----------
     learner : PrivateEstimator
-        Supplies its class and `random_state`; it is not kept.
+        Supplies its class, `random_state`, `neighbors` and `max_rows_per_group`; it is not kept.
     cost : ApproxDP
-        Public. The greatest cost of a fit.
+        Public. The greatest cost of a fit, of which the learner's `neighbors` is set.
     **values : object
         Public. The learner's checked parameters, which become attributes.
     """
@@ -62,17 +65,23 @@ class FitRecipe(Recipe):
 
     def __init__(self, learner: Any, cost: ApproxDP, **values: Any):
         kind = type(learner)
+        if hasattr(learner, "max_rows_per_group"):
+            most = check_count("max_rows_per_group", learner.max_rows_per_group, low=1, high=MOST_ROWS)
+            # In the local model each group makes one report, of one row.
+            values = {"group_rows": None if values.get("trust_model") == "local" else most} | values
         vars(self).update(
             values,
-            cost=cost,
+            cost=replace(cost, neighbors=getattr(learner, "neighbors", cost.neighbors)),
             kind=kind,
             name=kind.__name__,
             random_state=learner.random_state,
             keeps_types=kind.keeps_types,
+            reads_parts=kind.reads_parts,
             most_records=learner._most_records,
             # A learner of sums alone has several rows of each group.
             repeated=values.get("group_rows") is not None,
         )
+        refuse_unsupported(self)
 
     @classmethod
     def like(cls, other: "FitRecipe") -> Self:
@@ -123,6 +132,8 @@ class FitRecipe(Recipe):
         return PublicStream.of(self.random_state, self.name)
 
     def planned(self, facts: Any, **more: Any) -> Any:
+        if (n_outputs := getattr(facts, "n_outputs", 1)) > 1:
+            refuse_unsupported(self, "outputs", n_outputs=n_outputs)
         if self.cost.neighbors != ADDED or not self.counts_records:
             return super().planned(facts, **more)
 
@@ -146,15 +157,6 @@ class FitRecipe(Recipe):
         reader = _reading(self.kind)()
         vars(reader).update(self.columns)
         return reader
-
-    def parts_of(self, X: Any, y: Any) -> Table | None:
-        parts = super().parts_of(X, y)
-        if parts is not None and not self.kind.reads_parts:
-            raise TypeError(
-                f"X must be a table in memory for {self.name}, got one in parts; the guide on"
-                " tables of any size lists the learners of tables in parts"
-            )
-        return parts
 
     def from_parts(self, table: Table) -> tuple[Public, Table]:
         labels = {}

@@ -25,9 +25,9 @@ from sklearn.base import is_classifier
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import float_errors_ignored
-from dplearn.domains.column_kinds import as_learn
 from dplearn.estimator.fit_parameters import ROUTED
 from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.fit.support import refuse_unsupported
 from dplearn.privacy import ApproxDP
 from dplearn.records.reading import check_classes
 
@@ -198,13 +198,8 @@ class Incremental:
 
     def _continued(self, earlier: Calls | None, classes: Any, groups: Any, reproducible: bool) -> FitRecipe:
         """Return the recipe of the next call."""
-        if as_learn(self.domain) is not None:
-            raise ValueError(
-                "domain must be declared for partial_fit, got 'learn': a schema that is learned from the"
-                " first call would be a different one in the next; declare domain=Schema(...), or release a"
-                " schema once, and pass it: dplearn.releases.learned_schema"
-            )
         recipe: FitRecipe = self._recipe(reproducible)
+        refuse_unsupported(recipe, "partial_fit")
         if is_classifier(self):
             recipe = recipe.given(classes=self._all_classes(earlier, recipe.classes, classes))
         if earlier is None:

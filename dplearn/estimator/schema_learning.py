@@ -43,7 +43,6 @@ from dplearn.estimator.public import Public
 from dplearn.fit.execute import Facts, begin
 from dplearn.fit.relation import TABLE
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.unknown_count import refuse_added
 from dplearn.records.outputs import joined_outputs, label_columns, read_outputs
 from dplearn.records.reading import labels_assumed, read_features, read_labels
 from dplearn.records.rows import Columns, Examples
@@ -190,21 +189,10 @@ class LearnedFit(FitRecipe):
     @classmethod
     def of(cls, learner: Any, learn: Any, reproducible: bool, *, parameter: str, **given: Any) -> Self:
         """Return the recipe of a learner, after its own checks."""
-        owner, ranged = _value(learner, parameter.rpartition("__")[0]), given["ranged"]
-        if ranged and getattr(learner, "trust_model", "central") != "central":
-            raise ValueError(
-                "target_range must be a pair (low, high) of public bounds on y where trust_model='local',"
-                " which has no curator who could learn them, got 'learn'"
-            )
-        if learn is not None and getattr(owner, "protects", "examples") == "labels":
-            raise ValueError(
-                "domain must not be 'learn' where protects='labels': all features are public then, so declare"
-                " what X shows, or leave domain=None for numbers"
-            )
+        ranged = given["ranged"]
         placeholders = ({} if learn is None else {parameter: _ANY}) | (_UNIT_RANGE if ranged else {})
         inner = _with(learner, {**placeholders, "ledger": None})
         own = inner._recipe(reproducible)
-        refuse_added(own.cost.neighbors, "target_range='learn'" if learn is None else "domain='learn'")
         numbers = getattr(learner, "_schema_numbers", NUMBERS)
         # A schema is learned from one row of each group.
         given |= {"parameter": parameter, "numbers": numbers, "group_rows": None}
@@ -312,15 +300,6 @@ class LearnedFit(FitRecipe):
         return tuple(
             dict.fromkeys(assumed + [each for each in inner.guarantee.assumes if each not in dropped])
         )
-
-    def known(self, facts: Any, table: Table) -> Any:  # noqa: ARG002
-        for name, value in self.public.items():
-            if value is not None:
-                raise ValueError(
-                    f"{name} must be None where domain='learn': declare the columns, by the public rows for"
-                    " example"
-                )
-        return facts
 
     def try_out(self, plan: Any, table: Table) -> Any:
         return replace(plan, inner=self.own.try_out(plan.inner, table))

@@ -27,9 +27,10 @@ from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import float_errors_ignored
 from dplearn.fit.relation import Relation
+from dplearn.fit.support import refuse_unsupported
 from dplearn.privacy import ApproxDP, Event, PrivacyLedger, event_of, open_account
 from dplearn.privacy.shares import GAUSSIAN, Accounting
-from dplearn.privacy.unknown_count import ADDED, refuse_public_counts
+from dplearn.privacy.unknown_count import ADDED
 from dplearn.records.groups import SHIFTS, grouping_of, selected
 from dplearn.records.part_groups import grouped_parts, groups_in_parts
 from dplearn.records.part_sources import table_in_memory, table_in_parts
@@ -69,6 +70,8 @@ class Recipe(ABC):
         The parameter with the table, for messages.
     unequal : str
         The message about labels that are more or fewer than the rows.
+    reads_parts : bool
+        Whether it takes a table in parts.
     named : bool
         Whether the parts of a table have columns with names, one of which may hold the groups.
     group_rows : int or None
@@ -87,6 +90,7 @@ class Recipe(ABC):
     random_state: Any = None
     takes = "X"
     unequal = "X and y must have equal numbers of samples, got {} and {}"
+    reads_parts = True
     named = True
     group_rows: int | None = None
     repeated = False
@@ -174,11 +178,6 @@ class Recipe(ABC):
     def warnings_of(self, released: Any) -> Sequence[str]:  # noqa: ARG002 - of use to subclasses
         """Return warnings about what was released, functions of it alone."""
         return ()
-
-    @property
-    def takes_added(self) -> str:
-        """The beginning of the message about a table in parts whose number of records is private."""
-        return f"{self.takes} must be a table in memory"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -285,12 +284,12 @@ def execute(
 def _read(recipe: Recipe, X: Any, y: Any, groups: Any) -> tuple[Relation, Any, Table]:
     """Return which tables are neighbours, the public facts, and the table of encoded rows."""
     parts = recipe.parts_of(X, y)
+    relation = Relation(groups=groups is not None, parts=parts is not None)
+    refuse_unsupported(recipe, *relation.features)
     check_index("groups", groups, X, of=recipe.takes)
     if recipe.cost.neighbors == ADDED:
-        refuse_public_counts(recipe.takes_added, groups, parts)
         facts, table = _held(recipe, *recipe.in_memory(X, y))
-        return Relation(), replace(facts, n_samples=None), table
-    relation = Relation(groups=groups is not None, parts=parts is not None)
+        return relation, replace(facts, n_samples=None), table
     if groups is None:
         facts, table = _held(recipe, *recipe.in_memory(X, y)) if parts is None else recipe.from_parts(parts)
         return relation, facts, table

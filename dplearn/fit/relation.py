@@ -105,13 +105,14 @@ class Relation:
     parts: bool = False
     uncounted: bool = False
 
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Those of `dplearn.fit.support` that a table has."""
+        return tuple(name for name in ("parts", "groups") if getattr(self, name))
+
     def protecting(self, cost: ApproxDP) -> ApproxDP:
         """Return the cost of a fit for one replaced row as that for one replaced record."""
-        if not self.groups:
-            return cost
-        if cost.protects == "labels":
-            raise ValueError("groups must be None where protects='labels', since groups are whole rows")
-        return replace(cost, protects="groups")
+        return replace(cost, protects="groups") if self.groups else cost
 
     def assuming(self, guarantee: ApproxDP) -> ApproxDP:
         """Return the guarantee of a fit for one replaced row as that for one replaced record."""

@@ -15,7 +15,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_number, shown
-from dplearn._writing import brief
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Floats
 from dplearn.ensembles.native_threads import native_threads
@@ -31,6 +30,7 @@ from dplearn.estimator.query_fits import QueryFit
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.fit.relation import TABLE
+from dplearn.fit.support import refused_pair
 from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_losses import (
     RESIDUAL_BITS,
@@ -47,11 +47,9 @@ from dplearn.learners.additive_weights import margin_shift, weighted, weights_of
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.logistic_weights import check_class_weight, check_weighted_classes
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.unknown_count import ADDED, added
 from dplearn.queries import Examples, Oracle
 from dplearn.queries.factories import cost_of
 from dplearn.records.encoded import encoded
-from dplearn.records.groups import checked_rows
 from dplearn.records.outputs import declared_sets, label_columns, read_outputs
 from dplearn.records.reading import as_product, declared_classes, labels_assumed, read_features
 from dplearn.records.rows import Columns
@@ -128,9 +126,8 @@ class _Additive(PrivateEstimator):
     def _values(self, reproducible: bool) -> dict[str, Any]:
         """Return the checked parameters that classifiers and regressors share."""
         cost = cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible)
-        added(self.neighbors, trust_model=(self.trust_model, "central"))
         return {
-            "cost": replace(cost, neighbors=self.neighbors),
+            "cost": cost,
             "trust_model": self.trust_model,
             "declared": declared_columns(self.domain, _NUMBERS),
             "finest": self._finest,
@@ -138,7 +135,6 @@ class _Additive(PrivateEstimator):
             "steps": self._steps,
             "bins": self._bins,
             "interactions": _checked_interactions(self.interactions),
-            "group_rows": checked_rows(self.max_rows_per_group, trust_model=self.trust_model),
         }
 
     def _publish_model(self, model: AdditiveModel, plan: AdditivePlan, unit: float, origin: float) -> None:
@@ -585,7 +581,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        several = self.trust_model != "local" and self.neighbors != ADDED
+        several = refused_pair(("outputs", self.trust_model, self.neighbors)) is None
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = several
         return tags
 
@@ -607,25 +603,8 @@ class AdditiveClassifierFit(AdditiveFit):
             raise ValueError(
                 f"y must have at least 2 classes, got {min(counts)} class; classes=[...] declares all"
             )
-        if len(counts) > 1 and self.class_weight is not None:
-            raise ValueError(
-                f"class_weight must be None for several outputs, got {brief(self.class_weight)} and"
-                f" {len(counts)} outputs; from a table in memory,"
-                " PrivateMultiOutputClassifier(AdditiveClassifier(class_weight=...))"
-                " fits a model with weights to each"
-            )
         if len(counts) == 1:
             check_weighted_classes(self.class_weight, public.classes)
-        if len(counts) > 1 and self.cost.neighbors == ADDED:
-            raise ValueError(
-                "neighbors must be 'replace_one' for several outputs, got 'add_remove' and"
-                f" {len(counts)} outputs; AdditiveClassifier takes one output with neighbors='add_remove':"
-                " fit a classifier to each, with a share of the budget"
-            )
-        if len(counts) > 1 and self.trust_model == "local":
-            raise ValueError(
-                f"trust_model must be 'central' for several outputs, got 'local' and {len(counts)} outputs"
-            )
         return self.plan_with(
             public,
             lambda plan: _loss_of_labels(counts, plan.order, plan.clear),

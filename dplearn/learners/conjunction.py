@@ -35,7 +35,6 @@ from dplearn.queries.bounds import TailBound
 from dplearn.queries.factories import check_reports, cost_of
 from dplearn.queries.share_noise import central_noise, share_noise
 from dplearn.records.encoded import encoded
-from dplearn.records.groups import checked_rows
 from dplearn.records.reading import (
     as_product,
     check_classes,
@@ -235,7 +234,6 @@ class ConjunctionClassifier(RuleClassifier):
             alpha=float(check_number("alpha", self.alpha, above=0, below=1)),
             beta=float(check_number("beta", self.beta, above=0, below=1)),
             classes=classes,
-            group_rows=checked_rows(self.max_rows_per_group, trust_model=self.trust_model),
         )
         if classes is not None:
             _positive_code(fit.positive, check_classes(classes))

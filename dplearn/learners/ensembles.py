@@ -33,7 +33,7 @@ from dplearn.fit.private_count import counted_plan, counted_shares, noisy_count
 from dplearn.fit.relation import COLUMNS_AND_CATEGORIES, ROWS
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden, records_needed
-from dplearn.privacy.unknown_count import ADDED, added
+from dplearn.privacy.unknown_count import ADDED
 from dplearn.records.groups import rows_of_shards
 from dplearn.records.reading import check_classes, check_given, labels_assumed, read_labels, read_rows
 from dplearn.records.rows import Examples, count_of
@@ -247,7 +247,6 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
     def _most(self, reproducible: bool) -> ApproxDP:
         """Return the cost of a fit, which its parameters determine."""
         epsilon = check_number("epsilon", self.epsilon, above=0)
-        added(self.neighbors)
         return ApproxDP(epsilon, self.delta, neighbors=self.neighbors, reproducible=reproducible)
 
     def _sized(self, params: FitRecipe, public: Public) -> AggregationPlan:

@@ -29,13 +29,14 @@ from dplearn.core.exact import selection_ratio
 from dplearn.core.search import least
 from dplearn.domains import Domain, DomainError, Product
 from dplearn.ensembles.isolation import learner_alone, reraised
-from dplearn.ensembles.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows, refuse_public_rows
+from dplearn.ensembles.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.fit_parameters import refuse_parameters
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.fit.support import refuse_unsupported
 from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
 from dplearn.learners.representation_sizes import (
@@ -610,11 +611,7 @@ def _class_of(params: FitRecipe, public: Public) -> ConceptClass:
 
 def _check_takes_rows(params: FitRecipe, name: str) -> None:
     """Raise unless a fit with these parameters takes public rows."""
-    refuse_public_rows(params.cost.protects, name)
-    if hasattr(params, "learn"):
-        raise ValueError(
-            f"{name} must be None where domain='learn': declare the columns, by the public rows for example"
-        )
+    refuse_unsupported(params, name)
     kind = params.concept_class
     cuts = kind in ("stumps", "thresholds") if isinstance(kind, str) else isinstance(kind, DecisionStumps)
     if not cuts:

@@ -27,7 +27,6 @@ from dplearn.ensembles.public_data import (
     PUBLIC_ROWS,
     PublicData,  # noqa: F401 - the doctest's
     public_rows,
-    refuse_public_rows,
 )
 from dplearn.ensembles.sizes import transfer_ballot
 from dplearn.ensembles.standard import standard_estimator
@@ -45,7 +44,6 @@ from dplearn.learners.ensembles import (
     notes_on_noise,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.unknown_count import added
 from dplearn.records.reading import read_rows
 from dplearn.records.rows import count_of
 from dplearn.records.table import Table
@@ -259,7 +257,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
 
     def _most(self, reproducible: bool) -> ApproxDP:
         protects = check_choice("protects", self.protects, tuple(_PUBLIC_PART))
-        added(self.neighbors, protects=(protects, "examples"))
         return replace(super()._most(reproducible), protects=protects)
 
     def _asked_rows(self, rows: Any, asked: NDArray[np.int64]) -> Any:
@@ -477,8 +474,6 @@ class _Counted(NamedTuple):
 def _public_part(protects: str, X_public: Any) -> Any:
     """Return the public rows, or None if the rows of X are the public rows."""
     if protects == "labels":
-        if X_public is not None:
-            refuse_public_rows(protects)
         return None
     if X_public is None:
         raise ValueError(

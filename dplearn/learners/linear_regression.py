@@ -26,11 +26,9 @@ from dplearn.learners.linear_posterior import LinearModel
 from dplearn.learners.logistic_effects import identified
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.privacy import PrivacyLedger
-from dplearn.privacy.unknown_count import added
 from dplearn.queries import Examples, Oracle
 from dplearn.queries.factories import cost_of
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
-from dplearn.records.groups import checked_rows
 from dplearn.records.reading import as_product, read_features
 from dplearn.records.targets import TargetRange, read_target
 
@@ -214,15 +212,13 @@ class LinearRegressor(PrivateRegressor):
 
     def _recipe(self, reproducible: bool) -> "LinearFit":
         cost = cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible)
-        added(self.neighbors, trust_model=(self.trust_model, "central"))
         return LinearFit(
             self,
-            replace(cost, neighbors=self.neighbors),
+            cost,
             trust_model=self.trust_model,
             declared=_declared(self.domain),
             target=TargetRange.of(self.target_range, clip=self.clip_target),
             finest=self._finest,
-            group_rows=checked_rows(self.max_rows_per_group, trust_model=self.trust_model),
         )
 
     def _publish(self, outcome: LinearModel, plan: LinearPlan) -> None:

@@ -37,12 +37,10 @@ from dplearn.learners.logistic_plan import FINEST, LogisticPlan, row_order
 from dplearn.learners.logistic_steps import LogisticModel, learn_logistic
 from dplearn.learners.logistic_weights import check_class_weight, check_weighted_classes
 from dplearn.privacy import PrivacyLedger
-from dplearn.privacy.unknown_count import added
 from dplearn.queries import Examples, Oracle
 from dplearn.queries.factories import cost_of
 from dplearn.queries.images import ImageOracle
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
-from dplearn.records.groups import checked_rows
 from dplearn.records.reading import (
     as_product,
     check_classes,
@@ -268,10 +266,9 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         if classes is not None:
             check_classes(classes)
         cost = cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible)
-        added(self.neighbors, trust_model=(self.trust_model, "central"))
         return LogisticFit(
             self,
-            replace(cost, neighbors=self.neighbors),
+            cost,
             trust_model=self.trust_model,
             declared=_declared(self.domain),
             n_steps=check_count_or_auto("n_steps", self.n_steps, low=1),
@@ -280,7 +277,6 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
             finest=self._finest,
             levels=self._levels,
             most_columns=self._most_columns,
-            group_rows=checked_rows(self.max_rows_per_group, trust_model=self.trust_model),
         )
 
     def _publish(self, outcome: "_Outcome", plan: LogisticPlan) -> None:

@@ -23,6 +23,7 @@ from dplearn.estimator.public import Public
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.fit.execute import begin
 from dplearn.fit.relation import TABLE
+from dplearn.fit.support import refuse_wrapped
 from dplearn.learners.multi_label_limit import least_of_outputs
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.privacy import ApproxDP, Composition, Event, PrivacyLedger
@@ -30,7 +31,6 @@ from dplearn.privacy.held import held_by
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.shares import equal_shares
 from dplearn.privacy.theorems import basic, least_epsilon
-from dplearn.privacy.unknown_count import refuse_added
 from dplearn.records.outputs import (
     declared_sets,
     n_outputs_of,
@@ -460,9 +460,8 @@ def _checked(estimator: Any) -> Any:
             f" {kind}"
         )
     held = list(held_by(estimator))
-    for each in held:
-        if isinstance(each, PrivateEstimator):
-            refuse_added(getattr(each, "neighbors", None), "PrivateMultiOutputClassifier")
+    private = (each for each in held if isinstance(each, PrivateEstimator))
+    refuse_wrapped("PrivateMultiOutputClassifier", private)
     if any(isinstance(each, PrivateMultiOutputClassifier) for each in held):
         raise TypeError(f"estimator must be a classifier of one label, got {kind}, which is of several")
     if any(isinstance(each, OnlineEnsembleClassifier) for each in held):

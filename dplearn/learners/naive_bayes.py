@@ -31,15 +31,15 @@ from dplearn.estimator.public import Public, planned_table
 from dplearn.estimator.query_fits import QueryFit
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.fit.support import REFUSALS, refused_pair
 from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
-from dplearn.privacy.unknown_count import ADDED, added, refuse_added
+from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import Examples, HistogramQuery, Oracle
 from dplearn.queries.factories import check_reports, cost_of
 from dplearn.queries.share_noise import ShareNoise, central_noise, share_noise
 from dplearn.records.encoded import encoded
-from dplearn.records.groups import checked_rows
 from dplearn.records.reading import (
     as_product,
     check_classes,
@@ -77,10 +77,8 @@ Floats64 = NDArray[np.float64]
 
 def _has_public_count(learner: Any) -> bool:
     """Whether `partial_fit` is there: it weights calls by their numbers of records."""
-    try:
-        refuse_added(learner.neighbors, "partial_fit")
-    except ValueError as error:
-        raise AttributeError(str(error)) from None
+    if pair := refused_pair(("partial_fit", learner.neighbors)):
+        raise AttributeError(REFUSALS[pair])
     return True
 
 
@@ -322,10 +320,9 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         if n_bins is not None:
             check_count("n_bins", n_bins, low=2, high=MOST_BINS)
         cost = cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible)
-        added(self.neighbors, trust_model=(self.trust_model, "central"))
         return NaiveBayesFit(
             self,
-            replace(cost, neighbors=self.neighbors),
+            cost,
             trust_model=self.trust_model,
             domain=self.domain,
             declared=declared_columns(self.domain, _UNDECLARED),
@@ -333,7 +330,6 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
             smoothing=float(check_number("smoothing", self.smoothing, above=0)),
             priors=_checked_priors(self.priors),
             classes=classes,
-            group_rows=checked_rows(self.max_rows_per_group, trust_model=self.trust_model),
         )
 
     def _publish(self, outcome: "NaiveBayesTables", plan: "NaiveBayesPlan") -> None:

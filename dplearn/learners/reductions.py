@@ -31,12 +31,12 @@ from dplearn.ensembles.isolation import learner_alone
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public
+from dplearn.fit.support import refuse_wrapped
 from dplearn.learners.ensembles import EnsembleClassifier
 from dplearn.learners.multi_output import PrivateMultiOutputClassifier
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan
 from dplearn.privacy.subsampled import subsampled
-from dplearn.privacy.unknown_count import refuse_added
 from dplearn.records.reading import read_rows
 from dplearn.records.rows import shape_of, taken
 from dplearn.records.table import Held, Table
@@ -203,7 +203,7 @@ class SecretSampleClassifier(PrivateClassifier):
             )
         if self.estimator.ledger is not None:
             raise ValueError("estimator must have no ledger: only the ledger of this classifier is charged")
-        refuse_added(getattr(self.estimator, "neighbors", None), type(self).__name__)
+        refuse_wrapped(type(self).__name__, [self.estimator])
         seed = None if self.random_state is None else public_seed(self.random_state, type(self).__name__)
         inner: Any = clone(self.estimator)
         return inner.set_params(random_state=seed)

@@ -26,13 +26,13 @@ from dplearn.ensembles.isolation import alone, reraised
 from dplearn.ensembles.own_code import check_own_code
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.fit.execute import begin
+from dplearn.fit.support import refuse_wrapped
 from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.privacy import ApproxDP, Event, GaussianSums, PrivacyLedger
 from dplearn.privacy.gaussian_dp import FAILURE
 from dplearn.privacy.held import held_by
 from dplearn.privacy.pipelines import check_steps_leak_nothing, may_learn
 from dplearn.privacy.shares import gaussian_budget
-from dplearn.privacy.unknown_count import refuse_added
 
 __all__ = [
     "check_candidate",
@@ -116,11 +116,8 @@ def _check_private(step: Any, *, alone: bool) -> None:
         raise ValueError(
             f"estimator must protect examples if it has several steps, got protects={step.protects!r}"
         )
-    for each in held_by(step):
-        if isinstance(each, PrivateEstimator):
-            refuse_added(
-                getattr(each, "neighbors", None), "a search, or a threshold tuned on held-out records"
-            )
+    private = (each for each in held_by(step) if isinstance(each, PrivateEstimator))
+    refuse_wrapped("a search, or a threshold tuned on held-out records", private)
     check_number("epsilon", step.epsilon, above=0)
 
 

@@ -7,9 +7,7 @@ of a single record, and `Guarantee.for_group` and the ledger's conversion hold a
 """
 
 from fractions import Fraction
-from typing import Any
 
-from dplearn._validation import check_choice
 from dplearn.privacy.base import NEIGHBORS
 
 __all__ = [
@@ -19,10 +17,7 @@ __all__ = [
     "MOST_RECORDS",
     "NEIGHBORS",
     "TAKING_ADDED",
-    "added",
     "moved_counts",
-    "refuse_added",
-    "refuse_public_counts",
 ]
 
 #: The assumption of a guarantee for one added or removed record, in place of that the number is public.
@@ -41,32 +36,6 @@ TAKING_ADDED = (
 )
 
 
-def added(neighbors: Any, **only: tuple[Any, Any]) -> bool:
-    """Return whether neighbours have one record more or less, after a check of the parameter.
-
-    Parameters
-    ----------
-    neighbors : str
-        The parameter.
-    **only : pair of objects
-        For each parameter that needs a certain value with "add_remove": the value given, and that value.
-
-    Raises
-    ------
-    ValueError
-        If `neighbors` is not one of `NEIGHBORS`, or another parameter does not suit it.
-    """
-    if check_choice("neighbors", neighbors, NEIGHBORS) != ADDED:
-        return False
-    for name, (given, needed) in only.items():
-        if given != needed:
-            raise ValueError(
-                f"{name} must be {needed!r} for neighbors='add_remove', got {given!r}, which shows the number"
-                " of records"
-            )
-    return True
-
-
 def moved_counts(neighbors: str) -> int:
     """Return how many counts of a histogram differ between neighbours, by 1 each.
 
@@ -76,46 +45,3 @@ def moved_counts(neighbors: str) -> int:
         A replaced record leaves one cell and enters another.
     """
     return 1 if neighbors == ADDED else 2
-
-
-def refuse_added(neighbors: Any, what: str) -> None:
-    """Raise an error if neighbours have one record more or less, where that number must be public.
-
-    Parameters
-    ----------
-    neighbors : object
-        Of a learner or of its cost.
-    what : str
-        The use of the learner that needs the number, for the message.
-
-    Raises
-    ------
-    ValueError
-        If `neighbors` is "add_remove".
-    """
-    if neighbors == ADDED:
-        raise ValueError(
-            f"neighbors must be 'replace_one' for {what}, which needs the number of records, got"
-            f" 'add_remove'; {TAKING_ADDED}"
-        )
-
-
-def refuse_public_counts(held: str, groups: Any, source: Any) -> None:
-    """Raise an error if groups or parts are given, whose numbers are public.
-
-    Parameters
-    ----------
-    held : str
-        How the message begins for parts: what must be in memory.
-    groups, source : object or None
-        The groups, and the parts.
-
-    Raises
-    ------
-    TypeError
-        If one of them is not None.
-    """
-    if groups is not None:
-        raise TypeError("groups must be None for neighbors='add_remove': the set of groups is public")
-    if source is not None:
-        raise TypeError(f"{held} for neighbors='add_remove': the lengths of parts are public")

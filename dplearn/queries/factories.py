@@ -9,7 +9,7 @@ from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
 from dplearn.fit.relation import without_count
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
-from dplearn.privacy.unknown_count import MOST_RECORDS, added
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.queries.bounds import QUERY_MODELS
 from dplearn.queries.central_oracle import COUNT_SHARE, CentralOracle
 from dplearn.queries.local_oracle import LocalOracle
@@ -172,7 +172,7 @@ def central(
     (49.5, 49.5)
     """
     cost = cost_of("central", epsilon, delta, reproducible=random_state is not None)
-    assumes = without_count(ASKED) if added(neighbors) else ASKED
+    assumes = without_count(ASKED) if neighbors == ADDED else ASKED
     privacy = replace(cost, neighbors=neighbors, assumes=assumes)
     charge = open_account(ledger, privacy, name="queries.central")
     dice = dice_for(random_state, "queries.central", repr(privacy), noise)

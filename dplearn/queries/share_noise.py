@@ -17,7 +17,7 @@ from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import gaussian_budget
-from dplearn.privacy.unknown_count import MOST_RECORDS, added, moved_counts
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, NEIGHBORS, moved_counts
 from dplearn.queries.bounds import TailBound, sampling_bound
 from dplearn.queries.gaussian_noise import SumNoise
 
@@ -92,7 +92,8 @@ def share_noise(
     categories = check_count("categories", categories, low=2)
     n_queries, n = check_count("n_queries", n_queries, low=1), check_count("n", n, low=1)
     epsilon = check_number("epsilon", epsilon, above=0)
-    unknown, moved = added(neighbors), moved_counts(neighbors)
+    unknown = check_choice("neighbors", neighbors, NEIGHBORS) == ADDED
+    moved = moved_counts(neighbors)
     if check_choice("noise", noise, SHARE_NOISES) == "laplace":
         ratio = decay_ratio(epsilon / (moved * n_queries))
         below = float(1 - ratio)

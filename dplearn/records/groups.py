@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn._validation import check_count
 from dplearn.domains.cells import as_cells, frame_column, is_frame, is_missing
 from dplearn.records.tables import rows_of, sliceable
 
@@ -33,7 +32,6 @@ __all__ = [
     "MOST_ROWS",
     "SHIFTS",
     "Grouping",
-    "checked_rows",
     "coded_ids",
     "grouping_of",
     "grouping_of_codes",
@@ -47,20 +45,6 @@ MOST_ROWS = 1000
 _MOST_SUMMED = 1 << 32
 SHIFTS = 1 << 20
 _BLOCK = 1 << 12  # groups at once, few enough for the cache
-
-
-def checked_rows(most: Any, *, trust_model: str) -> int | None:
-    """Return the number of rows of a group that take part in a learner's sums, or None for one row.
-
-    Parameters
-    ----------
-    most : int
-        The learner's parameter `max_rows_per_group`; validated here.
-    trust_model : str
-        With "local", each group makes one report, of one row.
-    """
-    count = check_count("max_rows_per_group", most, low=1, high=MOST_ROWS)
-    return None if trust_model == "local" else count
 
 
 @dataclass(frozen=True, repr=False)

@@ -29,7 +29,7 @@ from dplearn.mechanisms.stable_histogram import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, hidden, noted
 from dplearn.privacy.result_table import ResultTable
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, added, moved_counts
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
 from dplearn.records.dask_parts import DaskParts, is_dask, partitions
 from dplearn.records.groups import MOST_ROWS
 from dplearn.records.part_sources import column_in_parts, in_parts, parts_read
@@ -433,7 +433,7 @@ class _Grouped(ColumnRelease[Grouped]):
             if self.categories is None
             else (f"the {len(self.categories)} categories are chosen without the data",)
         )
-        unknown = added(neighbors)
+        unknown = neighbors == ADDED
         assumes = (N_IS_PUBLIC, _KEYS, *declared, *((_VALUES,) if with_values else ()))
         guarantee = ApproxDP(
             check_number("epsilon", epsilon, above=0),

@@ -25,7 +25,7 @@ from dplearn.mechanisms.stable_histogram import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import noted
 from dplearn.privacy.result_table import ResultTable
-from dplearn.privacy.unknown_count import MOST_RECORDS, added
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.records.table import Table
 from dplearn.releases.stages import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan
 
@@ -276,7 +276,7 @@ class _StableCounts(ColumnRelease[StableCounts]):
     most_records = MOST_RECORDS  # audits use fewer
 
     def __init__(self, epsilon: Any, delta: Any, random_state: Any = None, neighbors: str = "replace_one"):
-        unknown = added(neighbors)
+        unknown = neighbors == ADDED
         guarantee = ApproxDP(
             check_number("epsilon", epsilon, above=0),
             check_number("delta", delta, above=0, below=1),

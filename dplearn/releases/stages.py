@@ -127,10 +127,6 @@ class ColumnRelease(Release[Result]):
     def in_memory(self, X: Any, y: Any) -> tuple[Any, Any]:
         return in_memory(X), y
 
-    @property
-    def takes_added(self) -> str:
-        return f"{self.takes} must be in memory"
-
 
 def in_memory(values: Any) -> Any:
     """Return values, those of Arrow as a series or a data frame."""

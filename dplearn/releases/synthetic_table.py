@@ -159,6 +159,8 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     guarantee_: ApproxDP
     plan_: SyntheticTablePlan
 
+    reads_parts = can_learn_schema = True  # see `dplearn.fit.support`
+
     def __init__(
         self,
         epsilon: float = 1.0,

@@ -15,6 +15,7 @@ REDUCTIONS = DOCS / "theory" / "reductions.md"
 CASES = DOCS / "audit_cases.md"
 GUARANTEE = DOCS / "guarantee.md"
 COMPOSITION = DOCS / "composition.md"
+CHOICE = DOCS / "choose_a_learner.md"
 
 
 @pytest.fixture
@@ -39,6 +40,8 @@ def shown(name, page):
         ("audit_cases", CASES),
         ("audit_examples", GUARANTEE),
         ("theorems", COMPOSITION),
+        ("features", CHOICE),
+        ("combinations", CHOICE),
         pytest.param("small_classes", PAGE, marks=pytest.mark.nightly),
         pytest.param("many_labels", REDUCTIONS, marks=pytest.mark.nightly),
     ],
@@ -56,7 +59,7 @@ def test_every_audit_case_has_a_row_and_none_exceeds_its_claim():
 
 
 def test_every_table_is_on_a_page(computed):
-    assert computed.TABLES.pages() == [CASES, COMPOSITION, GUARANTEE, BOUNDS, PAGE, REDUCTIONS]
+    assert computed.TABLES.pages() == [CASES, CHOICE, COMPOSITION, GUARANTEE, BOUNDS, PAGE, REDUCTIONS]
     written = [name for page in computed.TABLES.pages() for name in computed.TABLES.names(page.read_text())]
     assert sorted(written) == sorted(computed.TABLES.texts)
 

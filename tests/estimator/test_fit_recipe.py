@@ -17,6 +17,7 @@ from dplearn.learners.generic import RuleFit
 from dplearn.learners.parity_methods import Equations
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.held import held_by
+from dplearn.records.groups import MOST_ROWS
 from dplearn.records.rows import Columns, Examples, count_of, taken
 from tests.changed import changed_recipe
 from tests.laws.conftest import PREDICTORS, TRANSFORMERS
@@ -27,6 +28,25 @@ X, Y = np.arange(20)[:, None] % 10, np.arange(20) % 2
 
 def learner(**parameters):
     return ExponentialMechanismClassifier(domain=IntegerRange(0, 9), classes=[0, 1], **parameters)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    list(
+        dict.fromkeys(each for each in map(type, PRIVATE) if "max_rows_per_group" in each._get_param_names())
+    ),
+)
+def test_the_greatest_number_of_rows_is_checked_and_one_in_the_local_model(kind):
+    def rows(**given):
+        return kind(**given)._recipe(reproducible=False).group_rows
+
+    given = {"target_range": (0, 1)} if "target_range" in kind._get_param_names() else {}
+    given |= {"domain": IntegerRange(0, 9)}
+    assert rows(max_rows_per_group=7, **given) == 7
+    assert rows(max_rows_per_group=7, trust_model="local", **given) is None
+    for wrong in (0, MOST_ROWS + 1, 2.5, "all"):
+        with pytest.raises((TypeError, ValueError), match="max_rows_per_group must be"):
+            rows(max_rows_per_group=wrong, **given)
 
 
 def test_parameters_do_not_change():

@@ -273,8 +273,9 @@ def fitted(model, words, X, y):
     rows = (table,) if target is None else (table, target)
     if "calls" in words:
         takes = "classes" in signature(model.partial_fit).parameters
-        model.partial_fit(X[:60], y[:60], **({"classes": np.unique(y)} if takes else {}))
-        model.partial_fit(X[60:], y[60:])
+        first, last = (None, None) if y is None else (y[:60], y[60:])
+        model.partial_fit(X[:60], first, **({"classes": np.unique(y)} if takes else {}))
+        model.partial_fit(X[60:], last)
     else:
         model.fit(*rows, **more)
     return guarantee_of(model.guarantee_) if hasattr(model, "guarantee_") else {}

@@ -284,7 +284,7 @@ def test_no_record_is_refused_before_the_charge_like_groups_and_parts(learner):
         model.fit(X[:0], Y[:0], **more)
     with pytest.raises(TypeError, match="groups must be None for neighbors='add_remove'"):
         model.fit(X, Y, groups=np.arange(150) // 2, **more)
-    with pytest.raises(TypeError, match="X must be a table in memory for neighbors='add_remove'"):
+    with pytest.raises(TypeError, match="X must be in memory for neighbors='add_remove'"):
         model.fit([X[:75], X[75:]], [Y[:75], Y[75:]], **more)
     with pytest.raises(ValueError, match="neighbors must be one of 'replace_one', 'add_remove', got 'swap'"):
         clone(model).set_params(neighbors="swap").fit(X, Y, **more)

@@ -12,9 +12,7 @@ from dplearn.chance import SeededDice
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, HistogramQuery, MeanQuery, VectorQuery
 from dplearn.records.groups import (
-    MOST_ROWS,
     SHIFTS,
-    checked_rows,
     grouping_of,
     selected,
 )
@@ -109,14 +107,6 @@ def test_one_row_of_each_group_is_taken_from_any_table():
         dense = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
         assert dense.tolist() == [[3, 4], [1, 2]]
         assert labels == ["v", "u"]
-
-
-def test_the_greatest_number_of_rows_is_checked():
-    assert checked_rows(7, trust_model="central") == 7
-    assert checked_rows(7, trust_model="local") is None
-    for wrong in (0, MOST_ROWS + 1, 2.5, "all"):
-        with pytest.raises((TypeError, ValueError), match="max_rows_per_group must be"):
-            checked_rows(wrong, trust_model="central")
 
 
 VALUES = np.array([0, 1, 2, 3, 4, 5])
