@@ -22,6 +22,7 @@ from dplearn.fit.execute import Recipe
 from dplearn.fit.private_count import counted_plan
 from dplearn.fit.support import refuse_unsupported
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.shares import GAUSSIAN, Accounting
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.records.groups import MOST_ROWS
 from dplearn.records.outputs import n_outputs_of, read_outputs
@@ -60,6 +61,8 @@ class FitRecipe(Recipe):
     public: Mapping[str, Any] = MappingProxyType({})
     #: The plan of the fit with another schema that has been tried out, where this one has a learned schema.
     tried: Any = None
+    #: The accounting of releases that are concentrated, where a schema is learned first.
+    accounting: Accounting = GAUSSIAN
     #: Whether a private number of records is estimated first, and the fit then planned by the estimate.
     counts_records = False
 

@@ -273,7 +273,7 @@ class LearnedFit(FitRecipe):
         found = replace(getattr(facts, "inner", facts), n_samples=facts.n_samples)
         kinds = getattr(facts, "kinds", None) or _planned_kinds(self.learn, facts)
         inner = partial(self.inner, classes=found.classes)
-        fit = SchemaFit(partial(self.stages, kinds), inner, self.own, found, more)
+        fit = SchemaFit(partial(self.stages, kinds), inner, self.own.accounting, found, more)
         assumes = partial(self.assumed, facts)
         plan = schema_fit_plan(fit, self.cost, self.learn.share, assumes, params=self, public=facts)
         if self.ranged and plan.schema.tail is None:
@@ -313,7 +313,7 @@ class LearnedFit(FitRecipe):
         schema = _released_schema(summary, plan, dice)
         inner = self.inner(schema, classes=classes, budget=plan.rest).given(tried=plan.inner)
         ready = begin(inner, *_given(summary, classes))
-        if plan.stages.concentrated is not None and not inner.is_concentrated(ready.plan):
+        if plan.stages.concentrated is not None and not ready.plan.is_concentrated:
             raise RuntimeError(OTHER_NOISE)
         released = ready.run(dice)
         return _Outcome(self.without_target(schema), ready.plan, released)

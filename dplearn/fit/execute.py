@@ -28,8 +28,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import float_errors_ignored
 from dplearn.fit.relation import Relation
 from dplearn.fit.support import refuse_unsupported
-from dplearn.privacy import ApproxDP, Event, PrivacyLedger, event_of, open_account
-from dplearn.privacy.shares import GAUSSIAN, Accounting
+from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.records.groups import SHIFTS, grouping_of, selected
 from dplearn.records.part_groups import grouped_parts, groups_in_parts
@@ -79,8 +78,6 @@ class Recipe(ABC):
     repeated : bool
         Whether a group of fewer rows has each of them several times, so that each group has as many; else the
         rows are chosen before the table is read.
-    accounting : Accounting
-        That of concentrated releases.
     keeps_types : bool
         Whether the rows keep their types, so that all parts have the same categories.
     """
@@ -95,7 +92,6 @@ class Recipe(ABC):
     group_rows: int | None = None
     repeated = False
     keeps_types = False
-    accounting: Accounting = GAUSSIAN
 
     @abstractmethod
     def read(self, X: Any, y: Any) -> tuple[Any, Any]:
@@ -156,17 +152,6 @@ class Recipe(ABC):
     def known(self, facts: Any, table: Table) -> Any:  # noqa: ARG002 - of use to subclasses
         """Return the facts, with public values of the whole table that no part of it has."""
         return facts
-
-    def is_concentrated(self, plan: Any) -> bool:  # noqa: ARG002 - of use to subclasses
-        """Return whether the event of a release is accounting.event(accounting.budget(plan.guarantee))."""
-        return False
-
-    def event(self, plan: Any) -> Event:
-        """Return the privacy event of a release with the given plan, for composition."""
-        if self.is_concentrated(plan):
-            found: Event = self.accounting.event(self.accounting.budget(plan.guarantee))
-            return found
-        return event_of(plan.guarantee)
 
     def try_out(self, plan: Any, table: Table) -> Any:  # noqa: ARG002 - of use to subclasses
         """Refuse, before the charge, what cannot be carried out as planned, and return the plan.

@@ -48,7 +48,7 @@ _COUNTED = (
     "neighbors must be 'replace_one' for {}, which needs the number of records, got 'add_remove'; "
     + TAKING_ADDED
 )
-_OF_TABLES = {
+_OF_TABLES: dict[tuple[str, ...], str] = {
     ("memory", "parts"): "{recipe.takes} must be a table in memory for {recipe.name}, got one in parts; the"
     " guide on tables of any size lists the learners of tables in parts",
     ("add_remove", "groups"): "groups must be None for neighbors='add_remove': the set of groups is public",

@@ -212,9 +212,6 @@ class AdditiveFit(QueryFit):
 
     counts_records = True
 
-    def is_concentrated(self, plan: Any) -> bool:
-        return bool(plan.noise == "gaussian")
-
     def read_columns(self, X: Any, reader: Any) -> tuple[Columns, dict[str, Any]]:
         """Return the codes of a table's columns, and its public values."""
         stream = self.stream()

@@ -32,7 +32,7 @@ from dplearn.learners.logistic_queries import moment_weights
 from dplearn.learners.logistic_weights import BALANCED
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
-from dplearn.privacy.shares import gaussian_budget
+from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.queries import VectorQuery
 from dplearn.queries.gaussian_noise import can_be_drawn
 from dplearn.queries.planned_noise import planned_deviation
@@ -204,7 +204,7 @@ class AdditivePlan(Plan):
 
     _computed = ("n_needed",)
     error_name = "deviation"
-    _sums_gaussian = True
+    _accounting = GAUSSIAN
 
     @property
     def n_needed(self) -> int | None:

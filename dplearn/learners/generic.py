@@ -500,9 +500,6 @@ class RuleFit(FitRecipe):
         noisy = laplace_counts(counts, privacy=privacy, dice=dice, sensitivity=2, low=0, high=n)
         return _Rule(chosen, noisy)
 
-    def event(self, plan: "GenericPlan") -> Event:
-        return plan.known_event or super().event(plan)
-
 
 class _ErrorCounts:
     """The training errors of each concept, counted lazily from codes and labels."""

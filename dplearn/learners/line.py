@@ -274,9 +274,6 @@ class LineFit(FitRecipe):
     def run(self, summary: "_Leaders | _Errors", plan: "LinePlan", dice: Dice) -> "_Outcome":
         return summary.release(plan, dice)
 
-    def event(self, plan: "LinePlan") -> Event:
-        return plan.known_event or super().event(plan)
-
 
 class _Outcome(NamedTuple):
     """What a fit releases."""

@@ -17,6 +17,7 @@ from dplearn.learners.bins import UNDECLARED
 from dplearn.learners.logistic_plan import row_basis, row_order
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
+from dplearn.privacy.shares import GAUSSIAN
 
 __all__ = ["FINEST", "LinearPlan"]
 
@@ -70,7 +71,7 @@ class LinearPlan(Plan):
 
     _computed = ("n_needed",)
     error_name = "tolerance"
-    _sums_gaussian = True
+    _accounting = GAUSSIAN
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_moments", self.n_numbers * (self.n_numbers + 1) // 2)

@@ -312,9 +312,6 @@ class LinearRegressor(PrivateRegressor):
 class LinearFit(QueryFit):
     """The fit of `LinearRegressor`."""
 
-    def is_concentrated(self, plan: Any) -> bool:
-        return bool(plan.noise == "gaussian")
-
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         stream = self.stream()
         X = read_features(reader, X, domain=self.declared, reset=True)

@@ -19,6 +19,7 @@ from dplearn.core.unit_rows import unit_rows
 from dplearn.learners.bins import UNDECLARED
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
+from dplearn.privacy.shares import GAUSSIAN
 
 __all__ = ["FINEST", "LogisticPlan", "row_basis", "row_order"]
 
@@ -89,7 +90,7 @@ class LogisticPlan(Plan):
 
     _computed = ("n_needed",)
     error_name = "tolerance"
-    _sums_gaussian = True
+    _accounting = GAUSSIAN
 
     def __post_init__(self) -> None:
         more = (self.n_kept is not None) + (self.class_weight is not None)

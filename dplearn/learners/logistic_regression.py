@@ -441,9 +441,6 @@ class LogisticFit(QueryFit):
 
     counts_records = True
 
-    def is_concentrated(self, plan: Any) -> bool:
-        return bool(plan.noise == "gaussian")
-
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         stream = self.stream()
         X = _rows(reader, X, self.declared, reset=True)

@@ -435,7 +435,7 @@ class _Fit:
     @property
     def event(self) -> Event:
         """The privacy event of the release."""
-        event: Event = self.recipe.event(self.plan)
+        event: Event = self.plan.event
         return event
 
 

@@ -35,6 +35,7 @@ from dplearn.fit.support import REFUSALS, refused_pair
 from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
+from dplearn.privacy.shares import GAUSSIAN
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import Examples, HistogramQuery, Oracle
 from dplearn.queries.factories import check_reports, cost_of
@@ -398,9 +399,6 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
 class NaiveBayesFit(QueryFit):
     """The fit of `StatisticalQueryNaiveBayes`."""
 
-    def is_concentrated(self, plan: Any) -> bool:
-        return bool(plan.noise == "gaussian")
-
     def shared(self) -> dict[str, Any]:
         return {"domain": self.declared, "n_bins": self.n_bins, "trust_model": self.trust_model}
 
@@ -532,7 +530,7 @@ class NaiveBayesPlan(Plan):
 
     _computed = ("n_needed",)
     error_name = "tolerance"
-    _sums_gaussian = True
+    _accounting = GAUSSIAN
 
     @property
     def n_needed(self) -> int | None:

@@ -28,7 +28,7 @@ from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.fit.relation import TABLE
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations, chosen_plan
 from dplearn.learners.parity_plan import ParityPlan
-from dplearn.privacy import ApproxDP, Event, PrivacyLedger
+from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.records.bit_rows import packed_rows, read_bits
 from dplearn.records.outputs import (
     declared_sets,
@@ -286,9 +286,6 @@ class ParityFit(FitRecipe):
     def run(self, summary: Equations, plan: ParityPlan, dice: Dice) -> NDArray[np.uint8] | None:
         # One replaced record replaces one equation.
         return PARITY_METHODS[plan.method].release(summary, plan, dice)
-
-    def event(self, plan: ParityPlan) -> Event:
-        return plan.known_event or super().event(plan)
 
 
 def _check_two_labels(classes: Sequence[NDArray[Any]]) -> None:

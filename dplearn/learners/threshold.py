@@ -291,9 +291,6 @@ class ThresholdFit(FitRecipe):
             return by_errors(*asked, privacy=plan.guarantee, dice=dice)
         return by_interior_point(*asked, plan.n_examples, privacy=plan.guarantee, dice=dice)
 
-    def event(self, plan: "ThresholdPlan") -> Event:
-        return plan.known_event or super().event(plan)
-
 
 @dataclass(frozen=True)
 class ThresholdPlan(Plan):

@@ -264,9 +264,8 @@ def fit_candidate(
         for step in _acting(candidate):
             if isinstance(step, PrivateEstimator):
                 is_last = step is last_step(candidate)
-                recipe = step._recipe(reproducible)
-                ready = begin(recipe, given, labels if is_last else None)
-                left.charge(ready.plan.guarantee, recipe.event(ready.plan))
+                ready = begin(step._recipe(reproducible), given, labels if is_last else None)
+                left.charge(ready.plan.guarantee, ready.plan.event)
                 step._take(ready.done(dice))
                 given = given if is_last else step.transform(given)
             else:
@@ -303,7 +302,7 @@ def read_by_candidate(
         if isinstance(step, PrivateEstimator):
             given = labels if step is last_step(candidate) else None
             ready = alone(partial(begin, _checked(clone(step), reproducible), rows, given), reraised)
-            left.charge(ready.plan.guarantee, ready.recipe.event(ready.plan))
+            left.charge(ready.plan.guarantee, ready.plan.event)
             notes += ready.plan.warnings
             break
         rows = _transformed(

@@ -215,6 +215,6 @@ def all_planned_gaussian(plan: SearchPlan, sizes: Mapping[str, int | None]) -> b
             planned = None
             with suppress(TypeError, ValueError):  # a number that its plan needs is not given
                 planned = fitted.plan(n_train, **{name: sizes[name] for name in known})
-            if planned is None or not is_gaussian(fitted._recipe(False).event(planned), plan.fit):
+            if planned is None or not is_gaussian(planned.event, plan.fit):
                 return False
     return True

@@ -35,8 +35,9 @@ from dplearn.estimator.public import Public
 from dplearn.fit.relation import TABLE
 from dplearn.preprocessing.number_columns import NumberColumns, NumberColumnsFit, Numbers, declared_numbers
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.events import Event
 from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
-from dplearn.privacy.shares import gaussian_budget
+from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.queries import CentralOracle, Oracle, VectorQuery
 from dplearn.queries.gaussian_noise import can_be_drawn
 from dplearn.queries.planned_noise import planned_deviation
@@ -233,6 +234,13 @@ class BoxPlan(Plan):
         )
 
     @property
+    def event(self) -> Event:
+        """The privacy event of a fit: that of sums, if no range is released besides."""
+        if self.noise == "gaussian" and not self.unbounded:
+            return GAUSSIAN.event(GAUSSIAN.budget(self.guarantee))
+        return super().event
+
+    @property
     def steps(self) -> int:
         """The greatest number, or norm, of a row of the grid."""
         return 1 << int(self.bits)
@@ -347,9 +355,6 @@ class BoxedColumnsFit(NumberColumnsFit):
             public=public,
             earlier=earlier,
         )
-
-    def is_concentrated(self, plan: BoxPlan) -> bool:
-        return plan.noise == "gaussian" and not plan.unbounded
 
     def run(self, summary: Any, plan: BoxPlan, dice: Dice) -> Any:
         # The ranges cost `ranges` each and the sums `rest`: the amounts add up to the guarantee.

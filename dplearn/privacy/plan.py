@@ -26,8 +26,8 @@ from typing import Any, ClassVar
 from dplearn.core.exact import float_above
 from dplearn.privacy.attack_risk import AttackRisk, attack_risk
 from dplearn.privacy.base import Guarantee, in_words
-from dplearn.privacy.events import Event
-from dplearn.privacy.shares import GAUSSIAN
+from dplearn.privacy.events import Event, event_of
+from dplearn.privacy.shares import GAUSSIAN, Accounting
 
 __all__ = ["ALPHA", "Plan", "hidden", "noted", "records_needed"]
 
@@ -108,9 +108,9 @@ class Plan:
     #: The name of a number that falls with epsilon and with records, and bounds an error; None: there is no
     #: such number, or the plan takes an `alpha`, for which it states `n_needed`.
     error_name: ClassVar[str | None] = None
-    #: Whether all noise of a fit with `noise` "gaussian" is that of `dplearn.privacy.gaussian_dp.sums_sigma2`
-    #: with the whole budget of the guarantee.
-    _sums_gaussian: ClassVar[bool] = False
+    #: The accounting by which all noise of a release with `noise` "gaussian" spends the whole budget of the
+    #: guarantee: GAUSSIAN where it is that of `dplearn.privacy.gaussian_dp.sums_sigma2`. None: there is none.
+    _accounting: ClassVar[Accounting | None] = None
 
     guarantee: Any
 
@@ -122,9 +122,21 @@ class Plan:
     @property
     def known_event(self) -> Event | None:
         """The privacy event of the release, if more is known of it than the guarantee states."""
-        if self._sums_gaussian and getattr(self, "noise", None) == "gaussian":
+        if self._accounting is GAUSSIAN and self.is_concentrated:
             return GAUSSIAN.event(GAUSSIAN.budget(self.guarantee))
         return None
+
+    @property
+    def is_concentrated(self) -> bool:
+        """Whether `event` is accounting.event(accounting.budget(guarantee))."""
+        return self._accounting is not None and getattr(self, "noise", None) == "gaussian"
+
+    @property
+    def event(self) -> Event:
+        """The privacy event of the release, for composition."""
+        if self._accounting is not None and self.is_concentrated:
+            return self._accounting.event(self._accounting.budget(self.guarantee))
+        return self.known_event or event_of(self.guarantee)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import Event, ZeroConcentrated
 from dplearn.privacy.gaussian_dp import FAILURE, MOST_NUMBERS
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.privacy.shares import GAUSSIAN, concentrated_budget, gaussian_budget
+from dplearn.privacy.shares import GAUSSIAN, Accounting, concentrated_budget, gaussian_budget
 from dplearn.privacy.theorems import least_epsilon
 from dplearn.releases.learned_schema import ConcentratedPart, LearnedSchemaPlan, SchemaStages
 
@@ -56,8 +56,8 @@ class SchemaFit:
         From a cost, and the concentrated part of a budget or None, to the recipe of the schema.
     inner : callable
         From a schema and a budget to the recipe of the inner release.
-    own : Recipe
-        Has the `accounting` of the inner releases, and `concentrated`.
+    accounting : Accounting
+        That of inner releases that are concentrated.
     facts : Facts
         With which the inner release is planned.
     more : mapping
@@ -66,7 +66,7 @@ class SchemaFit:
 
     stages: Callable[[ApproxDP, ConcentratedPart | None], SchemaStages]
     inner: Callable[[Any, ApproxDP], Recipe]
-    own: Recipe
+    accounting: Accounting
     facts: Any
     more: Mapping[str, Any] = field(default_factory=dict)
 
@@ -200,7 +200,7 @@ def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction) -> tuple[SchemaSta
     part, left = (
         replace(cost, epsilon=cost.epsilon * each, delta=cost.delta * each) for each in (share, 1 - share)
     )
-    accounting, basic = fit.own.accounting, fit.stages(part, None)
+    accounting, basic = fit.accounting, fit.stages(part, None)
     if cost.delta:
         # Both parts are concentrated, and their rho add up; the schema fails with probability `failure`.
         failure = cost.delta * share
@@ -219,7 +219,7 @@ def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction) -> tuple[SchemaSta
                 epsilon = max(epsilon, _beside(schema, ApproxDP(cost.epsilon, own)))
             rest = cost if schema.is_free else replace(cost, epsilon=epsilon, delta=own)
             inner = fit.inner_plan(stages, rest)
-            if fit.own.is_concentrated(inner) and (not schema.is_free or basic.plan(fit.facts).is_free):
+            if inner.is_concentrated and (not schema.is_free or basic.plan(fit.facts).is_free):
                 return stages, rest, inner
     rest = cost if basic.plan(fit.facts).is_free else left
     return basic, rest, fit.inner_plan(basic, rest)

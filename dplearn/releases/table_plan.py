@@ -9,7 +9,7 @@ from typing import Any
 
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, hidden, noted
-from dplearn.privacy.shares import concentrated_budget
+from dplearn.privacy.shares import CONCENTRATED, concentrated_budget
 from dplearn.releases.stages import ReleasePlan
 from dplearn.releases.table_columns import TableColumn
 from dplearn.releases.table_counts import TableNoise
@@ -184,6 +184,8 @@ class SyntheticTablePlan(ReleasePlan):
     n_needed: int = field(metadata=noted("for base tables within .05"))
     layout: Any = hidden()
     budget: Any = hidden()
+
+    _accounting = CONCENTRATED
 
     def network_tv(self, n_cells: int) -> float:
         """Return a bound on the expected total variation of the noise of a network's table.

@@ -223,7 +223,6 @@ class LearnedTableStages(Release[ReleasedTable]):
 
     takes = "frame"
     stacklevel = 5
-    accounting = CONCENTRATED
 
     def __init__(
         self,
@@ -255,7 +254,8 @@ class LearnedTableStages(Release[ReleasedTable]):
         n = check_count("n_samples", facts.n_samples, low=1)
         facts, kinds = replace(facts, n_samples=n), facts.kinds
         assert kinds is not None
-        fit = SchemaFit(partial(self.stages, kinds), partial(self.inner, types=facts.types), self, facts)
+        inner = partial(self.inner, types=facts.types)
+        fit = SchemaFit(partial(self.stages, kinds), inner, CONCENTRATED, facts)
         return schema_fit_plan(fit, self.guarantee, self.learn.share, lambda *_: _ASSUMES)
 
     def stages(
@@ -263,9 +263,6 @@ class LearnedTableStages(Release[ReleasedTable]):
     ) -> SchemaStages:
         """Return the recipe of the schema at a cost."""
         return SchemaStages(kinds, cost, concentrated=part, numbers=self.numbers, detail=self.detail(kinds))
-
-    def is_concentrated(self, plan: Any) -> bool:
-        return bool(plan.noise == "gaussian")
 
     def plan_of_sizes(self, n_samples: int, n_features: int | None) -> SchemaFitPlan:
         """Return the plan of a release, without a table.

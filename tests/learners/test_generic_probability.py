@@ -41,8 +41,8 @@ def test_the_guarantee_is_the_same_and_the_plan_says_what_the_rule_has():
     assert plans[1].selection.epsilon + plans[1].counting == 1
     assert plans[1].counting == Fraction(1, 10)
     assert plans[1].n_realizable > plans[0].n_realizable
-    assert isinstance(plain._recipe(False).event(plans[0]), BoundedRange)
-    assert not isinstance(counted._recipe(False).event(plans[1]), BoundedRange)
+    assert isinstance(plans[0].event, BoundedRange)
+    assert not isinstance(plans[1].event, BoundedRange)
 
 
 def test_tables_in_parts_public_labels_and_learned_schemas_have_them_too():

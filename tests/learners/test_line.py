@@ -231,7 +231,7 @@ def test_a_plan_promises_what_the_fit_does():
 
 def test_pure_composes_as_a_selection():
     model = learner(method="pure")
-    assert model._recipe(False).event(model.plan(10)) == BoundedRange(2)
+    assert model.plan(10).event == BoundedRange(2)
 
 
 def test_the_ledger_is_charged_by_every_fit_of_every_copy():

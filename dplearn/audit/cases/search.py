@@ -26,10 +26,10 @@ from dplearn.model_selection.search import PrivateSearchCV
 from dplearn.model_selection.statistics import Statistic
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.model_selection.tuned_threshold import PrivateTunedThresholdClassifier
-from dplearn.privacy import ApproxDP, Event, GaussianSums
+from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan
 from dplearn.privacy.random_stopping import RandomStopping
-from dplearn.privacy.shares import gaussian_budget
+from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.records.targets import TargetRange, read_target
 
 __all__ = [
@@ -92,6 +92,14 @@ class OneAnswerPlan(Plan):
     guarantee: ApproxDP
     place: int
     classes: Any
+
+
+@dataclass(frozen=True)
+class GaussianAnswerPlan(OneAnswerPlan):
+    """The plan of a fit of `GaussianAnswer`."""
+
+    _accounting = GAUSSIAN
+    noise = "gaussian"
 
 
 class OneAnswer(PrivateClassifier):
@@ -179,8 +187,8 @@ class GaussianAnswerFit(OneAnswerFit):
         wrong = Fraction(math.ceil(math.erfc(mu / math.sqrt(8)) * 500), 1000)
         return int(summary[plan.place]) ^ int(dice.bernoulli(wrong))
 
-    def event(self, plan: Any) -> Event:
-        return GaussianSums(gaussian_budget(plan.guarantee))
+    def plan(self, public: Public) -> "GaussianAnswerPlan":
+        return GaussianAnswerPlan(self.cost, self.place, public.classes)
 
 
 class OneNumber(PrivateRegressor):
