@@ -24,10 +24,11 @@ from dplearn.fit.support import refuse_unsupported
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import GAUSSIAN, Accounting
 from dplearn.privacy.unknown_count import ADDED
+from dplearn.records.encoded import encoded
 from dplearn.records.groups import MOST_ROWS
 from dplearn.records.outputs import n_outputs_of, read_outputs
-from dplearn.records.reading import check_classes, read_labels
-from dplearn.records.rows import count_of
+from dplearn.records.reading import as_product, check_classes, read_features, read_labels
+from dplearn.records.rows import Columns, count_of
 from dplearn.records.table import Given, Table
 
 __all__ = ["FitRecipe"]
@@ -112,6 +113,14 @@ class FitRecipe(Recipe):
         `n_features_in_` and `feature_names_in_`. For the rest see `Recipe.read`.
         """
         raise NotImplementedError
+
+    def read_columns(self, X: Any, reader: BaseEstimator) -> tuple[Columns, Public]:
+        """Return the codes of columns of the domain `declared`, and the public facts of their table."""
+        stream = self.stream()
+        X = read_features(reader, X, domain=self.declared, reset=True)
+        names = getattr(reader, "feature_names_in_", None)
+        domain = as_product(self.declared, X.shape[1], names)
+        return encoded(X, domain), Public(len(X), X.shape[1], names=names, stream=stream)
 
     def summarize(self, rows: Any, plan: Any) -> Any:  # noqa: ARG002 - of use to subclasses
         """Return what is released from, of rows in memory or those of a part; nothing is drawn.

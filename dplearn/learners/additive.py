@@ -49,10 +49,8 @@ from dplearn.learners.logistic_weights import check_class_weight, check_weighted
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.queries import Examples, Oracle
 from dplearn.queries.factories import cost_of
-from dplearn.records.encoded import encoded
 from dplearn.records.outputs import declared_sets, label_columns, read_outputs
 from dplearn.records.reading import as_product, declared_classes, labels_assumed, read_features
-from dplearn.records.rows import Columns
 from dplearn.records.targets import STEPS, TargetRange, read_target
 
 __all__ = ["AdditiveClassifier", "AdditivePlan", "AdditiveRegressor", "ColumnShape"]
@@ -211,15 +209,6 @@ class AdditiveFit(QueryFit):
     """What the fits of classifiers and of regressors share."""
 
     counts_records = True
-
-    def read_columns(self, X: Any, reader: Any) -> tuple[Columns, dict[str, Any]]:
-        """Return the codes of a table's columns, and its public values."""
-        stream = self.stream()
-        X = read_features(reader, X, domain=self.declared, reset=True)
-        names = getattr(reader, "feature_names_in_", None)
-        domain = as_product(self.declared, X.shape[1], names)
-        known = {"n_samples": len(X), "n_features": X.shape[1], "names": names, "stream": stream}
-        return encoded(X, domain), known
 
     def plan_with(
         self, public: Public, loss_of: Callable[[AdditivePlan], Loss], assumed: str, beta: Any
@@ -587,11 +576,12 @@ class AdditiveClassifierFit(AdditiveFit):
     """The fit of `AdditiveClassifier`."""
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
-        columns, known = self.read_columns(X, reader)
+        columns, facts = self.read_columns(X, reader)
         outputs = read_outputs(y, len(columns), self.classes)
         if not outputs.many:
-            return Public(**known, classes=outputs.classes[0]), Examples(columns, outputs.codes[:, 0])
-        public = PublicOutputs(**known, classes=outputs.classes, n_outputs=len(outputs.classes), many=True)
+            return replace(facts, classes=outputs.classes[0]), Examples(columns, outputs.codes[:, 0])
+        known = vars(facts) | {"classes": outputs.classes, "n_outputs": len(outputs.classes)}
+        public = PublicOutputs(**known, many=True)
         return public, Examples(columns, outputs.codes)
 
     def plan(self, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
@@ -851,9 +841,9 @@ class AdditiveRegressorFit(AdditiveFit):
     """The fit of `AdditiveRegressor`."""
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
-        columns, known = self.read_columns(X, reader)
+        columns, facts = self.read_columns(X, reader)
         codes = read_target(y, len(columns), self.target)
-        return Public(**known), Examples(columns, codes)
+        return facts, Examples(columns, codes)
 
     def plan(self, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
         return self.plan_with(

@@ -34,14 +34,12 @@ from dplearn.queries import Examples, HistogramQuery, Oracle
 from dplearn.queries.bounds import TailBound
 from dplearn.queries.factories import check_reports, cost_of
 from dplearn.queries.share_noise import central_noise, share_noise
-from dplearn.records.encoded import encoded
 from dplearn.records.reading import (
     as_product,
     check_classes,
     check_two_labels,
     declared_classes,
     labels_assumed,
-    read_features,
     read_labels,
 )
 
@@ -263,15 +261,11 @@ class ConjunctionFit(QueryFit):
     """The fit of `ConjunctionClassifier`."""
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
-        stream = self.stream()
-        X = read_features(reader, X, domain=self.declared, reset=True)
-        classes, codes = read_labels(y, len(X), self.classes)
+        columns, facts = self.read_columns(X, reader)
+        classes, codes = read_labels(y, len(columns), self.classes)
         check_two_labels(classes, "a conjunction")
         _positive_code(self.positive, classes)
-        names = getattr(reader, "feature_names_in_", None)
-        domain = as_product(self.declared, X.shape[1], names)
-        public = Public(len(X), X.shape[1], names=names, classes=classes, stream=stream)
-        return public, Examples(encoded(X, domain), codes)
+        return replace(facts, classes=classes), Examples(columns, codes)
 
     def plan(self, public: Public) -> "ConjunctionPlan":
         domain = as_product(self.declared, public.n_features, public.names)

@@ -35,7 +35,6 @@ from dplearn.learners.bins import declared_columns
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import hidden
 from dplearn.privacy.shares import CONCENTRATED
-from dplearn.records.encoded import encoded
 from dplearn.records.reading import (
     as_product,
     check_classes,
@@ -227,15 +226,6 @@ class SyntheticFit(FitRecipe):
     """What the fits of classifiers and of regressors share."""
 
     accounting = CONCENTRATED
-
-    def read_columns(self, X: Any, reader: Any) -> tuple[Columns, dict[str, Any]]:
-        """Return the codes of a table's columns, and its public values."""
-        stream = self.stream()
-        X = read_features(reader, X, domain=self.declared, reset=True)
-        names = getattr(reader, "feature_names_in_", None)
-        domain = as_product(self.declared, X.shape[1], names)
-        known = {"n_samples": len(X), "n_features": X.shape[1], "names": names, "stream": stream}
-        return encoded(X, domain), known
 
     def try_out(self, plan: Any, table: Table) -> Any:  # noqa: ARG002
         # With a learned schema it has been tried before the charge.
@@ -534,9 +524,9 @@ class SyntheticClassifierFit(SyntheticFit):
     """The fit of `SyntheticDataClassifier`."""
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
-        columns, known = self.read_columns(X, reader)
+        columns, facts = self.read_columns(X, reader)
         classes, codes = read_labels(y, len(columns), self.classes)
-        return Public(**known, classes=classes), Examples(columns, codes)
+        return replace(facts, classes=classes), Examples(columns, codes)
 
     def plan(self, public: Public) -> SyntheticDataPlan:
         labels = range(public.n_labels) if public.classes is None else public.classes.tolist()
@@ -733,9 +723,9 @@ class SyntheticRegressorFit(SyntheticFit):
     """The fit of `SyntheticDataRegressor`."""
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
-        columns, known = self.read_columns(X, reader)
+        columns, facts = self.read_columns(X, reader)
         codes = read_target(y, len(columns), self.target) + STEPS
-        return Public(**known), Examples(columns, codes)
+        return facts, Examples(columns, codes)
 
     def plan(self, public: Public) -> SyntheticDataPlan:
         target = self.target
