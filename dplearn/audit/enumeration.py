@@ -187,7 +187,7 @@ def enumerate_distributions(
     """Return the exact distribution of `fit` on every dataset; parameters as in `enumerate_privacy`.
 
     The keys are the records' indices in the universe, because equal records, such as 1 and 1.0, may still
-    give different outcomes. The stages of a `TableFit` without draws run once a dataset.
+    give different outcomes. What makes no draw in a `TableFit` runs once a dataset.
     """
     places = range(len(universe))
     datasets = product(places, repeat=n) if ordered else combinations_with_replacement(places, n)
@@ -215,8 +215,8 @@ def distribution_on(fit: Fit, rows: Rows, tail_bits: int = 40, *, turn: int = 0)
     tail_bits, turn : int
         As for `exact_distribution`.
     """
-    # The second run of a path reads the table again: randomness from another source in the stages before
-    # `_release`, or state that one path leaves for the next, then gives a different outcome.
+    # The second run of a path reads the table again: randomness from another source before the draws, or
+    # state that one path leaves for the next, then gives a different outcome.
     return exact_distribution(run_on(fit, rows), tail_bits, turn=turn, again=run_on(fit, rows))
 
 

@@ -1,8 +1,8 @@
 """Fits and releases as computations for audits: all of it on each path, or only what makes draws.
 
 Reading, planning and summarising make no draw, so a `StagedFit` or a `ReleaseFit` does this once a table, and
-the rest once a path; this module alone knows the stages, through `ready`. A `WholeFit` runs the whole fit on
-each path; one such case a class verifies that the stages together are the fit.
+the rest once a path; this module alone carries out recipes, through `ready`. A `WholeFit` runs the whole fit on
+each path; one such case a class verifies that both together are the fit.
 """
 
 import warnings
@@ -189,7 +189,7 @@ def refitted(model: Any) -> Callable[[], Any]:
 
 @dataclass(frozen=True)
 class WholeFit:
-    """The fit of an estimator, with all stages run on each path.
+    """The fit of an estimator, all of it on each path.
 
     Attributes
     ----------
@@ -262,7 +262,7 @@ class PartedFit:
 
 @dataclass(frozen=True)
 class IncrementalFit:
-    """Calls of `partial_fit` of an estimator, each of one record, with all stages run on each path.
+    """Calls of `partial_fit` of an estimator, each of one record, all of it on each path.
 
     Attributes
     ----------
@@ -297,18 +297,18 @@ def two_parts(X: Any, y: Any) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class StagedFit(TableFit):
-    """The fit of an estimator, with the stages before the draws run once a table and the others once a path.
+    """The fit of an estimator, with what makes no draw run once a table, and the rest once a path.
 
     Attributes
     ----------
     whole : WholeFit
-        The same fit with all stages run on each path.
+        The same fit all of it on each path.
     """
 
     whole: WholeFit
 
     def in_two_parts(self) -> PartedFit:
-        """Return the fit on a table in two parts, with all stages run on each path."""
+        """Return the fit on a table in two parts, all of it on each path."""
         return PartedFit(self.whole)
 
     def on(self, rows: Rows) -> Run:

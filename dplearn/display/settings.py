@@ -19,7 +19,7 @@ from dplearn._writing import cut, listed
 from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.base import Guarantee
 from dplearn.privacy.plan import Plan
-from dplearn.releases.stages import Released
+from dplearn.releases.release import Released
 
 __all__ = ["settings_of"]
 

@@ -53,7 +53,7 @@ from dplearn.releases.learned_schema import (
     ConcentratedPart,
     LearnedSchema,
     LearnedSchemaPlan,
-    SchemaStages,
+    SchemaRelease,
     without_values,
 )
 from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, schema_fit_plan
@@ -234,14 +234,14 @@ class LearnedFit(FitRecipe):
         names = kept.names and (*kept.names, "target" + "_" * max(map(len, kept.names)))  # a new name
         return replace(kept, kinds=(*kept.kinds, "numbers"), names=names)
 
-    def stages(
+    def release(
         self, kinds: ColumnKinds, cost: ApproxDP, part: ConcentratedPart | None = None
-    ) -> SchemaStages:
-        """Return the stages of the schema's release at a cost."""
+    ) -> SchemaRelease:
+        """Return the recipe of the schema at a cost."""
         # A local learner has no curator, who would see the records of the schema.
         curated = getattr(self.shell, "trust_model", "central") == "central"
         guarantee = replace(cost, assumes=TABLE)
-        return SchemaStages(
+        return SchemaRelease(
             self.released(kinds), guarantee, concentrated=part, numbers=self.numbers, curated=curated
         )
 
@@ -255,7 +255,7 @@ class LearnedFit(FitRecipe):
         classes, targets = _read_targets(y, X.shape[0], self)
         # The inner learner reads the table with a schema that accepts every cell: its errors come before the
         # charge, and depend on no value of X.
-        schema = self.stages(kinds, self.cost).plan(Facts(X.shape[0])).narrowest
+        schema = self.release(kinds, self.cost).plan(Facts(X.shape[0])).narrowest
         inner, rows = self.inner(schema, classes=classes), Examples(X, targets)
         found, _ = inner.read(X, _given_targets(rows, classes))
         public = _SchemaPublic(
@@ -273,7 +273,7 @@ class LearnedFit(FitRecipe):
         found = replace(getattr(facts, "inner", facts), n_samples=facts.n_samples)
         kinds = getattr(facts, "kinds", None) or _planned_kinds(self.learn, facts)
         inner = partial(self.inner, classes=found.classes)
-        fit = SchemaFit(partial(self.stages, kinds), inner, self.own.accounting, found, more)
+        fit = SchemaFit(partial(self.release, kinds), inner, self.own.accounting, found, more)
         assumes = partial(self.assumed, facts)
         plan = schema_fit_plan(fit, self.cost, self.learn.share, assumes, params=self, public=facts)
         if self.ranged and plan.schema.tail is None:
@@ -313,7 +313,7 @@ class LearnedFit(FitRecipe):
         schema = _released_schema(summary, plan, dice)
         inner = self.inner(schema, classes=classes, budget=plan.rest).given(tried=plan.inner)
         ready = begin(inner, *_given(summary, classes))
-        if plan.stages.concentrated is not None and not ready.plan.is_concentrated:
+        if plan.release.concentrated is not None and not ready.plan.is_concentrated:
             raise RuntimeError(OTHER_NOISE)
         released = ready.run(dice)
         return _Outcome(self.without_target(schema), ready.plan, released)
@@ -363,14 +363,14 @@ def _given_rows(classes: Any, rows: Examples) -> Given:
     return Given(rows.X, _given_targets(rows, classes))
 
 
-def _cells(stages: SchemaStages, params: Any, kinds: ColumnKinds, rows: Examples) -> Any:
+def _cells(release: SchemaRelease, params: Any, kinds: ColumnKinds, rows: Examples) -> Any:
     """Return the cells of the columns that are released, of which the target is the last."""
     if not params.ranged:
-        return stages.rows_of(rows.X)
+        return release.rows_of(rows.X)
     target = params.numbers.encode(rows.y)
     if not params.learns_domain:
         return Columns([target])
-    of_X = SchemaStages(kinds, stages.guarantee, numbers=params.numbers)
+    of_X = SchemaRelease(kinds, release.guarantee, numbers=params.numbers)
     return Columns([*of_X.rows_of(rows.X).columns, target])
 
 
@@ -386,8 +386,8 @@ def _planned_kinds(learn: Learn, public: Any) -> ColumnKinds:
 
 
 def _released_schema(rows: Table, plan: SchemaFitPlan, dice: Dice) -> Product:
-    columns = rows.map(partial(_cells, plan.stages, plan.params, plan.public.kinds))
-    released: LearnedSchema = plan.stages.run(columns, plan.schema, dice)
+    columns = rows.map(partial(_cells, plan.release, plan.params, plan.public.kinds))
+    released: LearnedSchema = plan.release.run(columns, plan.schema, dice)
     return released.schema
 
 

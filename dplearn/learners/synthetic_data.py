@@ -56,7 +56,7 @@ from dplearn.releases.table_plan import (
     checked_layout,
     synthetic_table_plan,
 )
-from dplearn.releases.table_stages import cells_in
+from dplearn.releases.table_release import cells_in
 from dplearn.releases.table_values import TableTypes, as_table, values_of
 
 __all__ = [

@@ -30,7 +30,7 @@ from dplearn.privacy.result_table import ResultTable
 from dplearn.records.reading import check_classes, label_cells
 from dplearn.records.rows import count_of
 from dplearn.records.table import Held, Table
-from dplearn.releases.stages import ReleasePlan
+from dplearn.releases.release import ReleasePlan
 
 __all__ = ["PrivateScore", "private_score", "public_labels"]
 

@@ -16,7 +16,7 @@ from dplearn.records.table import Table
 from dplearn.releases.block_errors import BlockPlan, block_guarantee, block_plan
 from dplearn.releases.distribution import CDFPlan, CDFRelease, distribution_of, distribution_of_points
 from dplearn.releases.reading import as_number_domain, read_codes
-from dplearn.releases.stages import N_IS_PUBLIC, ColumnRelease
+from dplearn.releases.release import N_IS_PUBLIC, ColumnRelease
 from dplearn.releases.tree_errors import TreePlan, tree_plan
 
 __all__ = ["cdf", "cdf_plan"]

@@ -17,7 +17,7 @@ from dplearn.domains import NumberDomain
 from dplearn.privacy.plan import hidden
 from dplearn.releases.block_errors import BlockPlan, block_sample_size
 from dplearn.releases.few_records import count_warnings
-from dplearn.releases.stages import Released, ReleasePlan
+from dplearn.releases.release import Released, ReleasePlan
 from dplearn.releases.tree_errors import TreePlan, dkw_bound
 
 __all__ = ["CDFPlan", "CDFRelease", "ConfidenceBand", "distribution_of", "distribution_of_points"]

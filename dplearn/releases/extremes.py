@@ -26,7 +26,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.releases.quantiles import QuantilesPlan
-from dplearn.releases.stages import N_IS_PUBLIC
+from dplearn.releases.release import N_IS_PUBLIC
 
 __all__ = [
     "ExtremesPlan",

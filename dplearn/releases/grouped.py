@@ -39,8 +39,8 @@ from dplearn.records.rows import Columns
 from dplearn.records.table import Table
 from dplearn.records.tables import check_index
 from dplearn.releases.reading import checked_bounds, read_column
+from dplearn.releases.release import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan, in_memory
 from dplearn.releases.stable_counts import read_column_of_keys
-from dplearn.releases.stages import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan, in_memory
 
 __all__ = ["Grouped", "GroupedPlan", "grouped", "grouped_plan"]
 

@@ -22,7 +22,7 @@ from dplearn.releases.interior_point_sizes import (
     recursive_sizes,
 )
 from dplearn.releases.reading import as_number_domain, read_codes
-from dplearn.releases.stages import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan
+from dplearn.releases.release import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan
 
 __all__ = ["InteriorPoint", "InteriorPointPlan", "interior_point", "interior_point_plan"]
 

@@ -36,7 +36,7 @@ from dplearn.privacy.plan import hidden, noted
 from dplearn.records.part_ranks import parted_ranks
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table
-from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
+from dplearn.releases.release import N_IS_PUBLIC, Release, Released, ReleasePlan
 
 __all__ = [
     "NUMBERS",
@@ -44,7 +44,7 @@ __all__ = [
     "LearnedSchema",
     "LearnedSchemaPlan",
     "SchemaDetail",
-    "SchemaStages",
+    "SchemaRelease",
     "learned_schema",
     "learned_schema_plan",
     "without_values",
@@ -323,7 +323,7 @@ def learned_schema(
     >>> found.schema.domains[0]
     IntegerRange(low=1988, high=2022, outside='accept', missing=True)
     """
-    return SchemaStages.of(columns, epsilon, delta, random_state).run_on(X, None, ledger, groups)
+    return SchemaRelease.of(columns, epsilon, delta, random_state).run_on(X, None, ledger, groups)
 
 
 def learned_schema_plan(
@@ -361,7 +361,7 @@ def learned_schema_plan(
     >>> plan.tail, plan.error, plan.n_needed
     (0.005, 93, 372)
     """
-    stages = SchemaStages.of(columns, epsilon, delta)
+    stages = SchemaRelease.of(columns, epsilon, delta)
     if columns is None:
         raise ValueError("columns must give the kind of each column, since a plan reads no table")
     return stages.plan(Facts(n_samples), beta=beta)
@@ -380,8 +380,8 @@ class SchemaFacts(Facts):
     kinds: ColumnKinds
 
 
-class SchemaStages(Release[LearnedSchema]):
-    """The stages of `learned_schema`, also within the fit of a learner.
+class SchemaRelease(Release[LearnedSchema]):
+    """The recipe of `learned_schema`, also within the fit of a learner.
 
     Parameters
     ----------
@@ -420,8 +420,8 @@ class SchemaStages(Release[LearnedSchema]):
         super().__init__("learned_schema", guarantee, context, random_state)
 
     @classmethod
-    def of(cls, columns: Any, epsilon: Any, delta: Any, random_state: Any = None) -> "SchemaStages":
-        """Return the stages of a release by the parameters of `learned_schema`."""
+    def of(cls, columns: Any, epsilon: Any, delta: Any, random_state: Any = None) -> "SchemaRelease":
+        """Return the recipe of a release by the parameters of `learned_schema`."""
         guarantee = ApproxDP(
             check_number("epsilon", epsilon, low=Fraction(1, 10**9)),
             check_number("delta", delta, low=0, below=1),

@@ -18,7 +18,7 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA
 from dplearn.records.table import Table
 from dplearn.releases.reading import checked_bounds, read_codes
-from dplearn.releases.stages import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan
+from dplearn.releases.release import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan
 
 __all__ = ["Mean", "MeanPlan", "mean", "mean_plan"]
 

@@ -37,7 +37,7 @@ from dplearn.releases.quantile_errors import (
     windows_for,
 )
 from dplearn.releases.reading import as_number_domain, read_column
-from dplearn.releases.stages import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan
+from dplearn.releases.release import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan
 
 __all__ = [
     "Quantiles",

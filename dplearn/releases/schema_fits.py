@@ -29,7 +29,7 @@ from dplearn.privacy.gaussian_dp import FAILURE, MOST_NUMBERS
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.shares import GAUSSIAN, Accounting, concentrated_budget, gaussian_budget
 from dplearn.privacy.theorems import least_epsilon
-from dplearn.releases.learned_schema import ConcentratedPart, LearnedSchemaPlan, SchemaStages
+from dplearn.releases.learned_schema import ConcentratedPart, LearnedSchemaPlan, SchemaRelease
 
 __all__ = ["OTHER_NOISE", "SchemaFit", "SchemaFitPlan", "schema_fit_plan"]
 
@@ -52,7 +52,7 @@ class SchemaFit:
 
     Attributes
     ----------
-    stages : callable
+    release : callable
         From a cost, and the concentrated part of a budget or None, to the recipe of the schema.
     inner : callable
         From a schema and a budget to the recipe of the inner release.
@@ -64,13 +64,13 @@ class SchemaFit:
         Further arguments of its plan.
     """
 
-    stages: Callable[[ApproxDP, ConcentratedPart | None], SchemaStages]
+    release: Callable[[ApproxDP, ConcentratedPart | None], SchemaRelease]
     inner: Callable[[Any, ApproxDP], Recipe]
     accounting: Accounting
     facts: Any
     more: Mapping[str, Any] = field(default_factory=dict)
 
-    def inner_plan(self, stages: SchemaStages, rest: ApproxDP) -> Any:
+    def inner_plan(self, release: SchemaRelease, rest: ApproxDP) -> Any:
         """Return the plan of the inner release with a budget, for the narrowest schema.
 
         Raises
@@ -78,7 +78,7 @@ class SchemaFit:
         ValueError
             If for some schema that can be released there is no plan.
         """
-        schema, plan = stages.plan(self.facts), None
+        schema, plan = release.plan(self.facts), None
         for domain in dict.fromkeys((schema.unranged, schema.widest, schema.narrowest)):
             plan = self.inner(domain, rest).planned(self.facts, **self.more)
         return plan
@@ -109,7 +109,7 @@ class SchemaFitPlan(Plan):
     share: Any = hidden()
     params: Any = hidden()
     public: Any = hidden()
-    stages: Any = hidden()
+    release: Any = hidden()
     replan: Any = hidden()
 
     _computed = ("division", "n_needed")
@@ -135,7 +135,7 @@ class SchemaFitPlan(Plan):
         share = f"{float(self.share):.3g}"
         if self.schema.is_free:
             return "nothing for the schema, which releases nothing"
-        if self.stages.concentrated is None:
+        if self.release.concentrated is None:
             return f"{share} of epsilon and delta for the schema"
         return f"{share} of rho for the schema; rho adds up, epsilon is nearly proportional to its root"
 
@@ -186,21 +186,21 @@ def schema_fit_plan(
     hidden_values : object
         Further values of the plan's hidden fields.
     """
-    stages, rest, inner = _divided(fit, cost, share)
-    schema = stages.plan(fit.facts)
+    release, rest, inner = _divided(fit, cost, share)
+    schema = release.plan(fit.facts)
     delta = cost.delta
-    if stages.concentrated is None:
+    if release.concentrated is None:
         delta = inner.guarantee.delta + (0 if schema.is_free else schema.guarantee.delta)
     guarantee = replace(cost, delta=delta, assumes=tuple(assumes(schema, inner)))
-    return SchemaFitPlan(guarantee, schema, rest, inner, share=share, stages=stages, **hidden_values)
+    return SchemaFitPlan(guarantee, schema, rest, inner, share=share, release=release, **hidden_values)
 
 
-def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction) -> tuple[SchemaStages, ApproxDP, Any]:
-    """Return the stages of the schema, the budget of the inner release, and its plan."""
+def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction) -> tuple[SchemaRelease, ApproxDP, Any]:
+    """Return the recipe of the schema, the budget of the inner release, and its plan."""
     part, left = (
         replace(cost, epsilon=cost.epsilon * each, delta=cost.delta * each) for each in (share, 1 - share)
     )
-    accounting, basic = fit.accounting, fit.stages(part, None)
+    accounting, basic = fit.accounting, fit.release(part, None)
     if cost.delta:
         # Both parts are concentrated, and their rho add up; the schema fails with probability `failure`.
         failure = cost.delta * share
@@ -213,14 +213,14 @@ def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction) -> tuple[SchemaSta
         rho = whole - accounting.budget(ApproxDP(epsilon, own)) if epsilon else Fraction(0)
         if rho > 0:
             alone = replace(cost, epsilon=_epsilon(rho, own))
-            stages = fit.stages(alone, ConcentratedPart(rho, failure))
-            schema = stages.plan(fit.facts)
+            release = fit.release(alone, ConcentratedPart(rho, failure))
+            schema = release.plan(fit.facts)
             if accounting is GAUSSIAN and not schema.is_free:
                 epsilon = max(epsilon, _beside(schema, ApproxDP(cost.epsilon, own)))
             rest = cost if schema.is_free else replace(cost, epsilon=epsilon, delta=own)
-            inner = fit.inner_plan(stages, rest)
+            inner = fit.inner_plan(release, rest)
             if inner.is_concentrated and (not schema.is_free or basic.plan(fit.facts).is_free):
-                return stages, rest, inner
+                return release, rest, inner
     rest = cost if basic.plan(fit.facts).is_free else left
     return basic, rest, fit.inner_plan(basic, rest)
 

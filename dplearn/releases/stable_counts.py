@@ -27,7 +27,7 @@ from dplearn.privacy.plan import noted
 from dplearn.privacy.result_table import ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.records.table import Table
-from dplearn.releases.stages import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan
+from dplearn.releases.release import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan
 
 __all__ = ["StableCounts", "StableCountsPlan", "read_column_of_keys", "stable_counts", "stable_counts_plan"]
 

@@ -38,7 +38,7 @@ from dplearn.releases.table_plan import (
     checked_layout,
     synthetic_table_plan,
 )
-from dplearn.releases.table_stages import LearnedTableStages, ReleasedTable, TableChoices, TableStages
+from dplearn.releases.table_release import LearnedTableRelease, ReleasedTable, TableChoices, TableRelease
 from dplearn.releases.table_values import TableTypes, as_table, values_of
 
 __all__ = ["SyntheticTable", "SyntheticTablePlan"]
@@ -111,7 +111,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record; the number of records is
-    public. Proof: `released_tables`, and with a learned domain `LearnedTableStages`. Sampled records, and
+    public. Proof: `released_tables`, and with a learned domain `LearnedTableRelease`. Sampled records, and
     whatever is made from them, are post-processing.
 
     **Assumes.** The entries of `guarantee_.assumes`.
@@ -236,10 +236,10 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             for learned ranges or lists; the number of records is public. If the domain is learned and a
             column has one value or none in the released tables: rarer ones are lost.
         """
-        stages: Any = self._stages()
-        self._publish(stages.run_on(frame, None, self.ledger, groups))
+        recipe: Any = self._recipe()
+        self._publish(recipe.run_on(frame, None, self.ledger, groups))
         one = columns_of_one_value(self.columns_, list(self.marginals_.values()))
-        if one and isinstance(stages, LearnedTableStages):
+        if one and isinstance(recipe, LearnedTableRelease):
             text = (
                 f"synthetic records have one value or none in each of the columns {brief(one)}: rare values"
                 " are not learned; if there are some, declare domain=Schema({'ill': IntegerRange(0, 1), ...})"
@@ -269,14 +269,14 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         TypeError, ValueError
             If a parameter is not as described.
         """
-        stages = self._stages()
-        if isinstance(stages, LearnedTableStages):
-            return stages.plan_of_sizes(n_samples, n_features)
-        if n_features not in (None, len(stages.domain)):
+        recipe = self._recipe()
+        if isinstance(recipe, LearnedTableRelease):
+            return recipe.plan_of_sizes(n_samples, n_features)
+        if n_features not in (None, len(recipe.domain)):
             raise ValueError(
-                f"n_features must be {len(stages.domain)}, as the domain has, got {brief(n_features)}"
+                f"n_features must be {len(recipe.domain)}, as the domain has, got {brief(n_features)}"
             )
-        return stages.plan(Facts(n_samples))
+        return recipe.plan(Facts(n_samples))
 
     def sample(self, m: int, random_state: Any = None) -> Any:
         """Return synthetic records; costs no privacy.
@@ -430,8 +430,8 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         found._publish(ReleasedTable(tables, plan, types))
         return found
 
-    def _stages(self) -> TableStages | LearnedTableStages:
-        """Return the stages of a fit, after all parameters have been checked."""
+    def _recipe(self) -> TableRelease | LearnedTableRelease:
+        """Return the recipe of a fit, after all parameters have been checked."""
         privacy = ApproxDP(
             check_number("epsilon", self.epsilon, low=LEAST_EPSILON, high=GREATEST_EPSILON),
             check_number("delta", self.delta, low=0, below=1),
@@ -444,9 +444,9 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             check_count("max_cells", self.max_cells, low=4),
         )
         if (learn := as_learn(self.domain)) is not None:
-            return LearnedTableStages(learn, choices, privacy, random_state=self.random_state)
+            return LearnedTableRelease(learn, choices, privacy, random_state=self.random_state)
         domain = _checked_domain(self.domain)
-        return TableStages(domain, choices.layout(domain), privacy, random_state=self.random_state)
+        return TableRelease(domain, choices.layout(domain), privacy, random_state=self.random_state)
 
     def _publish(self, released: "ReleasedTable") -> None:
         layout, model = released.plan.layout, released.tables.model

@@ -10,7 +10,7 @@ from typing import Any
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, hidden, noted
 from dplearn.privacy.shares import CONCENTRATED, concentrated_budget
-from dplearn.releases.stages import ReleasePlan
+from dplearn.releases.release import ReleasePlan
 from dplearn.releases.table_columns import TableColumn
 from dplearn.releases.table_counts import TableNoise
 

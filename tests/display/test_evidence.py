@@ -6,7 +6,7 @@ import dplearn
 from dplearn import mechanisms, model_selection, preprocessing, queries, releases
 from dplearn.audit.cases import CASES
 from dplearn.display.evidence import Evidence, checks_of, evidence_of, recorded_evidence
-from dplearn.releases.stages import Released
+from dplearn.releases.release import Released
 
 EVIDENCE = recorded_evidence()
 

@@ -33,7 +33,7 @@ from dplearn.preprocessing import PrivateMinMaxClipper
 from dplearn.privacy import ApproxDP, Composition, GaussianSums
 from dplearn.privacy.shares import concentrated_budget, gaussian_budget
 from dplearn.records.reading import labels_assumed
-from dplearn.releases.learned_schema import SchemaStages
+from dplearn.releases.learned_schema import SchemaRelease
 
 N = 4000
 RNG = np.random.default_rng(0)
@@ -145,14 +145,14 @@ def test_gaussian_learners_divide_mu2(learner):
     assert isinstance(plan, SchemaFitPlan)
     whole = concentrated_budget(ApproxDP(2, Fraction(9, 10**7)))
     inner = gaussian_budget(ApproxDP(plan.rest.epsilon, plan.rest.delta))
-    assert plan.schema.parts.event.rho <= plan.stages.concentrated.rho
+    assert plan.schema.parts.event.rho <= plan.release.concentrated.rho
     together = Composition([plan.schema.parts.event, GaussianSums(inner)])
     assert 0.999 * plan.guarantee.epsilon < together.total(plan.rest.delta).epsilon <= plan.guarantee.epsilon
     assert inner > Fraction(97, 100) * whole  # as zero-concentrated parts the inner fit would have 90 %
-    assert plan.stages.concentrated.rho == pytest.approx(0.1 * whole, rel=0.001)
+    assert plan.release.concentrated.rho == pytest.approx(0.1 * whole, rel=0.001)
     assert plan.rest.delta + plan.schema.parts.failure == plan.guarantee.delta == Fraction("1e-6")
     assert concentrated_budget(ApproxDP(plan.schema.guarantee.epsilon, plan.rest.delta)) >= 0.99 * float(
-        plan.stages.concentrated.rho
+        plan.release.concentrated.rho
     )
 
 
@@ -167,7 +167,7 @@ def test_gaussian_learners_divide_mu2(learner):
 )
 def test_other_learners_divide_epsilon_and_delta(learner):
     plan = learner.plan(10**6, n_features=3, n_labels=2)
-    assert plan.stages.concentrated is None
+    assert plan.release.concentrated is None
     assert plan.schema.guarantee.epsilon == Fraction(1, 10)
     assert plan.rest.epsilon == plan.inner.guarantee.epsilon == Fraction(9, 10)
     assert plan.guarantee.epsilon == 1
@@ -260,9 +260,9 @@ def test_other_texts_and_mappings_are_refused_with_advice(learner, domain):
 def test_the_schema_is_released_before_the_learner_reads_codes(monkeypatch):
     """The draws of the schema come first, and the inner learner has no ledger and the rest of the budget."""
     seen = []
-    release = SchemaStages.run
+    release = SchemaRelease.run
     monkeypatch.setattr(
-        SchemaStages, "run", lambda self, *given: seen.append("schema") or release(self, *given)
+        SchemaRelease, "run", lambda self, *given: seen.append("schema") or release(self, *given)
     )
     own = schema_learning.LearnedFit.inner
 
@@ -286,8 +286,10 @@ def test_a_learner_that_plans_other_noise_with_the_released_schema_publishes_not
         made = own(self, *given, **more)
         return replace(made, noise="laplace") if released else made
 
-    released, release = [], SchemaStages.run
-    monkeypatch.setattr(SchemaStages, "run", lambda self, *given: released.append(1) or release(self, *given))
+    released, release = [], SchemaRelease.run
+    monkeypatch.setattr(
+        SchemaRelease, "run", lambda self, *given: released.append(1) or release(self, *given)
+    )
     learner = StatisticalQueryLogisticRegression(
         domain="learn", classes=CLASSES, ledger=PrivacyLedger(1, 1e-5)
     )
@@ -300,14 +302,14 @@ def test_a_learner_that_plans_other_noise_with_the_released_schema_publishes_not
 
 def test_a_search_learns_the_schema_once_and_before_any_candidate(monkeypatch):
     released = []
-    release = SchemaStages.run
+    release = SchemaRelease.run
 
     def counted(self, *given):
         found = release(self, *given)
         released.append(found.schema)
         return found
 
-    monkeypatch.setattr(SchemaStages, "run", counted)
+    monkeypatch.setattr(SchemaRelease, "run", counted)
     search = fitted(LEARNERS[-1])
     assert len(released) == 1
     assert search.best_estimator_.domain == search.schema_ == released[0]

@@ -22,8 +22,8 @@ from tests.laws.conftest import TRANSFORMERS
 from tests.laws.test_groups import given_to
 from tests.laws.test_groups_of_parts import framed
 from tests.laws.test_parts import IRIS, with_coarse_domain
+from tests.releases.test_release import RELEASES, VALUES
 from tests.releases.test_releases_of_parts import MORE, series_of
-from tests.releases.test_stages import RELEASES, VALUES
 
 NEVER = 10**6
 

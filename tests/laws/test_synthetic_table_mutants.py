@@ -23,7 +23,7 @@ from dplearn.releases import table_counts, table_network
 from dplearn.releases.table_columns import table_columns
 from dplearn.releases.table_counts import TableNoise
 from dplearn.releases.table_plan import TableBudget, checked_layout
-from dplearn.releases.table_stages import TableStages
+from dplearn.releases.table_release import TableRelease
 from tests.laws.conftest import OnePair
 
 BY_NAME = {case.name: case for case in CASES}
@@ -150,7 +150,7 @@ def of_data(change):
         columns = table_columns(schema, 8)
         codes = schema.encode(np.array([list(row) for row in rows], dtype=object))
         layout = checked_layout(change(columns, codes), None, 2, 1000)
-        release = TableStages(schema, layout, ApproxDP(1, "1e-6"))
+        release = TableRelease(schema, layout, ApproxDP(1, "1e-6"))
         found = ready(release, [list(row) for row in rows]).run(dice).tables
         return [table.tolist() for table in found.base]
 

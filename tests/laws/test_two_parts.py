@@ -27,12 +27,12 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.releases.cdf import _CDF
 from dplearn.releases.grouped import _Grouped
 from dplearn.releases.interior_point import _InteriorPoint
-from dplearn.releases.learned_schema import SchemaStages
+from dplearn.releases.learned_schema import SchemaRelease
 from dplearn.releases.mean import _Mean
 from dplearn.releases.quantiles import _Quantiles
+from dplearn.releases.release import ColumnRelease, Release
 from dplearn.releases.stable_counts import _StableCounts
-from dplearn.releases.stages import ColumnRelease, Release
-from dplearn.releases.table_stages import LearnedTableStages, TableStages
+from dplearn.releases.table_release import LearnedTableRelease, TableRelease
 from tests.laws.conftest import OnePair
 from tests.laws.test_enumeration import ONE_PAIR
 
@@ -178,7 +178,7 @@ def test_a_schema_of_two_parts_has_the_distribution_of_that_of_the_table(name, r
     table = object_array([cell for row in rows for cell in row]).reshape(len(rows), -1)
 
     def distribution(given):
-        run = ready(SchemaStages(kinds, claim, numbers=SMALL), given).run
+        run = ready(SchemaRelease(kinds, claim, numbers=SMALL), given).run
         return exact_distribution(lambda dice: repr(run(dice).schema.domains), tail_bits=30)
 
     expected = distribution(table).masses
@@ -207,8 +207,8 @@ def test_a_synthetic_table_with_a_learned_schema_of_two_parts_has_the_distributi
 
 
 def test_every_release_has_a_case():
-    kinds = {type(release) for release, _, _ in RELEASES.values()} | {SchemaStages}
-    kinds |= {TableStages, LearnedTableStages}
+    kinds = {type(release) for release, _, _ in RELEASES.values()} | {SchemaRelease}
+    kinds |= {TableRelease, LearnedTableRelease}
     found = {
         each
         for module in iter_modules(releases.__path__)

@@ -22,7 +22,7 @@ from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import BoundedRange, ZeroConcentrated
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.releases import SyntheticTable, learned_schema, learned_schema_plan
-from dplearn.releases.learned_schema import NUMBERS, ConcentratedPart, SchemaStages
+from dplearn.releases.learned_schema import NUMBERS, ConcentratedPart, SchemaRelease
 
 N = 20_000
 RNG = np.random.default_rng(0)
@@ -178,7 +178,7 @@ def test_the_parts_compose_to_at_most_the_guarantee(epsilon, delta, kinds):
 def test_a_budget_in_rho_is_divided_and_not_exceeded():
     rho = concentrated_budget(ApproxDP(1, 1e-6))
     part = ConcentratedPart(rho, Fraction(1, 10**7))
-    stages = SchemaStages(["numbers"] * 3 + ["categories"], ApproxDP(1, 1e-6), concentrated=part)
+    stages = SchemaRelease(["numbers"] * 3 + ["categories"], ApproxDP(1, 1e-6), concentrated=part)
     parts = stages.plan(Facts(10**6)).parts
     spent = parts.ends * parts.epsilon**2 / 8 + parts.rho
     assert spent <= rho
@@ -276,7 +276,7 @@ def test_the_release_is_the_one_that_audits_verify():
     assert {"learned_range", "learned_schema"} <= {
         name for name, case in CASES.items() if "LearnedSchema" in case.verifies
     }
-    found = ready(SchemaStages(["integers"], ApproxDP(21)), [[0], [1]] * 500)
+    found = ready(SchemaRelease(["integers"], ApproxDP(21)), [[0], [1]] * 500)
     assert found.run(SeededDice(0)).schema.domains[0].size > 2
 
 

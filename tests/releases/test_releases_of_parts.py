@@ -13,7 +13,7 @@ from dplearn.domains import DomainError, IntegerRange
 from dplearn.fit.relation import PARTS, PARTS_OF_GROUPS
 from dplearn.privacy import PrivacyLedger
 from dplearn.records.passes import PartsChangedError
-from tests.releases.test_stages import AGES, RELEASES, VALUES
+from tests.releases.test_release import AGES, RELEASES, VALUES
 
 N = len(VALUES)
 WIDE = IntegerRange(-(2**62), 2**62)

@@ -28,7 +28,7 @@ MOST = 6  # cells beyond those of the other records
 
 def sampled(parameters, table, dice):
     """Synthetic records of a fit with the given dice."""
-    found = ready(SyntheticTable(**parameters)._stages(), table).run(dice)
+    found = ready(SyntheticTable(**parameters)._recipe(), table).run(dice)
     return SyntheticTable.of(found.tables, found.plan, types=found.types, n_bins=16).sample(ROWS)
 
 

@@ -48,7 +48,7 @@ def corner_case(
     required : Required
         Required evidence of the case.
     staged : bool, default=True
-        True: the stages before the draws run once a table. False: the whole fit runs on each path.
+        True: what makes no draw runs once a table. False: the whole fit runs on each path.
     rows : sequence of tuple of int, optional
         Public rows, whose labels are the records. None: the records are private rows with their labels.
     **parameters

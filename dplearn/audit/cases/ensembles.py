@@ -230,7 +230,7 @@ def transfer_case(
     name, model, labels, claim, free, **options
         As for `ensemble_case`. If the model protects labels, a record is a label and features are fixed.
     staged : bool, default=True
-        True: the stages before the draws run once a table. False: the whole fit runs on each path.
+        True: what makes no draw runs once a table. False: the whole fit runs on each path.
     """
     by_label = model.protects == "labels"
     universe = list(labels) if by_label else list(enumerate(labels))

@@ -52,7 +52,7 @@ def learner_case(
     required : Required
         Required evidence of the case.
     staged : bool, default=True
-        True: the stages before the draws run once a table. False: the whole fit runs on each path.
+        True: what makes no draw runs once a table. False: the whole fit runs on each path.
     public : sequence of int, optional
         The values of public rows, at which cuts are.
     rules : mapping, default=RULES

@@ -32,7 +32,7 @@ from dplearn.records.part_sources import in_parts
 from dplearn.records.passes import InTurn
 from dplearn.releases.grouped import _Grouped
 from dplearn.releases.quantiles import _Quantiles
-from dplearn.releases.stages import Release
+from dplearn.releases.release import Release
 
 __all__ = ["CASES", "groups_of", "rows_of_groups"]
 

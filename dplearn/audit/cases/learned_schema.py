@@ -23,7 +23,7 @@ from dplearn.mechanisms.frequent_keys import frequent_keys
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import ZeroConcentrated
-from dplearn.releases.learned_schema import SchemaStages
+from dplearn.releases.learned_schema import SchemaRelease
 
 __all__ = ["CASES", "SMALL", "keys_case", "schema_case"]
 
@@ -111,7 +111,7 @@ def schema_case(
     return AuditCase(
         name,
         ReleaseFit(
-            lambda: SchemaStages(kinds, claim, numbers=SMALL),
+            lambda: SchemaRelease(kinds, claim, numbers=SMALL),
             lambda rows: [list(row) for row in rows],
             lambda found: (repr(found.schema.domains), found.schema),
         ),

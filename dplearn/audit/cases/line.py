@@ -51,7 +51,7 @@ def line_case(
     labels : sequence, optional
         The labels of each point. None: 1, and one record with label 0.
     staged : bool, default=True
-        True: the stages before the draws run once a table. False: the whole fit runs on each path.
+        True: what makes no draw runs once a table. False: the whole fit runs on each path.
     **options
         Further fields of the case; `proper` is the learner's.
     """

@@ -55,7 +55,7 @@ def linear_case(
     moves : int, default=6
         By how much the totals of the query may move.
     staged : bool, default=True
-        Whether the stages without draws run once a table. False: the whole fit runs on each path.
+        Whether what makes no draw runs once a table. False: the whole fit runs on each path.
     required : Required
         Required evidence of the case.
     **parameters

@@ -52,7 +52,7 @@ def masked_parity_case(
     required : Required
         Required evidence of the case.
     staged : bool, default=True
-        True: the stages before the draws run once a table. False: the whole fit runs on each path.
+        True: what makes no draw runs once a table. False: the whole fit runs on each path.
     """
     whole = WholeFit(refitted(model), _split, _shown)
     # A record's report is drawn whatever it holds. Counts move by 2 in all: a single signed one by itself.

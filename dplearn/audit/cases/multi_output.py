@@ -54,7 +54,7 @@ def multi_output_case(
     required : Required
         Required evidence of the case.
     staged : bool, default=True
-        True: the stages before the draws run once a table. False: the whole fit runs on each path.
+        True: what makes no draw runs once a table. False: the whole fit runs on each path.
     ordered : bool, default=True
         Whether the output distribution may depend on the order of the records.
     rules : mapping or None, default=RULES

@@ -48,7 +48,7 @@ def parity_case(
     required : Required
         Required evidence of the case.
     staged : bool, default=True
-        True: the stages before the draws run once a table. False: the whole fit runs on each path.
+        True: what makes no draw runs once a table. False: the whole fit runs on each path.
     """
     universe = list(product((0, 1), repeat=n_features + n_outputs))
     units = np.eye(n_features, n_features + n_outputs, dtype=int)

@@ -46,7 +46,7 @@ def point_case(
     n, n_outputs : int
         Numbers of records, and of labels of a record.
     staged : bool, default=True
-        True: the stages before the draws run once a table. False: the whole fit runs on each path.
+        True: what makes no draw runs once a table. False: the whole fit runs on each path.
     **options
         Further fields of the case.
     """

@@ -29,7 +29,7 @@ from dplearn.learners.synthetic_data import SyntheticDataClassifier
 from dplearn.privacy import ApproxDP
 from dplearn.releases.table_columns import table_columns
 from dplearn.releases.table_plan import checked_layout
-from dplearn.releases.table_stages import LearnedTableStages, TableChoices, TableStages
+from dplearn.releases.table_release import LearnedTableRelease, TableChoices, TableRelease
 
 __all__ = ["CASES", "SYNTHETIC_REPLAYS", "same_tables", "synthetic_case"]
 
@@ -88,8 +88,8 @@ def synthetic_case(
     schema = Schema({f"x{place}": domain for place, domain in enumerate(domains)})
     layout = replace(checked_layout(table_columns(schema, 4), target, degree, 1 << 10), most_error=math.inf)
 
-    def make() -> TableStages:
-        return TableStages(schema, layout, claim, reach=0)
+    def make() -> TableRelease:
+        return TableRelease(schema, layout, claim, reach=0)
 
     def table(rows: Rows) -> Any:
         return object_array([cell for row in rows for cell in row]).reshape(len(rows), -1)
@@ -112,8 +112,8 @@ def _learned_case(name: str, n: int, *, required: Required) -> AuditCase:
     """Return a case of a release that learns the range of one column first; the other one is its target."""
     claim = ApproxDP(44)
 
-    def make() -> LearnedTableStages:
-        return LearnedTableStages(
+    def make() -> LearnedTableRelease:
+        return LearnedTableRelease(
             Learn(["integers", "booleans"], share="1/2"),
             TableChoices("x1", 1, 2, 1 << 10),
             claim,

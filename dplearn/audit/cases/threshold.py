@@ -49,7 +49,7 @@ def threshold_case(
     required : Required
         Required evidence of the case.
     staged : bool, default=True
-        True: the stages before the draws run once a table. False: the whole fit runs on each path.
+        True: what makes no draw runs once a table. False: the whole fit runs on each path.
     **parameters
         Parameters of the classifier.
     """

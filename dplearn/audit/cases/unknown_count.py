@@ -28,8 +28,8 @@ from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import CentralOracle, StatisticalQuery
 from dplearn.queries.factories import oracle_for
 from dplearn.releases.grouped import _Grouped
+from dplearn.releases.release import Release
 from dplearn.releases.stable_counts import _StableCounts
-from dplearn.releases.stages import Release
 
 __all__ = ["ADDED_REPLAYS", "CASES", "FewRecords", "added_naive_bayes", "added_queries", "added_release"]
 
@@ -191,7 +191,7 @@ def added_fit(
     *,
     required: Required = NOTHING_REQUIRED,
 ) -> AuditCase:
-    """Return a case of the fit of a learner for added records, its stages before the draws run once a table.
+    """Return a case of the fit of a learner for added records, what makes no draw runs once a table.
 
     Parameters
     ----------

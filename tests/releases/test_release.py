@@ -16,7 +16,7 @@ from dplearn.fit.relation import GROUPS
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
 from dplearn.releases import stages
 from dplearn.releases.quantiles import _Quantiles
-from dplearn.releases.stages import ColumnRelease, Release, Released, ReleasePlan
+from dplearn.releases.release import ColumnRelease, Release, Released, ReleasePlan
 
 AGES = IntegerRange(0, 120)
 N = 2000
@@ -202,8 +202,8 @@ def synthetic(values, **given):
     return releases.SyntheticTable(domain=domain, **given).fit([[value, value] for value in values])
 
 
-def test_stages_of_a_synthetic_table_come_in_their_order(monkeypatch):
-    test_stages_come_in_their_order_and_nothing_is_drawn_before_the_charge(synthetic, monkeypatch)
+def test_methods_of_a_synthetic_table_come_in_their_order(monkeypatch):
+    test_methods_come_in_their_order_and_nothing_is_drawn_before_the_charge(synthetic, monkeypatch)
 
 
 def test_a_synthetic_table_without_a_domain_is_charged_before_anything_is_released(monkeypatch):
@@ -253,7 +253,7 @@ def seen_stages(release, monkeypatch):
     return seen
 
 
-def test_stages_come_in_their_order_and_nothing_is_drawn_before_the_charge(release, monkeypatch):
+def test_methods_come_in_their_order_and_nothing_is_drawn_before_the_charge(release, monkeypatch):
     seen = seen_stages(release, monkeypatch)
     order = ["afford", "read", "plan", "charge", "run"]
     assert [each for each in seen if each != "draw"] == order

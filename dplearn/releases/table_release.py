@@ -1,4 +1,4 @@
-"""The stages of the release of a synthetic table, with a declared schema or one that is learned first."""
+"""The recipes of a synthetic table, with a declared schema or one that is learned first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,16 +29,16 @@ from dplearn.releases.learned_schema import (
     NUMBERS,
     ConcentratedPart,
     SchemaDetail,
-    SchemaStages,
+    SchemaRelease,
 )
+from dplearn.releases.release import Release, Released
 from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, schema_fit_plan
-from dplearn.releases.stages import Release, Released
 from dplearn.releases.table_columns import TableColumn, table_column, table_columns
 from dplearn.releases.table_network import ReleasedTables, released_tables
 from dplearn.releases.table_plan import SyntheticTablePlan, TableLayout, checked_layout, synthetic_table_plan
 from dplearn.releases.table_values import TableTypes
 
-__all__ = ["LearnedTableStages", "ReleasedTable", "TableChoices", "TableStages", "cells_in"]
+__all__ = ["LearnedTableRelease", "ReleasedTable", "TableChoices", "TableRelease", "cells_in"]
 
 _ASSUMES = (COLUMNS, ROWS_OF_TABLE)
 _NO_TYPES = TableTypes()
@@ -47,7 +47,7 @@ _POINTS = (1 << 20) + 1  # of learned ranges: synthetic numbers are not seen to 
 
 @dataclass(frozen=True, eq=False)
 class ReleasedTable(Released):
-    """The result of the stages: all released numbers, and the types of the table that was read.
+    """The result of a release: all released numbers, and the types of the table that was read.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class TableFacts(Facts):
     kinds: ColumnKinds | None = None
 
 
-class TableStages(Release[ReleasedTable]):
+class TableRelease(Release[ReleasedTable]):
     """The recipe of a synthetic table.
 
     Parameters
@@ -193,7 +193,7 @@ class TableStages(Release[ReleasedTable]):
         return ReleasedTable(released_tables(table, plan, dice), plan, table.facts.types)
 
 
-class LearnedTableStages(Release[ReleasedTable]):
+class LearnedTableRelease(Release[ReleasedTable]):
     """The recipe of a synthetic table whose schema is released first, from a share of its budget.
 
     Parameters
@@ -214,7 +214,7 @@ class LearnedTableStages(Release[ReleasedTable]):
     Notes
     -----
     **Privacy.** The guarantee of `privacy`, for one replaced record. Proof: the schema is released by
-    `SchemaStages`, and `released_tables` is run with a domain that is a public function of it, each within
+    `SchemaRelease`, and `released_tables` is run with a domain that is a public function of it, each within
     its part of the budget; `dplearn.releases.schema_fits` composes them. The cell of a record is a function
     of the record and the released schema.
 
@@ -255,14 +255,14 @@ class LearnedTableStages(Release[ReleasedTable]):
         facts, kinds = replace(facts, n_samples=n), facts.kinds
         assert kinds is not None
         inner = partial(self.inner, types=facts.types)
-        fit = SchemaFit(partial(self.stages, kinds), inner, CONCENTRATED, facts)
+        fit = SchemaFit(partial(self.release, kinds), inner, CONCENTRATED, facts)
         return schema_fit_plan(fit, self.guarantee, self.learn.share, lambda *_: _ASSUMES)
 
-    def stages(
+    def release(
         self, kinds: ColumnKinds, cost: ApproxDP, part: ConcentratedPart | None = None
-    ) -> SchemaStages:
+    ) -> SchemaRelease:
         """Return the recipe of the schema at a cost."""
-        return SchemaStages(kinds, cost, concentrated=part, numbers=self.numbers, detail=self.detail(kinds))
+        return SchemaRelease(kinds, cost, concentrated=part, numbers=self.numbers, detail=self.detail(kinds))
 
     def plan_of_sizes(self, n_samples: int, n_features: int | None) -> SchemaFitPlan:
         """Return the plan of a release, without a table.
@@ -294,8 +294,7 @@ class LearnedTableStages(Release[ReleasedTable]):
         return self.plan(TableFacts(n_samples, kinds=declared))
 
     def run(self, table: Table, plan: SchemaFitPlan, dice: Dice) -> ReleasedTable:
-        stages: SchemaStages = plan.stages
-        learned = stages.run(table.map(stages.rows_of), plan.schema, dice)
+        learned = plan.release.run(table.map(plan.release.rows_of), plan.schema, dice)
         inner = self.inner(learned.schema, plan.rest, table.facts.types)
         inner_plan = inner.plan(Facts(plan.n_samples))
         if inner_plan.noise != plan.inner.noise:
@@ -303,10 +302,10 @@ class LearnedTableStages(Release[ReleasedTable]):
         found = inner.run(table.map(inner.rows_of), inner_plan, dice)
         return replace(found, plan=replace(inner_plan, guarantee=plan.guarantee))
 
-    def inner(self, schema: Product, budget: ApproxDP, types: TableTypes) -> TableStages:
+    def inner(self, schema: Product, budget: ApproxDP, types: TableTypes) -> TableRelease:
         """Return the recipe of the tables, given a learned schema and the rest of the budget."""
         domain = _drawable(schema, types)
-        return TableStages(domain, self.choices.layout(domain), budget, reach=self.reach)
+        return TableRelease(domain, self.choices.layout(domain), budget, reach=self.reach)
 
     def detail(self, kinds: ColumnKinds) -> SchemaDetail:
         """Return how fine the domains are: all base tables have at most `max_cells` cells."""

@@ -14,9 +14,9 @@ from dplearn.domains import Categories, Floats, Grid, IntegerRange, Learn, Schem
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.releases import SyntheticTable, learned_schema_plan
-from dplearn.releases.learned_schema import SchemaStages
+from dplearn.releases.learned_schema import SchemaRelease
 from dplearn.releases.schema_fits import SchemaFitPlan
-from dplearn.releases.table_stages import TableStages
+from dplearn.releases.table_release import TableRelease
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:synthetic records have one value or none in each of the columns"
@@ -48,14 +48,16 @@ def table():
 
 
 def test_a_release_that_plans_other_noise_with_the_released_schema_publishes_nothing(monkeypatch):
-    released, release, plan = [], SchemaStages.run, TableStages.plan
-    monkeypatch.setattr(SchemaStages, "run", lambda self, *given: released.append(1) or release(self, *given))
+    released, release, plan = [], SchemaRelease.run, TableRelease.plan
+    monkeypatch.setattr(
+        SchemaRelease, "run", lambda self, *given: released.append(1) or release(self, *given)
+    )
 
     def planned(self, facts):
         made = plan(self, facts)
         return replace(made, noise="laplace") if released else made
 
-    monkeypatch.setattr(TableStages, "plan", planned)
+    monkeypatch.setattr(TableRelease, "plan", planned)
     table = SyntheticTable(random_state=None, ledger=PrivacyLedger(1, 1e-5))
     with pytest.raises(RuntimeError, match="other noise than its plan with the narrowest schema"):
         table.fit(FRAME)
@@ -171,22 +173,22 @@ def test_the_plan_knows_the_price_without_data():
         share = learn.share
         whole = concentrated_budget(ApproxDP(1, (1 - share) * Fraction("1e-6")))
         inner = concentrated_budget(ApproxDP(plan.rest.epsilon, plan.rest.delta))
-        assert plan.stages.concentrated.rho + inner == whole  # both parts compose to the guarantee
-        assert plan.stages.concentrated.failure + plan.rest.delta == plan.guarantee.delta
-        assert plan.stages.concentrated.rho == pytest.approx(float(share * whole), rel=1e-3)
+        assert plan.release.concentrated.rho + inner == whole  # both parts compose to the guarantee
+        assert plan.release.concentrated.failure + plan.rest.delta == plan.guarantee.delta
+        assert plan.release.concentrated.rho == pytest.approx(float(share * whole), rel=1e-3)
         budget = plan.budget
         spent = 2 * budget.base.rho + budget.selection**2 / 8 + budget.network.rho
         assert 0.999 * inner < spent <= inner
         assert plan.expected_tv["age"] < 0.02
         assert "schema.tail" in str(plan)
     pure = SyntheticTable(delta=0, domain=Learn(KINDS)).plan(20_000)
-    assert pure.stages.concentrated is None
+    assert pure.release.concentrated is None
     assert (pure.schema.guarantee.epsilon, pure.rest.epsilon) == (Fraction(1, 10), Fraction(9, 10))
 
 
 def test_the_plan_of_a_fit_is_that_without_data():
     seen = []
-    stages = SyntheticTable(epsilon=3)._stages()
+    stages = SyntheticTable(epsilon=3)._recipe()
     stages.plan = lambda facts: seen.append(type(stages).plan(stages, facts)) or seen[-1]
     stages.run_on(FRAME[["age", "town"]], None, None)
     plan = SyntheticTable(epsilon=3, domain=Learn(KINDS)).plan(N)
@@ -208,14 +210,14 @@ def test_a_plan_without_kinds_is_of_columns_of_numbers():
 
 def test_the_schema_is_released_once_before_the_tables_with_the_rest_of_the_budget(monkeypatch):
     seen = []
-    schema, tables = SchemaStages.run, TableStages.run
+    schema, tables = SchemaRelease.run, TableRelease.run
     monkeypatch.setattr(
-        SchemaStages,
+        SchemaRelease,
         "run",
         lambda self, *given: seen.append(("schema", self.guarantee.epsilon)) or schema(self, *given),
     )
     monkeypatch.setattr(
-        TableStages,
+        TableRelease,
         "run",
         lambda self, *given: seen.append(("tables", self.guarantee.epsilon)) or tables(self, *given),
     )
