@@ -89,9 +89,9 @@ def is_free(monkeypatch):
     """The inner release has the whole budget, and the schema its share besides."""
     divided = schema_fits._divided
 
-    def free(fit, cost, share, n):
-        stages, _, _ = divided(fit, cost, share, n)
-        return stages, cost, fit.inner_plan(stages, cost)
+    def free(fit, cost, share):
+        release, _, _ = divided(fit, cost, share)
+        return release, cost, fit.inner_plan(release, cost)
 
     monkeypatch.setattr(schema_fits, "_divided", free)
 

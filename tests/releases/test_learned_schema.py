@@ -178,8 +178,8 @@ def test_the_parts_compose_to_at_most_the_guarantee(epsilon, delta, kinds):
 def test_a_budget_in_rho_is_divided_and_not_exceeded():
     rho = concentrated_budget(ApproxDP(1, 1e-6))
     part = ConcentratedPart(rho, Fraction(1, 10**7))
-    stages = SchemaRelease(["numbers"] * 3 + ["categories"], ApproxDP(1, 1e-6), concentrated=part)
-    parts = stages.plan(Facts(10**6)).parts
+    release = SchemaRelease(["numbers"] * 3 + ["categories"], ApproxDP(1, 1e-6), concentrated=part)
+    parts = release.plan(Facts(10**6)).parts
     spent = parts.ends * parts.epsilon**2 / 8 + parts.rho
     assert spent <= rho
     assert float(spent) == pytest.approx(float(rho))

@@ -1,4 +1,4 @@
-"""All releases have one form: a function, its plan, one order of stages, and a result that keeps the plan."""
+"""All releases have one form: a function, its plan, one order of calls, and a result that keeps the plan."""
 
 import inspect
 import warnings
@@ -14,7 +14,7 @@ from dplearn.chance import SeededDice
 from dplearn.domains import IntegerRange, Product
 from dplearn.fit.relation import GROUPS
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
-from dplearn.releases import stages
+from dplearn.releases import release as base
 from dplearn.releases.quantiles import _Quantiles
 from dplearn.releases.release import ColumnRelease, Release, Released, ReleasePlan
 
@@ -207,7 +207,7 @@ def test_methods_of_a_synthetic_table_come_in_their_order(monkeypatch):
 
 
 def test_a_synthetic_table_without_a_domain_is_charged_before_anything_is_released(monkeypatch):
-    """The stages of the schema and of the tables run within its own."""
+    """The recipes of the schema and of the tables run within its own."""
     seen = seen_stages(
         lambda values, **given: releases.SyntheticTable(**given).fit(np.column_stack([values, values])),
         monkeypatch,
@@ -219,7 +219,7 @@ def test_a_synthetic_table_without_a_domain_is_charged_before_anything_is_releas
 
 
 def seen_stages(release, monkeypatch):
-    """Return the stages of a release, its charge and its draws, in their order."""
+    """Return the methods of a release, its charge and its draws, in their order."""
     seen = []
 
     class Watched(SeededDice):
@@ -245,7 +245,7 @@ def seen_stages(release, monkeypatch):
         for name in ("read", "plan", "run"):
             monkeypatch.setattr(kind, name, watched(getattr(kind, name), name))
     ledger, dice = PrivacyLedger(1, 1e-5), Watched()
-    monkeypatch.setattr(stages, "dice_for", lambda *_: dice)
+    monkeypatch.setattr(base, "dice_for", lambda *_: dice)
     monkeypatch.setattr(PrivacyLedger, "require", watched(PrivacyLedger.require, "afford"))
     monkeypatch.setattr(PrivacyLedger, "charge", watched(PrivacyLedger.charge, "charge"))
     seen.clear()

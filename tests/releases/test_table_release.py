@@ -188,9 +188,9 @@ def test_the_plan_knows_the_price_without_data():
 
 def test_the_plan_of_a_fit_is_that_without_data():
     seen = []
-    stages = SyntheticTable(epsilon=3)._recipe()
-    stages.plan = lambda facts: seen.append(type(stages).plan(stages, facts)) or seen[-1]
-    stages.run_on(FRAME[["age", "town"]], None, None)
+    recipe = SyntheticTable(epsilon=3)._recipe()
+    recipe.plan = lambda facts: seen.append(type(recipe).plan(recipe, facts)) or seen[-1]
+    recipe.run_on(FRAME[["age", "town"]], None, None)
     plan = SyntheticTable(epsilon=3, domain=Learn(KINDS)).plan(N)
     assert (seen[0].guarantee, seen[0].schema, seen[0].rest) == (plan.guarantee, plan.schema, plan.rest)
     assert seen[0].budget == plan.budget  # an int16 has no gaps, which the plan does not know
