@@ -1,8 +1,8 @@
 """The recipe of an estimator's fit: its checked parameters, and what is done with them.
 
 An estimator's `_recipe` checks the constructor's parameters and returns a `FitRecipe`; `execute` carries it
-out, and the estimator's `_publish` sets the fitted attributes. A recipe holds neither the estimator nor its
-ledger: it goes to where parts of a table are read.
+out, and the estimator's `_publish` sets the fitted attributes. A recipe holds no ledger and nothing
+fitted: it goes to where parts of a table are read.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -114,13 +114,13 @@ class FitRecipe(Recipe):
         """
         raise NotImplementedError
 
-    def read_columns(self, X: Any, reader: BaseEstimator) -> tuple[Columns, Public]:
-        """Return the codes of columns of the domain `declared`, and the public facts of their table."""
+    def read_columns(self, X: Any, reader: BaseEstimator) -> tuple[Public, Columns]:
+        """Return the public facts of a table, and the codes of its columns in the domain `declared`."""
         stream = self.stream()
-        X = read_features(reader, X, domain=self.declared, reset=True)
+        X = read_features(reader, X, domain=self.declared, reset=self.earlier is None)
         names = getattr(reader, "feature_names_in_", None)
         domain = as_product(self.declared, X.shape[1], names)
-        return encoded(X, domain), Public(len(X), X.shape[1], names=names, stream=stream)
+        return Public(len(X), X.shape[1], names=names, stream=stream), encoded(X, domain)
 
     def summarize(self, rows: Any, plan: Any) -> Any:  # noqa: ARG002 - of use to subclasses
         """Return what is released from, of rows in memory or those of a part; nothing is drawn.
@@ -133,7 +133,7 @@ class FitRecipe(Recipe):
         """Set the fitted attributes of an estimator."""
         vars(learner).update(facts.columns or {})
         learner._publish(outcome, plan)
-        vars(learner).pop("schema_", None)  # of an earlier fit
+        vars(learner).pop("schema_", None)  # of a fit before `partial_fit`
 
     def told(self, learner: Any, plan: Any) -> tuple[str, ...]:  # noqa: ARG002 - of use to subclasses
         """Return warnings after a fit: a function of its plan and of the attributes that it published."""

@@ -88,7 +88,7 @@ def planned_columns(fit: Any, n_samples: Any, *, n_features: Any) -> Public:
 
     Parameters
     ----------
-    fit : Fit
+    fit : FitRecipe
         Has `declared`, the domain of the columns. Its size takes precedence.
     n_samples, n_features : int or None
         The arguments of `plan`.
@@ -109,7 +109,7 @@ def planned_table(fit: Any, n_samples: Any, *, n_features: Any, n_labels: Any) -
 
     Parameters
     ----------
-    fit : Fit
+    fit : FitRecipe
         As for `planned_columns`, and has `classes`. Their number takes precedence.
     n_samples, n_features, n_labels : int or None
         The arguments of `plan`.
@@ -129,7 +129,7 @@ def planned_outputs(fit: Any, n_samples: Any, *, n_features: Any, n_labels: Any,
 
     Parameters
     ----------
-    fit : Fit
+    fit : FitRecipe
         As for `planned_table`; `classes` may also be a list of label sets, whose number takes precedence.
     n_samples, n_features, n_labels : int or None
         As for `planned_table`.

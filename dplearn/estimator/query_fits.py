@@ -22,20 +22,20 @@ class QueryFit(FitRecipe):
     """
 
     def run(self, summary: Any, plan: Any, dice: Dice) -> Any:
-        waits = getattr(plan, "for_count", None)
+        plan_of = getattr(plan, "for_count", None)
         oracle = oracle_for(
             plan.noise,
             summary,
             privacy=plan.guarantee,
             dice=dice,
             stream=plan.public.stream,
-            count_share=COUNT_SHARE if waits else Fraction(0),
+            count_share=COUNT_SHARE if plan_of else Fraction(0),
             most_records=self.most_records,
         )
-        if not waits:
+        if not plan_of:
             return self.learn(oracle, plan)
         assert isinstance(oracle, CentralOracle)  # local learners refuse a private number of records
-        found = waits(oracle.estimated_count())
+        found = plan_of(oracle.estimated_count())
         oracle.replace_records(lambda rows: self.summarize(rows, found))
         return self.learn(oracle, found)
 

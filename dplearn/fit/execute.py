@@ -3,8 +3,10 @@
 A recipe is a value of checked parameters. In this order
 
 1. the recipe's cost is compared with what is left in the ledger;
-2. `read` validates and encodes the rows: all of them, or of a table in parts each part in each pass;
-3. `plan` fixes the guarantee from public facts alone, and its warnings are issued;
+2. `read` validates and encodes the rows: all of them, or of a table in parts each part in each pass; `known`
+   adds public facts of the whole table;
+3. `plan` fixes the guarantee from public facts alone, `try_out` refuses what cannot be carried out, and the
+   warnings of the plan are issued;
 4. the ledger is charged with the guarantee of the plan;
 5. `run` makes all secret draws, and returns what is released.
 

@@ -44,7 +44,7 @@ from dplearn.learners.additive_outputs import OutputsLoss
 from dplearn.learners.additive_plan import BINS, FINEST, AdditivePlan, Bits, additive_plan
 from dplearn.learners.additive_steps import learn_additive
 from dplearn.learners.additive_weights import margin_shift, weighted, weights_of
-from dplearn.learners.bins import declared_columns
+from dplearn.learners.bins import declared_columns, stacked
 from dplearn.learners.logistic_weights import check_class_weight, check_weighted_classes
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.queries import Examples, Oracle
@@ -55,7 +55,6 @@ from dplearn.records.targets import STEPS, TargetRange, read_target
 
 __all__ = ["AdditiveClassifier", "AdditivePlan", "AdditiveRegressor", "ColumnShape"]
 
-_BLOCK = 1 << 14  # records at once
 _NUMBERS = Floats()  # the assumed domain of each undeclared column
 # A fit warns if residuals are less than so many standard deviations of the noise in the first shapes. For
 # wages of 2,000 to 32,000 records, with target ranges of 1 to 10**10 times their greatest, R^2 is then mostly
@@ -222,11 +221,7 @@ class AdditiveFit(QueryFit):
 
     def summarize(self, rows: Any, plan: AdditivePlan) -> Examples:
         # One replaced record replaces one row of cells and one target.
-        cells = np.empty((len(rows), len(plan.columns)), dtype=np.int16, order="F")
-        for here, block in rows.X.blocks(_BLOCK):
-            for place, (column, codes) in enumerate(zip(plan.columns, block, strict=True)):
-                cells[here, place] = column.of(codes)
-        return Examples(cells, rows.y)
+        return Examples(stacked(plan.columns, rows.X), rows.y)
 
     def learn(self, oracle: Oracle, plan: AdditivePlan) -> "_Outcome":
         with native_threads(None):  # the matrices are small, and more threads would wait for each other
@@ -464,8 +459,6 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
 
     def _publish(self, outcome: "_Outcome", plan: AdditivePlan) -> None:
         plan = outcome.plan_of(plan.guarantee)
-        for name in ("shapes_", "intercept_", "interactions_", "estimators_", "class_weight_"):  # earlier
-            self.__dict__.pop(name, None)
         self.classes_ = plan.public.classes
         self.residual_clip_ = plan.loss.parts[0].reach / 2.0**RESIDUAL_BITS
         if plan.n_outputs == 1:
@@ -576,7 +569,7 @@ class AdditiveClassifierFit(AdditiveFit):
     """The fit of `AdditiveClassifier`."""
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
-        columns, facts = self.read_columns(X, reader)
+        facts, columns = self.read_columns(X, reader)
         outputs = read_outputs(y, len(columns), self.classes)
         if not outputs.many:
             return replace(facts, classes=outputs.classes[0]), Examples(columns, outputs.codes[:, 0])
@@ -841,7 +834,7 @@ class AdditiveRegressorFit(AdditiveFit):
     """The fit of `AdditiveRegressor`."""
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
-        columns, facts = self.read_columns(X, reader)
+        facts, columns = self.read_columns(X, reader)
         codes = read_target(y, len(columns), self.target)
         return facts, Examples(columns, codes)
 

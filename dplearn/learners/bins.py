@@ -184,7 +184,7 @@ def declared_columns(domain: Any, default: Domain) -> Domain | Product:
     return default if domain is None else domain
 
 
-def stacked(bins: Sequence[Bins], columns: Columns) -> NDArray[np.int16]:
+def stacked(bins: Sequence[Any], columns: Columns) -> NDArray[np.int16]:
     """Return the bins of a table, of shape (n, d) and column by column in memory, from its codes."""
     found = np.empty((len(columns), len(bins)), dtype=np.int16, order="F")
     for here, block in columns.blocks(_BLOCK):

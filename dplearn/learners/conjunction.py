@@ -261,7 +261,7 @@ class ConjunctionFit(QueryFit):
     """The fit of `ConjunctionClassifier`."""
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
-        columns, facts = self.read_columns(X, reader)
+        facts, columns = self.read_columns(X, reader)
         classes, codes = read_labels(y, len(columns), self.classes)
         check_two_labels(classes, "a conjunction")
         _positive_code(self.positive, classes)

@@ -98,7 +98,7 @@ class AggregationPlan(Plan):
     seeds: Any = hidden()
     shards: Any = hidden()
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
-    for_count: Any = hidden()  # from an estimated number of records to the plan of a fit; see `counted_fits`
+    for_count: Any = hidden()  # from an estimated number of records to the plan of a fit; see `counted_plan`
     count: Any = hidden()  # the guarantee of the estimate
 
     @property

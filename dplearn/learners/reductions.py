@@ -253,6 +253,13 @@ class SecretSampleFit(FitRecipe):
         drawn = Table(Held(taken(summary, places)), facts=inner_plan.public)
         return learner_alone(self.inner, lambda: fit.run(fit.summarized(drawn, inner_plan), inner_plan, dice))
 
+    def try_out(self, plan: "SecretSamplePlan", table: Table) -> "SecretSamplePlan":
+        return replace(plan, estimator_plan=self.fit.try_out(plan.estimator_plan, table))
+
+    def told(self, learner: Any, plan: "SecretSamplePlan") -> tuple[str, ...]:
+        found: tuple[str, ...] = self.fit.told(learner.estimator_, plan.estimator_plan)
+        return found
+
     def publish(self, learner: Any, facts: Any, outcome: Any, plan: "SecretSamplePlan") -> None:
         inner = clone(self.inner)
         self.fit.publish(inner, plan.estimator_plan.public, outcome, plan.estimator_plan)

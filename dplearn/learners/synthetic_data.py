@@ -524,7 +524,7 @@ class SyntheticClassifierFit(SyntheticFit):
     """The fit of `SyntheticDataClassifier`."""
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
-        columns, facts = self.read_columns(X, reader)
+        facts, columns = self.read_columns(X, reader)
         classes, codes = read_labels(y, len(columns), self.classes)
         return replace(facts, classes=classes), Examples(columns, codes)
 
@@ -723,7 +723,7 @@ class SyntheticRegressorFit(SyntheticFit):
     """The fit of `SyntheticDataRegressor`."""
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
-        columns, facts = self.read_columns(X, reader)
+        facts, columns = self.read_columns(X, reader)
         codes = read_target(y, len(columns), self.target) + STEPS
         return facts, Examples(columns, codes)
 

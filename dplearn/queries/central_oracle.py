@@ -1,6 +1,6 @@
 """An oracle of the central trust model: it answers with noisy means over all records.
 
-With a guarantee for an added record, the number of records is estimated from a share of the budget:
+With a guarantee for an added record, the number of records is estimated from a share of the budget.
 """
 
 import math

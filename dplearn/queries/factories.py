@@ -1,4 +1,4 @@
-"""Factories of oracles: each charges the ledger for all answers when the oracle is made."""
+"""Factories of oracles: those for users charge the ledger; a fit calls `oracle_for` after its charge."""
 
 from dataclasses import replace
 from fractions import Fraction

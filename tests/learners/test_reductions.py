@@ -14,9 +14,10 @@ from dplearn import (
     ParityClassifier,
     PrivacyLedger,
     SubsampleAggregateClassifier,
+    SyntheticDataClassifier,
     ThresholdClassifier,
 )
-from dplearn.domains import DomainError, IntegerRange, Schema
+from dplearn.domains import Categories, DomainError, Grid, IntegerRange, Schema
 from dplearn.learners.point import PointClassifier
 from dplearn.learners.reductions import SecretSampleClassifier
 from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError
@@ -202,3 +203,21 @@ def test_the_cost_of_a_learner_whose_cost_depends_on_shapes_is_refused_before_la
         with pytest.raises(BudgetExceededError):
             learner.fit(rows, y)
     assert ledger.history() == []
+
+
+def test_the_learner_is_tried_out_before_the_charge_and_its_warnings_are_issued():
+    """Of a synthetic table, the estimator: it takes neither text nor gaps."""
+    rng = np.random.default_rng(0)
+    towns, ages = rng.choice(["u", "v"], 3000), rng.random(3000)
+    domain = Schema({"town": Categories(["u", "v"]), "age": Grid(0, 1, 8)})
+    inner = SyntheticDataClassifier(LogisticRegression(), domain=domain, classes=[0, 1])
+    model = SecretSampleClassifier(inner, sample_size=300, ledger=PrivacyLedger(10, 0.1))
+    with pytest.raises(ValueError, match="estimator failed on made-up rows"):
+        model.fit(pd.DataFrame({"town": towns, "age": ages}), (ages > 0.5).astype(int))
+    assert model.ledger.history() == []
+    gaps = pd.DataFrame({"age": np.where(rng.random(3000) < 0.3, np.nan, ages)})
+    domain = Schema({"age": Grid(0, 1, 8, missing=True)})
+    model.set_params(estimator=clone(inner).set_params(domain=domain, epsilon=1.5))
+    with pytest.warns(UserWarning, match="estimator accepts no missing values"):
+        model.fit(gaps, (ages > 0.5).astype(int))
+    assert model.predict(gaps).shape == (3000,)
