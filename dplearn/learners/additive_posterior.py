@@ -36,19 +36,22 @@ def posterior_weights(
     sampling: float,
     most_joint: float = math.inf,
     least: float = 0.1,
+    common: Floats64 | float = 0.0,
 ) -> tuple[Floats64, Floats64]:
     """Return the posterior mean of the weights of one margin, and their prior variances.
 
     `measured` is curvature times weights, plus noise of the given variance, plus the sampling error, whose
     covariance is near `sampling` times the curvature. The prior variances are the usual ones times one factor
     for joint features, at most `most_joint`, and another for all others, at least `least`; both are those of
-    greatest marginal likelihood.
+    greatest marginal likelihood. The weights have in common a multiple of `common`, of prior variance 1.
     """
     beyond, squared = measured - curvature @ start, (curvature * usual) @ curvature
     of_joint = (curvature[:, joint] * usual[joint]) @ curvature[joint]
     noise = (
         max(variance, _TINY * float(squared.trace())) * np.eye(len(start)) + _SAMPLED * sampling * curvature
     )
+    along = curvature @ np.broadcast_to(common, start.shape)
+    noise += np.outer(along, along)
 
     def fitted(prior: float, joint_prior: float) -> tuple[float, Floats64, Floats64]:
         total = noise + prior * (squared - of_joint) + joint_prior * of_joint
@@ -67,17 +70,26 @@ def posterior_weights(
     variances = prior * usual
     variances[joint] = joint_prior * usual[joint]
     _, root, scaled = fitted(prior, joint_prior)
-    response = solve_triangular(root, curvature * variances, lower=True)
+    response = solve_triangular(root, _images(curvature, variances, common), lower=True)
     return start + response.T @ scaled, variances
 
 
-def covariance_of_weights(curvature: Floats64, priors: Floats64, variance: float) -> Floats64:
+def covariance_of_weights(
+    curvature: Floats64, priors: Floats64, variance: float, common: Floats64 | float = 0.0
+) -> Floats64:
     """Return the posterior covariance of weights of given prior variances, measured as for their mean."""
-    squared = (curvature * priors) @ curvature
+    images = _images(curvature, priors, common)
+    squared = images @ curvature
     noise = max(variance, _TINY * float(squared.trace()), _TINY)
     root = np.linalg.cholesky(squared + noise * np.eye(len(priors)))
-    response = solve_triangular(root, curvature * priors, lower=True)
-    return np.asarray(np.diag(priors) - response.T @ response)
+    response = solve_triangular(root, images, lower=True)
+    return np.asarray(np.diag(priors) + np.outer(common, common) - response.T @ response)
+
+
+def _images(curvature: Floats64, priors: Floats64, common: Floats64 | float) -> Floats64:
+    """Return the curvature times the prior covariance of the weights."""
+    common = np.broadcast_to(common, priors.shape)
+    return curvature * priors + np.outer(curvature @ common, common)
 
 
 def model_of(

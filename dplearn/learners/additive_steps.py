@@ -51,6 +51,10 @@ _UNCLEAR = 0.05  # noise in a share of records from which on the histogram is ig
 _MOST_JOINT = 1.0
 # Of the prior variances of other features, the least factor; and of a regression that noise dominates.
 _LEAST_PRIOR = {False: 0.1, True: 0.03}
+# Of a regression, the prior standard deviation of a factor of the weights of all first shapes together: where
+# shapes are noise, the steps do not show it of one of them, but of their sum. Where noise dominates, the
+# first sums have determined this factor.
+_TOGETHER = 0.5
 _WIDTH = 1.5  # the clip of the steps, in root mean squares
 
 
@@ -189,6 +193,7 @@ class _Refinement:
         energies = (joint.values(cells) ** 2).mean(axis=0) if joint else None
         self._base, self._copula = base, copula
         self._least = _LEAST_PRIOR[base.loss.narrows and plan.noise_dominated]
+        self._together = _TOGETHER if base.loss.narrows and not plan.noise_dominated else 0.0
         self._features = features_of(plan, base, shapes, copula.masses, joint, energies)
         rows = rows_of_features(plan, self._features, cells)
         self._synthetic = feature_rows(rows, cells)
@@ -205,6 +210,7 @@ class _Refinement:
     def model(self, path: Path) -> AdditiveModel:
         """Return the model, given the steps."""
         base, features, rows, weights = self._base, self._features, self.start.rows, self.start.weights
+        common = self._together * np.append(weights[:-1, 0], 0.0)
         # Of cells without records a floor would make noise look like effects.
         lower = path.learned(self._floored(_LOWER))
         measured, variance = path.measured(lower)
@@ -220,10 +226,11 @@ class _Refinement:
                 float(base.variance[out] / base.curvature[out]),
                 _MOST_JOINT if base.loss.narrows else math.inf,
                 self._least,
+                common,
             )
             # The floor is no measurement; the first sums have shown no more than their posterior covariance.
             priors = np.where(features.others, features.priors / features.missed, priors)
-            posterior.append((mean, covariance_of_weights(self._seen[out], priors, variance)))
+            posterior.append((mean, covariance_of_weights(self._seen[out], priors, variance, common)))
         return model_of(rows, base, self._copula, posterior, features.omitted, self._synthetic)
 
 

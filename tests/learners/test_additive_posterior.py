@@ -69,3 +69,23 @@ def test_the_sampling_error_shrinks_effects_that_nothing_but_noise_would_explain
     ]
     assert found[1].max() < 0.85 * found[0].max()
     assert found[0] == pytest.approx(np.abs(measured) / 25)
+
+
+@pytest.mark.parametrize("d", [1, 50])
+def test_starts_that_are_noise_together_are_taken_back_together(d):
+    """True weights are 0, and noise is larger than each start; all together are d times clearer.
+
+    With independent priors that allow nothing else, the multiple s of the starts has the normal prior of mean
+    and variance 1, and a measurement of 0 with the precision q: its posterior mean and variance are
+    1 / (1 + q).
+    """
+    start, curvature, variance = 0.5 * (-1.0) ** np.arange(d), 10 * np.eye(d), 100.0
+    given = np.zeros(d), curvature, start, variance, slice(0, 0), np.full(d, 1e-9), 0.0
+    apart, priors = posterior_weights(*given)
+    assert apart == pytest.approx(start, abs=1e-6)
+    together, same = posterior_weights(*given, common=start)
+    precision = d * (10 * 0.5) ** 2 / variance
+    assert together == pytest.approx(start / (1 + precision), abs=1e-6)
+    assert same.tolist() == priors.tolist()
+    covariance = covariance_of_weights(curvature, priors, variance, start)
+    assert covariance == pytest.approx(np.outer(start, start) / (1 + precision), abs=1e-6)
