@@ -226,7 +226,7 @@ class LearnedFit(FitRecipe):
         """Return the domain of X in a schema that is released."""
         return _without_target(schema)[0] if self.ranged else schema
 
-    def released(self, kinds: ColumnKinds) -> ColumnKinds:
+    def released_kinds(self, kinds: ColumnKinds) -> ColumnKinds:
         """Return the kinds of the columns whose domains are released, given those of X."""
         if not self.ranged:
             return kinds
@@ -242,7 +242,7 @@ class LearnedFit(FitRecipe):
         curated = getattr(self.shell, "trust_model", "central") == "central"
         guarantee = replace(cost, assumes=TABLE)
         return SchemaRelease(
-            self.released(kinds), guarantee, concentrated=part, numbers=self.numbers, curated=curated
+            self.released_kinds(kinds), guarantee, concentrated=part, numbers=self.numbers, curated=curated
         )
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[_SchemaPublic, Examples]:

@@ -414,26 +414,26 @@ class EnsembleFit(FitRecipe):
 
     def plan(self, public: Public) -> AggregationPlan:
         if self.cost.neighbors != ADDED:
-            return self._sized(self, public)
+            return self._sized(public)
         if self.shell._estimates(self):
             concentrated = self.shell._aggregations[self.aggregation].concentrated
             count, rest = counted_shares(self.cost, concentrated=concentrated)
 
             def plan_of(cost: ApproxDP, counted: Public) -> AggregationPlan:
-                return self._sized(self.given(cost=cost), counted)
+                return self.given(cost=cost)._sized(counted)
 
             found: AggregationPlan = counted_plan(plan_of, self.cost, public, rest)
             return replace(found, count=count)
         n: Any = public.n_samples  # a guess; None in a fit
-        plan = self._sized(self, replace(public, n_samples=1))  # nothing depends on the number
+        plan = self._sized(replace(public, n_samples=1))  # nothing depends on the number
         size: Any = None if n is None else n // plan.n_teachers
         return replace(plan, public=public, n_samples=n, shard_size=size)
 
     def run(self, summary: Any, plan: AggregationPlan, dice: Dice) -> Any:
         raise NotImplementedError
 
-    def _sized(self, fit: "EnsembleFit", public: Public) -> AggregationPlan:
-        found: AggregationPlan = self.shell._sized(fit, public)
+    def _sized(self, public: Public) -> AggregationPlan:
+        found: AggregationPlan = self.shell._sized(self, public)
         return found
 
     def told(self, learner: Any, plan: AggregationPlan) -> tuple[str, ...]:
