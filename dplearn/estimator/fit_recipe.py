@@ -7,7 +7,7 @@ fitted: it goes to where parts of a table are read.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NoReturn, Self
 
@@ -187,7 +187,7 @@ class FitRecipe(Recipe):
         """Return the summary: of rows in memory that count once each, else a table of it."""
         if getattr(plan, "for_count", None):  # rows are summarised when their number has been estimated
             return _rows_of(table)
-        return _rows_of(table.map(partial(self.summarize, plan=plan)))
+        return _rows_of(table.map(_Summarizer(self, plan)))
 
     def _read_counted(self, X: Any, y: Any) -> tuple["_Found", Any]:
         """Read a part, and count the labels of a record."""
@@ -236,6 +236,17 @@ class _Found:
 
     facts: Any
     n_outputs: int
+
+
+@dataclass(frozen=True, repr=False)
+class _Summarizer:
+    """The summary of encoded rows, all or those of one part."""
+
+    fit: FitRecipe
+    plan: Any
+
+    def __call__(self, rows: Any) -> Any:
+        return self.fit.summarize(rows, self.plan)
 
 
 def _united(parts: Sequence[NDArray[Any]]) -> list[Any]:
