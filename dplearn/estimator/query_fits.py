@@ -35,9 +35,8 @@ class QueryFit(FitRecipe):
         if not plan_of:
             return self.learn(oracle, plan)
         assert isinstance(oracle, CentralOracle)  # local learners refuse a private number of records
-        found = plan_of(oracle.estimated_count())
-        oracle.replace_records(lambda rows: self.summarize(rows, found))
-        return self.learn(oracle, found)
+        found = plan_of(oracle.count())
+        return self.learn(oracle.map(lambda rows: self.summarize(rows, found)), found)
 
     def learn(self, oracle: Oracle, plan: Any) -> Any:
         """Return the outcome, a function of the answers alone."""

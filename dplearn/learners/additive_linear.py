@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.kept_results import KeptResults
 from dplearn.estimator.public import Public
 from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_model import AdditiveModel
@@ -34,7 +33,6 @@ from dplearn.learners.logistic_plan import FINEST, LogisticPlan
 from dplearn.learners.logistic_steps import learn_logistic
 from dplearn.privacy import ApproxDP
 from dplearn.queries import Examples, Oracle
-from dplearn.queries.images import ImageOracle
 
 __all__ = ["learn_linear", "line_rows", "linear_plan"]
 
@@ -131,8 +129,7 @@ def learn_linear(
     AdditiveModel
     """
     tables = [line_rows(column) for column in columns]
-    image = KeptResults(partial(_image, tables, plan))
-    model = learn_logistic(ImageOracle(oracle, image, part=part), plan)
+    model = learn_logistic(oracle.within(part).map(partial(_image, tables, plan)), plan)
     assert model.covariance is not None
     intercept, effects, deviations, start = model.offsets + model.weights[-1], [], [], 0
     for table, mass in zip(tables, masses, strict=True):

@@ -35,7 +35,7 @@ from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.queries import VectorQuery
 from dplearn.queries.gaussian_noise import can_be_drawn
-from dplearn.queries.planned_noise import planned_deviation
+from dplearn.queries.noise import noise_of
 
 __all__ = ["BINS", "FINEST", "AdditivePlan", "Bits", "additive_plan"]
 
@@ -457,7 +457,7 @@ def _deviation(plan: AdditivePlan, reach: int, share: Fraction) -> float:
 
 
 def _planned(plan: AdditivePlan, query: VectorQuery, share: Fraction) -> float:
-    return planned_deviation(plan.noise, plan.guarantee, plan.public.n_samples, query, share)
+    return noise_of(plan.noise, plan.guarantee, plan.public.n_samples).deviation(query, share)
 
 
 def _can_be_drawn(plan: AdditivePlan) -> bool:

@@ -12,7 +12,7 @@ from dplearn.learners.logistic_queries import moment_weights
 from dplearn.privacy.shares import gaussian_budget
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries.gaussian_noise import can_be_drawn
-from dplearn.queries.planned_noise import planned_deviation, planned_reports
+from dplearn.queries.noise import LocalNoise, noise_of
 from dplearn.records.design_matrix import DesignMatrix
 
 __all__ = ["linear_plan"]
@@ -71,12 +71,11 @@ def _with_noise(plan: LinearPlan, beta: Fraction) -> LinearPlan:
     """Return the plan with the noise of the mean products of columns with the target."""
     query, share = moments_query(plan), Fraction(1)
     # Without a number of records, for neighbors="add_remove", the noise is that of sums.
-    privacy, n = plan.guarantee, int(plan.public.n_samples or 1)
-    deviation = planned_deviation(plan.noise, privacy, n, query, share)
+    noise = noise_of(plan.noise, plan.guarantee, int(plan.public.n_samples or 1))
+    deviation = noise.deviation(query, share)
     unit = 1 / (moment_weights(plan.order)[1] * plan.steps * plan.target_reach)
-    if plan.noise == "local":
-        randomizer, count = planned_reports(privacy, n, query, share)
-        tolerance = randomizer.bounds(count)[0].at(beta)
+    if isinstance(noise, LocalNoise):
+        tolerance = noise.bounds(query, share)[0].at(beta)
     else:
         log = math.log(2 * (plan.n_numbers - 1) / beta)
         # Laplace noise of scale s has standard deviation s sqrt(2).

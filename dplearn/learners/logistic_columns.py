@@ -30,17 +30,16 @@ from scipy.sparse import csr_array, issparse, vstack
 from scipy.special import ndtri
 
 from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.kept_results import KeptResults
 from dplearn.core.row_blocks import dense, row_blocks
 from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.queries import Examples, VectorQuery
 
 __all__ = [
     "N_BUCKETS",
-    "ReducedRows",
     "kept_columns",
     "mass_query",
     "mass_threshold",
+    "reduced_rows",
     "reduction",
     "sparse_rows",
 ]
@@ -175,8 +174,9 @@ def reduction(columns: NDArray[np.intp], n_numbers: int, n_buckets: int) -> Any:
     return found
 
 
-class ReducedRows:
-    """The map from records with all columns to integer rows of the kept columns and the buckets.
+@ignores_float_errors
+def reduced_rows(plan: LogisticPlan, matrix: Any, records: Examples) -> Examples:
+    """Return integer rows of the kept columns and the buckets.
 
     Parameters
     ----------
@@ -184,20 +184,10 @@ class ReducedRows:
         The plan of the queries about the reduced rows.
     matrix : csr_array of shape (n_numbers, m)
         Released. From `reduction`.
+    records : Examples
+        Private. Records with all columns.
     """
-
-    def __init__(self, plan: LogisticPlan, matrix: Any):
-        self._plan, self._matrix = plan, matrix
-        self._rows = KeptResults(self._reduced)
-
-    def __call__(self, records: Examples) -> Examples:
-        """Return the reduced rows with the labels; the result for the same object is cached."""
-        found: Examples = self._rows(records)
-        return found
-
-    @ignores_float_errors
-    def _reduced(self, records: Examples) -> Examples:
-        return Examples(self._plan.rows(records.X @ self._matrix), records.y)
+    return Examples(plan.rows(records.X @ matrix), records.y)
 
 
 @ignores_float_errors

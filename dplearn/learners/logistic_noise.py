@@ -12,7 +12,7 @@ from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.learners.logistic_queries import kinds_of_queries
 from dplearn.privacy.shares import gaussian_budget
 from dplearn.queries import StatisticalQuery, gaussian_noise
-from dplearn.queries.planned_noise import planned_deviation, planned_reports
+from dplearn.queries.noise import noise_of
 from dplearn.records.design_matrix import DesignMatrix
 
 __all__ = ["MOST_COLUMNS", "STEPS", "can_be_drawn", "deviation_of", "logistic_plan", "tolerance_of"]
@@ -119,7 +119,7 @@ def deviation_of(plan: LogisticPlan, query: StatisticalQuery, share: Fraction) -
     share : Fraction
         The share of the budget for the query.
     """
-    return planned_deviation(plan.noise, plan.guarantee, int(plan.public.n_samples), query, share)
+    return noise_of(plan.noise, plan.guarantee, int(plan.public.n_samples)).deviation(query, share)
 
 
 def tolerance_of(plan: LogisticPlan, query: StatisticalQuery, share: Fraction, beta: Fraction) -> float:
@@ -133,8 +133,8 @@ def tolerance_of(plan: LogisticPlan, query: StatisticalQuery, share: Fraction, b
         Allowed probability of failure, in (0, 1).
     """
     if plan.noise == "local":
-        randomizer, count = planned_reports(plan.guarantee, int(plan.public.n_samples), query, share)
-        return randomizer.bounds(count)[0].at(beta) * float(query.unit)
+        noise = noise_of(plan.noise, plan.guarantee, int(plan.public.n_samples))
+        return noise.bounds(query, share)[0].at(beta)
     log = math.log(2 * query.size / beta)
     # Laplace noise of scale s has standard deviation s sqrt(2).
     times = log / math.sqrt(2) if plan.noise == "laplace" else math.sqrt(2 * log)

@@ -24,10 +24,10 @@ from dplearn.fit.relation import TABLE
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.logistic_columns import (
     N_BUCKETS,
-    ReducedRows,
     kept_columns,
     mass_query,
     mass_threshold,
+    reduced_rows,
     reduction,
     sparse_rows,
 )
@@ -39,7 +39,6 @@ from dplearn.learners.logistic_weights import check_class_weight, check_weighted
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples, Oracle
 from dplearn.queries.factories import cost_of
-from dplearn.queries.images import ImageOracle
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
 from dplearn.records.reading import (
     as_product,
@@ -474,7 +473,7 @@ class LogisticFit(QueryFit):
         n_buckets = min(plan.n_kept - len(columns), N_BUCKETS)
         matrix = reduction(columns, plan.n_numbers, n_buckets)
         inner = plan.narrowed(matrix.shape[1])
-        model = learn_logistic(ImageOracle(oracle, ReducedRows(inner, matrix)), inner)
+        model = learn_logistic(oracle.map(partial(reduced_rows, inner, matrix)), inner)
         return _Outcome(model, inner, columns, matrix)
 
 

@@ -40,7 +40,7 @@ from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.queries import CentralOracle, Oracle, VectorQuery
 from dplearn.queries.gaussian_noise import can_be_drawn
-from dplearn.queries.planned_noise import planned_deviation
+from dplearn.queries.noise import noise_of
 from dplearn.records.part_ranks import ranks_of
 from dplearn.records.reading import as_product
 from dplearn.records.rows import Columns
@@ -401,7 +401,7 @@ def _noise(
             can_be_drawn(query.squared_l2, gaussian_budget(privacy) * share) for query, share in asked
         ):
             query, share = asked[0]
-            return noise, bits, planned_deviation(noise, privacy, n_samples, query, share), query.size
+            return noise, bits, noise_of(noise, privacy, n_samples).deviation(query, share), query.size
     return None
 
 

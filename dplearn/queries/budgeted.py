@@ -1,10 +1,11 @@
 """Base class of oracles with a budget, which queries use in shares: of epsilon, of rho, or of the records."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
@@ -13,26 +14,26 @@ from dplearn.core.search import first
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.errors import BudgetExceededError
 from dplearn.privacy.one_time_state import OneTimeState
-from dplearn.queries.bounds import TailBound
-from dplearn.queries.oracle import Answer, Oracle, Round, as_queries, tolerance_of
+from dplearn.queries.noise import Noise
+from dplearn.queries.oracle import Answer, Image, Oracle, Round, as_queries, tolerance_of
 from dplearn.queries.query import StatisticalQuery
-from dplearn.records.table import Table, as_table
+from dplearn.records.table import Table
 
 __all__ = ["Account", "BudgetedOracle"]
 
 _PARTS = 1 << 40  # a share chosen for a tolerance is a multiple of 1 / _PARTS
 
-Bounds = tuple[TailBound, TailBound]  # error bounds of an answer: from noise and from sampling
-
 
 @dataclass(repr=False)
 class Account:
-    """The private state of an oracle: its records, its dice, and the rounds so far; kept in a one-time state.
+    """The private state of an oracle and of those made from it; kept in a one-time state.
 
     Attributes
     ----------
-    records : Table
-        Private.
+    tables : list of Table
+        Private. The records, then their images.
+    noise : Noise
+        Public, or with a released number of records.
     dice : Dice
         Source of chance.
     rounds : tuple of Round
@@ -41,21 +42,19 @@ class Account:
         Public. The number of records that have reported, for an oracle to which each record reports once.
     numbers : int
         Public. The number of numbers in all answers.
-    count : int or None
-        Released. The estimated number of records, where that is private; None before the first round.
     """
 
-    records: Table
+    tables: list[Table]
+    noise: Any
     dice: Dice
     rounds: tuple[Round, ...] = ()
     asked: int = 0
     numbers: int = 0
-    count: int | None = None
 
     @property
-    def left(self) -> Fraction:
-        """The remaining part of the budget."""
-        return 1 - sum((each.share for each in self.rounds), Fraction(0))
+    def spent(self) -> Fraction:
+        """The part of the budget that is used up."""
+        return sum((each.share for each in self.rounds), Fraction(0))
 
 
 class BudgetedOracle(Oracle):
@@ -66,20 +65,40 @@ class BudgetedOracle(Oracle):
 
     Parameters
     ----------
-    records : ndarray, data frame or Records of n records
-        Private. The records to which queries apply their functions, as for `as_records`; n at least 1.
+    records : Table
+        Private. The records to which queries apply their functions; at least one.
+    noise : Noise
+        What the budget buys.
+    privacy : ApproxDP
+        The cost of all answers, which has been charged.
     dice : Dice
         Source of chance.
     """
 
-    guarantee: ApproxDP
+    _size: str  # the number of records in the repr, where that is public
 
-    def __init__(self, records: Any, dice: Dice):
-        table = as_table(records)
-        self._n = len(table)
-        if not self._n:
-            raise ValueError("records must be at least one, got none")
-        self._account = OneTimeState(Account(table, dice))
+    def __init__(self, records: Table, noise: Noise, privacy: ApproxDP, dice: Dice):
+        self.guarantee = privacy
+        self._account = OneTimeState(Account([records], noise, dice))
+        self._place = 0  # of its table
+        self._part, self._before = (
+            Fraction(1),
+            Fraction(0),
+        )  # its own of the budget, and what was spent before
+
+    def map(self, image: Image) -> Self:
+        with float_errors_ignored(), self._account.use() as account:
+            mapped = copy(self)
+            mapped._place = len(account.tables)
+            account.tables.append(account.tables[self._place].map(image))
+        return mapped
+
+    def within(self, part: Fraction) -> Self:
+        inner = copy(self)
+        with self._account.use() as account:
+            assert 0 < part <= self._left(account)
+            inner._part, inner._before = self._part * part, account.spent
+        return inner
 
     def __repr__(self) -> str:
         budget = f"epsilon={float(self.guarantee.epsilon):g}, delta={float(self.guarantee.delta):g}"
@@ -88,11 +107,6 @@ class BudgetedOracle(Oracle):
         except RuntimeError:  # a query's function calls this during an answer, or this process is a fork
             left = "?"
         return f"{type(self).__name__}({self._size}{budget}, left={left})"
-
-    @property
-    def _size(self) -> str:
-        """The number of records in the repr."""
-        return f"n={self._n}, "
 
     @property
     def rounds(self) -> tuple[Round, ...]:
@@ -104,7 +118,10 @@ class BudgetedOracle(Oracle):
     def left(self) -> Fraction:
         """The remaining part of the budget."""
         with self._account.use() as account:
-            return account.left
+            return self._left(account)
+
+    def _left(self, account: Account) -> Fraction:
+        return 1 - (account.spent - self._before) / self._part
 
     def ask(
         self,
@@ -118,22 +135,24 @@ class BudgetedOracle(Oracle):
         asked = as_queries(queries)
         with float_errors_ignored(), self._account.use() as account:
             self._open(account)
-            together = self._share(asked, share, tolerance, beta, account.left)
-            part = together / len(asked)
-            self._check(account, asked, part)
-            bounds = [self._bounds(query, part) for query in asked]
-            account.rounds += (Round(len(asked), together),)
+            noise, dice = account.noise, account.dice
+            share = self._share(asked, share, tolerance, beta, account)
+            part = share * self._part / len(asked)
+            noise.check(asked, part, account.numbers)
+            bounds = [noise.bounds(query, part) for query in asked]
+            account.rounds += (Round(len(asked), share * self._part),)
             account.numbers += sum(query.size for query in asked)
-            exact = self._exact(account, asked)
+            private = self._private(account, asked, part)
             return [
-                self._answer(account, query, part, known, each)
-                for query, known, each in zip(asked, bounds, exact, strict=True)
+                noise.answer(query, part, known, each, dice)
+                for query, known, each in zip(asked, bounds, private, strict=True)
             ]
 
     def _share(
-        self, asked: list[StatisticalQuery], share: Any, tolerance: Any, beta: Any, left: Fraction
+        self, asked: list[StatisticalQuery], share: Any, tolerance: Any, beta: Any, account: Account
     ) -> Fraction:
         """Return the share of the budget that all queries of a round use together."""
+        left = self._left(account)
         if tolerance is not None and share is not None:
             raise ValueError("share must be None where tolerance is given, got both")
         wanted = None if tolerance is None else check_number("tolerance", tolerance, above=0)
@@ -142,7 +161,7 @@ class BudgetedOracle(Oracle):
         if not left:
             raise BudgetExceededError("the oracle's budget is used up")
         if wanted is not None:
-            return self._least_share(asked, wanted, failure, left)
+            return self._least_share(asked, wanted, failure, account)
         if together > left:
             raise BudgetExceededError(
                 f"share must be at most the oracle's remaining budget, {float(left):g},"
@@ -151,12 +170,14 @@ class BudgetedOracle(Oracle):
         return together
 
     def _least_share(
-        self, asked: list[StatisticalQuery], tolerance: Fraction, beta: Fraction, left: Fraction
+        self, asked: list[StatisticalQuery], tolerance: Fraction, beta: Fraction, account: Account
     ) -> Fraction:
         """Return the least share, in steps of 1 / _PARTS, with which every answer keeps a tolerance."""
+        left = self._left(account)
 
-        def off(query: StatisticalQuery, part: Fraction) -> float:
-            return tolerance_of(*self._bounds(query, part), beta)
+        def off(query: StatisticalQuery, share: Fraction) -> float:
+            noise, sampling = account.noise.bounds(query, share * self._part)
+            return tolerance_of(noise, sampling, beta)
 
         def least(query: StatisticalQuery) -> int:
             return first(lambda parts: off(query, Fraction(parts, _PARTS)) <= tolerance, 1, _PARTS + 1)
@@ -174,19 +195,5 @@ class BudgetedOracle(Oracle):
         """Prepare a round, before its share is known; of use to subclasses."""
 
     @abstractmethod
-    def _check(self, account: Account, asked: list[StatisticalQuery], part: Fraction) -> None:
-        """Raise an error if the queries cannot be answered with this part each; uses public values only."""
-
-    @abstractmethod
-    def _bounds(self, query: StatisticalQuery, part: Fraction) -> Bounds:
-        """Return the error bounds of the answer, from noise and from sampling."""
-
-    def _exact(self, account: Account, asked: list[StatisticalQuery]) -> list[Any]:  # noqa: ARG002
-        """Return the private value that each answer of a round is made of; None if a draw comes first."""
-        return [None] * len(asked)
-
-    @abstractmethod
-    def _answer(
-        self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds, exact: Any
-    ) -> Answer:
-        """Return the answer to one query."""
+    def _private(self, account: Account, asked: list[StatisticalQuery], part: Fraction) -> Iterable[Any]:
+        """Return what the answer to each query of a round is made of."""

@@ -1,6 +1,6 @@
 """An oracle of the local trust model: each record reports a randomised answer to one query."""
 
-import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -9,10 +9,10 @@ from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
-from dplearn.queries.budgeted import Account, Bounds, BudgetedOracle
-from dplearn.queries.oracle import Answer
+from dplearn.queries.budgeted import Account, BudgetedOracle
+from dplearn.queries.noise import LocalNoise
 from dplearn.queries.query import StatisticalQuery
-from dplearn.queries.randomizers import LocalRandomizer
+from dplearn.records.table import as_table
 
 __all__ = ["LocalOracle"]
 
@@ -80,46 +80,17 @@ class LocalOracle(BudgetedOracle):
     def __init__(
         self, records: Any, *, privacy: ApproxDP, dice: Dice, stream: PublicStream, randomizer: str = "bit"
     ):
-        super().__init__(records, dice)
+        table = as_table(records)
+        if not len(table):
+            raise ValueError("records must be at least one, got none")
         check_choice("neighbors", privacy.neighbors, ("replace_one",))  # reports can be counted
-        self.guarantee = privacy
-        self._order = stream.permutation(self._n)
-        self._epsilon = epsilon_of(privacy)
-        self._kind = check_choice("randomizer", randomizer, _KINDS)
+        self._order, self._size = stream.permutation(len(table)), f"n={len(table)}, "
+        kind = check_choice("randomizer", randomizer, _KINDS)
+        super().__init__(table, LocalNoise(epsilon_of(privacy), len(table), kind), privacy, dice)
 
-    def randomizer(self, query: StatisticalQuery, n_reports: int = 1) -> LocalRandomizer:
-        """Return the randomiser of a record that answers this query, as one of `n_reports` records."""
-        return query.randomizer(self._epsilon, self._kind, n_reports)
-
-    def _check(self, account: Account, asked: list[StatisticalQuery], part: Fraction) -> None:  # noqa: ARG002
-        if self._count(part) < 1:
-            raise ValueError(
-                f"queries must leave each at least one of {self._n} records, got {len(asked)} queries for"
-                f" {float(part * len(asked)):g} of the records"
-            )
-
-    def _count(self, part: Fraction) -> int:
-        """Return the number of records that answer one query."""
-        return math.floor(part * self._n)
-
-    def _bounds(self, query: StatisticalQuery, part: Fraction) -> Bounds:
-        unit = float(query.unit)
-        count = max(self._count(part), 1)
-        noise, sampling = self.randomizer(query, count).bounds(count)
-        return noise.times(unit), sampling.times(unit)
-
-    def _answer(
-        self,
-        account: Account,
-        query: StatisticalQuery,
-        part: Fraction,
-        bounds: Bounds,
-        exact: Any,  # noqa: ARG002
-    ) -> Answer:
-        count = self._count(part)
-        randomizer = self.randomizer(query, count)
-        asked = account.records.take(self._order[account.asked : account.asked + count])
-        account.asked += count
-        reports = randomizer.draw(query.inputs(asked), account.dice)
-        means = randomizer.estimate(reports) * float(query.unit)
-        return Answer(means, count, *bounds)
+    def _private(self, account: Account, asked: list[StatisticalQuery], part: Fraction) -> Iterable[Any]:
+        count = account.noise.count(part)
+        for _ in asked:
+            places = self._order[account.asked : account.asked + count]
+            account.asked += count
+            yield account.tables[self._place].take(places)

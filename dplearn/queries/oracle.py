@@ -5,10 +5,10 @@ one with all records and central noise, and one with a randomised report of each
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,9 @@ from dplearn._validation import check_number
 from dplearn.queries.bounds import TailBound
 from dplearn.queries.query import StatisticalQuery
 
-__all__ = ["Answer", "Oracle", "Round", "as_queries", "tolerance_of"]
+__all__ = ["Answer", "Image", "Oracle", "Round", "as_queries", "tolerance_of"]
+
+Image = Callable[[Any], Any]  # from records to as many records
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,26 @@ class Oracle(ABC):
     @abstractmethod
     def left(self) -> Fraction:
         """The remaining part of the budget."""
+
+    def map(self, image: Image) -> Self:
+        """Return an oracle for images of the records, which uses the budget of this one.
+
+        Parameters
+        ----------
+        image : callable
+            Public or released. From records to as many, each a function of its own record alone.
+        """
+        raise NotImplementedError
+
+    def within(self, part: Fraction) -> Self:
+        """Return an oracle with a part of this one's budget, from which all further answers are paid.
+
+        Parameters
+        ----------
+        part : Fraction
+            Above 0 and at most `left`.
+        """
+        raise NotImplementedError
 
     @property
     def adaptive(self) -> bool:

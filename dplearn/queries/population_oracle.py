@@ -2,8 +2,9 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from dplearn._validation import check_number
 from dplearn._writing import brief
 from dplearn.queries.bounds import TailBound
-from dplearn.queries.oracle import Answer, Oracle, Round, as_queries
+from dplearn.queries.oracle import Answer, Image, Oracle, Round, as_queries
 from dplearn.queries.query import HistogramQuery, StatisticalQuery, one_each
 from dplearn.records.rows import as_records, count_of
 
@@ -58,7 +59,7 @@ class PopulationOracle(Oracle):
         tolerance: Any = 0,
         adversary: Callable[[NDArray[np.float64]], Any] | None = None,
     ):
-        self._rounds: tuple[Round, ...] = ()
+        self._rounds: list[Round] = []  # of oracles for images too
         self._records = as_records("records", records)
         m = count_of(self._records)
         self._weights = np.ones(m) if weights is None else np.array([float(w) for w in weights])
@@ -78,12 +79,20 @@ class PopulationOracle(Oracle):
     @property
     def rounds(self) -> tuple[Round, ...]:
         """The rounds so far."""
-        return self._rounds
+        return tuple(self._rounds)
 
     @property
     def left(self) -> Fraction:
         """The remaining part of the budget, always 1: this oracle has no budget."""
         return Fraction(1)
+
+    def map(self, image: Image) -> Self:
+        mapped = copy(self)
+        mapped._records = as_records("records", image(self._records))
+        return mapped
+
+    def within(self, part: Fraction) -> Self:  # noqa: ARG002 - this oracle has no budget
+        return self
 
     def ask(
         self,
@@ -101,7 +110,7 @@ class PopulationOracle(Oracle):
         within = self._tolerance
         if tolerance is not None:
             within = float(check_number("tolerance", tolerance, above=0))
-        self._rounds += (Round(len(asked), Fraction(0)),)
+        self._rounds.append(Round(len(asked), Fraction(0)))
         return [self._answer(query, within) for query in asked]
 
     def _answer(self, query: StatisticalQuery, tolerance: float) -> Answer:

@@ -519,4 +519,4 @@ def fitted(classifier):
 
 def rows_asked(account):
     """Return the rows in memory that an oracle asks, for mistakes that look at them."""
-    return account.records.at_once(lambda rows: rows)
+    return account.tables[0].at_once(lambda rows: rows)

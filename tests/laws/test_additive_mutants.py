@@ -40,6 +40,7 @@ from dplearn.queries import CentralOracle, Examples, VectorQuery
 from dplearn.queries.central_oracle import COUNT_SHARE
 from tests.changed import with_recipe
 from tests.laws.conftest import OnePair
+from tests.laws.oracle_mistakes import parts_that_the_data_scale
 
 BY_NAME = {case.name: case for case in CASES}
 REPLAYS = {case.name: case for case in ADDITIVE_REPLAYS}
@@ -477,7 +478,7 @@ def test_masses_without_noise_are_published_of_answers_that_do_not_depend_on_rec
     def exact(oracle, plan):
         _, variance = right(oracle, plan)
         with oracle._account.use() as account:
-            cells = account.records.blocks.rows.X
+            cells = account.tables[0].blocks.rows.X
         found = [
             np.bincount(column, minlength=each.size) + 0.01
             for each, column in zip(plan.columns, cells.T, strict=True)
@@ -524,7 +525,7 @@ def test_landmarks_that_are_records_are_published(monkeypatch):
 
     def refined(oracle, plan, base, shapes, copulas):
         with oracle._account.use() as account:
-            cells = account.records.blocks.rows.X.astype(np.int64)
+            cells = account.tables[0].blocks.rows.X.astype(np.int64)
         drawn = copulas[0].drawn
         object.__setattr__(copulas[0], "drawn", lambda n: np.concatenate([cells, drawn(n)])[:n])
         return right(oracle, plan, base, shapes, copulas)
@@ -633,12 +634,7 @@ def test_shares_above_1_break_the_claim_of_an_oracle_that_does_not_count(monkeyp
 @pytest.mark.nightly
 def test_noise_that_the_data_scale_breaks_replay(monkeypatch):
     case = REPLAYS["additive_gaussian_2"]
-    right = CentralOracle._answer
-
-    def scaled(self, account, query, part, *known):
-        return right(self, account, query, part / (2 if account.records.y.sum() > 2 else 1), *known)
-
-    monkeypatch.setattr(CentralOracle, "_answer", scaled)
+    parts_that_the_data_scale(monkeypatch)
     assert case.with_fit(case.fit).replay(seeds=1)
 
 
@@ -656,7 +652,9 @@ def test_class_weights_from_the_labels_break_the_claim(monkeypatch):
     def true_shares(loss, oracle, share):
         base = right(loss, oracle, share)
         with oracle._account.use() as account:
-            base.loss.shares = (np.bincount(account.records.y, minlength=2) + 1) / (len(account.records) + 2)
+            base.loss.shares = (np.bincount(account.tables[0].y, minlength=2) + 1) / (
+                len(account.tables[0]) + 2
+            )
         return base
 
     monkeypatch.setattr(LogisticLoss, "ask_base", true_shares)

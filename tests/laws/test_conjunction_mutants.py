@@ -9,10 +9,11 @@ from dplearn.audit.enumeration import distribution_on
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import conjunction
 from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle, HistogramQuery, randomizers
+from dplearn.queries import HistogramQuery, randomizers
+from dplearn.queries.noise import CentralNoise
 from dplearn.queries.randomizers import CategoryRandomizer
 from dplearn.records.reading import read_labels
-from tests.laws.conftest import rows_asked
+from tests.laws.oracle_mistakes import the_whole_budget_for_each
 
 CASES = {case.name: case for case in CONJUNCTION_CASES}
 ONE, TWO, LOCAL = (CASES[name] for name in ("conjunction", "conjunction_of_two_columns", "local_conjunction"))
@@ -43,21 +44,14 @@ def noise_for_an_added_record(monkeypatch):
 
 def no_noise(monkeypatch):
     """Values that no positive record has are told by the counts themselves."""
-    right = CentralOracle._answer
+    right = CentralNoise.answer
 
-    def exact(self, account, query, *task):
-        answer = right(self, account, query, *task)
-        answer.means[:] = query.total(rows_asked(account)) / len(account.records)
+    def exact(self, query, part, bounds, totals, dice):
+        answer = right(self, query, part, bounds, totals, dice)
+        answer.means[:] = totals / self.n
         return answer
 
-    monkeypatch.setattr(CentralOracle, "_answer", exact)
-
-
-def the_whole_budget_for_each_column(monkeypatch):
-    right = CentralOracle._answer
-    monkeypatch.setattr(
-        CentralOracle, "_answer", lambda self, *task: right(self, *task[:2], 2 * task[2], *task[3:])
-    )
+    monkeypatch.setattr(CentralNoise, "answer", exact)
 
 
 def labels_found(monkeypatch):
@@ -91,7 +85,7 @@ MISTAKES = {
     noise_for_an_added_record: (ONE, VALUE),
     no_noise: (ONE, VALUE),
     labels_found: (ONE, (((0, 0), (0, 1)), ((0, 0), (0, 0)))),
-    the_whole_budget_for_each_column: (TWO, (((0, 0, 1),), ((1, 1, 1),))),
+    the_whole_budget_for_each: (TWO, (((0, 0, 1),), ((1, 1, 1),))),
     randomised_half_as_much: (LOCAL, (((0, 1), (0, 0)), ((0, 0), (0, 0)))),
     negative_records_are_silent: (LOCAL, (((0, 1), (0, 1)), ((0, 1), (0, 0)))),
 }

@@ -14,7 +14,7 @@ from dplearn.fit.relation import GROUPS
 from dplearn.learners import KnowledgeTransferClassifier
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy import PrivacyLedger, pipeline_guarantee
-from dplearn.queries import CentralOracle
+from dplearn.queries.noise import CentralNoise
 from dplearn.records import groups
 
 
@@ -87,15 +87,15 @@ def test_sums_over_all_rows_that_take_part_are_integers_of_64_bits(
     classifier, iris, one_a_class, monkeypatch
 ):
     """The limit on their number is checked before the charge, and the oracle's on their sums after it."""
-    most, check = [0], CentralOracle._check
+    most, check = [0], CentralNoise.check
 
-    def checked(self, account, asked, part):
+    def checked(self, asked, *budget):
         most.extend(max(abs(query.low), abs(query.high)) for query in asked)
-        check(self, account, asked, part)
+        check(self, asked, *budget)
 
     if getattr(classifier, "max_rows_per_group", None) is None or protects_labels(classifier):
         return
-    monkeypatch.setattr(CentralOracle, "_check", checked)
+    monkeypatch.setattr(CentralNoise, "check", checked)
     X, y = iris
     ids, ledger = np.arange(len(X)) // 2, PrivacyLedger(10**13, 0.9, protects="groups")
     clone(classifier).fit(X, y, groups=ids)

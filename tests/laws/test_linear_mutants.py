@@ -11,10 +11,10 @@ from dplearn.audit.cases.linear_regression import CASES, LINEAR_REPLAYS, UNIVERS
 from dplearn.audit.fits import ready
 from dplearn.learners import linear_moments
 from dplearn.learners.linear_moments import moments_query
-from dplearn.queries import CentralOracle, Examples, VectorQuery
+from dplearn.queries import Examples, VectorQuery
 from dplearn.records.targets import STEPS, TargetRange
 from tests.changed import with_recipe
-from tests.laws.conftest import rows_asked
+from tests.laws.oracle_mistakes import parts_that_the_data_scale
 
 ENDS = UNIVERSE[3:]
 #: Two longer rows; the last number is the target.
@@ -166,12 +166,7 @@ def test_a_row_that_is_summed_twice_moves_them_too_far():
 
 def test_noise_that_the_data_scale_breaks_replay(monkeypatch):
     case = LINEAR_REPLAYS[1]
-    right = CentralOracle._answer
-
-    def scaled(self, account, query, part, *known):
-        return right(self, account, query, part / (2 if rows_asked(account)[:, 0].sum() > 0 else 1), *known)
-
-    monkeypatch.setattr(CentralOracle, "_answer", scaled)
+    parts_that_the_data_scale(monkeypatch)
     assert case.with_fit(case.fit).replay(seeds=1)
 
 

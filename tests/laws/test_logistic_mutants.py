@@ -22,8 +22,8 @@ from dplearn.learners import logistic_queries as queries
 from dplearn.learners.logistic_queries import mean_row_query, moments_query
 from dplearn.mechanisms import noisy_counts
 from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle, Examples, LocalOracle, VectorQuery
-from tests.laws.conftest import rows_asked
+from dplearn.queries import CentralOracle, Examples, VectorQuery
+from tests.laws.oracle_mistakes import parts_that_the_data_scale, reports_of_the_same_records
 from tests.learners.logistic_plans import plan_of
 
 CASES = {case.name: case for case in LOGISTIC_CASES}
@@ -159,12 +159,6 @@ def test_products_of_columns_whose_doubled_weight_is_forgotten_break_the_claim(m
 
 
 def test_a_portion_that_answers_two_local_queries_breaks_the_claim(monkeypatch):
-    right = LocalOracle._answer
-
-    def again(self, account, *task):
-        account.asked = 0
-        return right(self, account, *task)
-
     def fit(rows, dice):
         """Ask about labels alone, of two portions."""
         plan = plan_of(1, 2, bits=0)
@@ -175,19 +169,13 @@ def test_a_portion_that_answers_two_local_queries_breaks_the_claim(monkeypatch):
 
     case = CASES["logistic_local_queries"].with_fit(fit)
     assert excess(case) <= 1
-    monkeypatch.setattr(LocalOracle, "_answer", again)
+    reports_of_the_same_records(monkeypatch)
     assert excess(case.with_fit(fit)) > 1.9
 
 
 def test_shares_that_the_data_settle_break_replay(monkeypatch):
     case = LOGISTIC_REPLAYS[1]
-    right = CentralOracle._answer
-
-    def settled(self, account, query, part, *known):
-        less = rows_asked(account).X[:, 0].sum() > 0
-        return right(self, account, query, part / 2 if less else part, *known)
-
-    monkeypatch.setattr(CentralOracle, "_answer", settled)
+    parts_that_the_data_scale(monkeypatch)
     assert case.with_fit(case.fit).replay(seeds=1)
 
 

@@ -3,6 +3,7 @@
 The neighbours are the worst of the case's universe, found by running the mistake over all of it.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,7 @@ from dplearn.core.exact import at_most_exp
 from dplearn.learners import masked_parity
 from dplearn.learners.masked_parity import MaskedParityClassifier
 from dplearn.queries import CentralOracle, LocalOracle, MeanQuery, factories
+from dplearn.queries.noise import CentralNoise, LocalNoise
 
 CASES = {case.name: case for case in MASKED_PARITY_CASES}
 CENTRAL, CENTRAL_ONCE = CASES["masked_parity_central"], CASES["masked_parity_central_one_round"]
@@ -33,44 +35,66 @@ def keeps(case, pair):
     return found is not None and at_most_exp(found, case.claim.epsilon)
 
 
+class WholeNoise(CentralNoise):
+    def answer(self, query, part, *known):
+        return super().answer(query, Fraction(1), *known)
+
+
+class NoNoise(LocalNoise):
+    def answer(self, query, part, bounds, private, dice):
+        answer = super().answer(query, part, bounds, private, dice)
+        return replace(answer, means=query.total(private) / answer.n * float(query.unit))
+
+
+class DoubleNoise(LocalNoise):
+    def randomizer(self, query, n_reports=1):
+        return query.randomizer(2 * self.epsilon, self.kind, n_reports)
+
+
+def with_noise(oracle, kind):
+    with oracle._account.use() as account:
+        account.noise = kind(**vars(account.noise))
+
+
 class AllToEach(CentralOracle):
     """Each round has all of epsilon."""
 
-    def _answer(self, account, query, part, *known):
-        return super()._answer(account, query, Fraction(1), *known)
+    def __init__(self, records, **terms):
+        super().__init__(records, **terms)
+        with_noise(self, WholeNoise)
 
 
 class HalfTheNoise(CentralOracle):
     """A replaced record is taken to leave a category and to enter none."""
 
-    def _answer(self, account, query, part, *known):
-        query.l1 = 1
-        return super()._answer(account, query, part, *known)
+    def _private(self, account, asked, part):
+        for query in asked:
+            query.l1 = 1
+        return super()._private(account, asked, part)
 
 
 class OnceMore(LocalOracle):
     """The second round asks the records of the first again."""
 
-    def _answer(self, account, *task):
+    def _private(self, account, asked, part):
         account.asked = 0
-        return super()._answer(account, *task)
+        return super()._private(account, asked, part)
 
 
 class Truthful(LocalOracle):
     """Reports are not randomised."""
 
-    def _answer(self, account, query, *task):
-        answer = super()._answer(account, query, *task)
-        asked = account.records.take(self._order[account.asked - answer.n : account.asked])
-        exact = query.total(asked) / answer.n
-        return type(answer)(exact * float(query.unit), answer.n, answer.noise, answer.sampling)
+    def __init__(self, records, **terms):
+        super().__init__(records, **terms)
+        with_noise(self, NoNoise)
 
 
 class DoubleReports(LocalOracle):
     """Each record answers as if it had twice the epsilon."""
 
-    def randomizer(self, query, n_reports=1):
-        return query.randomizer(2 * self._epsilon, self._kind, n_reports)
+    def __init__(self, records, **terms):
+        super().__init__(records, **terms)
+        with_noise(self, DoubleNoise)
 
 
 class MaskFirst(LocalOracle):

@@ -9,10 +9,12 @@ from dplearn.audit.enumeration import distribution_on
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import naive_bayes
 from dplearn.mechanisms.noisy_counts import laplace_counts
-from dplearn.queries import CentralOracle, HistogramQuery, LocalOracle
+from dplearn.queries import HistogramQuery
 from dplearn.queries import noise as queries_noise
+from dplearn.queries.noise import LocalNoise
 from dplearn.records.reading import read_labels
 from tests.laws.conftest import rows_asked
+from tests.laws.oracle_mistakes import reports_of_the_same_records, the_whole_budget_for_each
 
 CASES = {case.name: case for case in NAIVE_BAYES_CASES}
 ONE, TWO = CASES["naive_bayes"], CASES["naive_bayes_of_two_columns"]
@@ -59,23 +61,6 @@ def one_noise_for_all_cells(monkeypatch):
     monkeypatch.setattr(queries_noise, "laplace_counts", repeated)
 
 
-def the_whole_budget_for_each_column(monkeypatch):
-    right = CentralOracle._answer
-    monkeypatch.setattr(
-        CentralOracle, "_answer", lambda self, *task: right(self, *task[:2], 2 * task[2], *task[3:])
-    )
-
-
-def a_record_that_answers_for_both_columns(monkeypatch):
-    right = LocalOracle._answer
-
-    def again(self, account, *task):
-        account.asked = 0
-        return right(self, account, *task)
-
-    monkeypatch.setattr(LocalOracle, "_answer", again)
-
-
 def true_class_shares(monkeypatch):
     """The classes' shares are not made of noisy answers."""
     right = naive_bayes.learn_naive_bayes
@@ -97,7 +82,7 @@ def labels_found(monkeypatch):
 
 def label_told_as_it_is(monkeypatch):
     """A record randomises its value alone: reports are moved to the true label's."""
-    right = LocalOracle._answer
+    right = LocalNoise.answer
 
     def given(self, *task):
         class Draws:
@@ -108,12 +93,12 @@ def label_told_as_it_is(monkeypatch):
             def draw(self, values, dice):
                 return values // 2 * 2 + self._randomizer.draw(values, dice) % 2
 
-        whole = LocalOracle.randomizer
+        whole = LocalNoise.randomizer
         with monkeypatch.context() as patch:
-            patch.setattr(LocalOracle, "randomizer", lambda self, *asked: Draws(whole(self, *asked)))
+            patch.setattr(LocalNoise, "randomizer", lambda self, *asked: Draws(whole(self, *asked)))
             return right(self, *task)
 
-    monkeypatch.setattr(LocalOracle, "_answer", given)
+    monkeypatch.setattr(LocalNoise, "answer", given)
 
 
 LABEL = ((2, 0),), ((2, 1),)
@@ -126,7 +111,7 @@ MISTAKES = {
     one_noise_for_all_cells: (ONE, LABEL),
     true_class_shares: (ONE, LABEL),
     labels_found: (ONE, LABEL),
-    the_whole_budget_for_each_column: (TWO, LABEL_OF_ONE),
+    the_whole_budget_for_each: (TWO, LABEL_OF_ONE),
     label_told_as_it_is: (LOCAL, LABEL),
 }
 CERTAIN = {one_noise_for_all_cells, true_class_shares, labels_found, label_told_as_it_is}
@@ -144,5 +129,5 @@ def test_a_mistake_breaks_the_claim(mistake, monkeypatch):
 def test_a_record_that_answers_twice_breaks_the_claim_and_is_the_only_one_to_answer(monkeypatch):
     rows, *others = LABEL_OF_TWO
     assert all(keeps(LOCAL_TWO, (rows, other)) for other in others)
-    a_record_that_answers_for_both_columns(monkeypatch)
+    reports_of_the_same_records(monkeypatch)
     assert sorted(keeps(LOCAL_TWO, (rows, other)) for other in others) == [False, True]

@@ -8,9 +8,10 @@ from dplearn.audit.cases.queries import MEAN, SHARES, VECTOR, oracle_case
 from dplearn.core.exact import decay_ratio
 from dplearn.mechanisms import noisy_counts
 from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle, LocalOracle, MeanQuery, VectorQuery, query
+from dplearn.queries import CentralOracle, MeanQuery, VectorQuery, query
 from dplearn.queries import randomizers as randomised
 from tests.laws.conftest import OnePair
+from tests.laws.oracle_mistakes import reports_of_the_same_records, the_whole_budget_for_each
 
 CASES = {case.name: case for case in QUERY_CASES}
 
@@ -87,21 +88,12 @@ def test_one_noise_for_all_numbers_of_a_vector_breaks_the_claim(monkeypatch, rep
 
 
 def test_a_part_of_the_records_that_answers_twice_breaks_the_claim(monkeypatch, keeps):
-    right = LocalOracle._answer
-
-    def again(self, account, *task):
-        account.asked = 0
-        return right(self, account, *task)
-
-    monkeypatch.setattr(LocalOracle, "_answer", again)
+    reports_of_the_same_records(monkeypatch)
     assert not keeps("local_queries")
 
 
 def test_a_budget_that_each_round_has_whole_breaks_the_claim(monkeypatch, keeps):
-    right = CentralOracle._answer
-    monkeypatch.setattr(
-        CentralOracle, "_answer", lambda self, *task: right(self, *task[:2], 2 * task[2], *task[3:])
-    )
+    the_whole_budget_for_each(monkeypatch)
     assert not keeps("central_queries")
 
 

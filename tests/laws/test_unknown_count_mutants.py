@@ -18,7 +18,7 @@ from dplearn.domains import IntegerRange
 from dplearn.fit import execute
 from dplearn.learners import naive_bayes
 from dplearn.queries import CentralOracle, HistogramQuery
-from dplearn.queries.noise import Noise
+from dplearn.queries.noise import CentralNoise
 from dplearn.records.rows import count_of
 from tests.laws.conftest import OnePair
 
@@ -50,7 +50,7 @@ def pair_of(name, places=None):
 
 
 def half_of_the_noise(monkeypatch):
-    monkeypatch.setattr(Noise, "l1", lambda _, query: max(1, query.added_l1 // 2))
+    monkeypatch.setattr(CentralNoise, "l1", lambda _, query: max(1, query.added_l1 // 2))
 
 
 def ends_at_the_number_of_records(monkeypatch):
@@ -63,40 +63,38 @@ def ends_at_the_number_of_records(monkeypatch):
 
 
 def the_exact_number(monkeypatch):
-    def opened(self, account):
-        self._n = count_of(account.records)
-
-    monkeypatch.setattr(CentralOracle, "_open", opened)
+    monkeypatch.setattr(CentralNoise, "counted", lambda self, n, _: replace(self, n=n))
 
 
 def the_number_in_the_repr(monkeypatch):
-    def size(self):
-        with self._account.use() as account:
-            return f"n={count_of(account.records)}, "
+    init = CentralOracle.__init__
 
-    monkeypatch.setattr(CentralOracle, "_size", property(size))
+    def made(self, records, **how):
+        init(self, records, **how)
+        self._size = f"n={count_of(records)}, "
+
+    monkeypatch.setattr(CentralOracle, "__init__", made)
 
 
 def a_count_for_nothing(monkeypatch):
     """Queries get the whole budget, as if the count had cost nothing."""
-    init = CentralOracle.__init__
+    of = CentralNoise.of.__func__
 
-    def made(self, *args, **how):
-        init(self, *args, **how)
-        self._noise = replace(self._noise, budget=self.guarantee.epsilon)
+    def bought(cls, kind, privacy, *args, **how):
+        return replace(of(cls, kind, privacy, *args, **how), budget=privacy.epsilon)
 
-    monkeypatch.setattr(CentralOracle, "__init__", made)
+    monkeypatch.setattr(CentralNoise, "of", classmethod(bought))
 
 
 def half_of_the_noise_of_a_cell(monkeypatch):
     monkeypatch.setattr(HistogramQuery, "added_l1", 1)
-    init = CentralOracle.__init__
+    of = CentralNoise.of.__func__
 
-    def made(self, *args, **how):
-        init(self, *args, **how)
-        self._noise = replace(self._noise, budget=2 * self._noise.budget)
+    def bought(cls, *args, **how):
+        noise = of(cls, *args, **how)
+        return replace(noise, budget=2 * noise.budget)
 
-    monkeypatch.setattr(CentralOracle, "__init__", made)
+    monkeypatch.setattr(CentralNoise, "of", classmethod(bought))
 
 
 def a_count_without_noise(monkeypatch):
@@ -105,7 +103,7 @@ def a_count_without_noise(monkeypatch):
 
     def learned(oracle, plan):
         with oracle._account.use() as account:
-            n = count_of(account.records)
+            n = count_of(account.tables[0])
         tables = plain(oracle, plan)
         return replace(tables, count=n)
 
@@ -185,11 +183,7 @@ def replayed_at_the_step(monkeypatch, model, n, differing):
 
     Both have the same released estimate of that number.
     """
-
-    def opened(self, account):
-        self._n = n
-
-    monkeypatch.setattr(CentralOracle, "_open", opened)
+    monkeypatch.setattr(CentralNoise, "counted", lambda self, *_: replace(self, n=n))
     few, more = (getattr(model.plan(size, n_features=1), differing) for size in (n - 1, n))
     assert few < more
     X, y = (np.arange(n) % 10)[:, None], np.arange(n) % 2
@@ -209,9 +203,9 @@ def test_a_plan_for_the_true_number_of_records_leaves_the_proof(name, monkeypatc
 
     def planned(self):
         with self._account.use() as account:
-            return count_of(account.records)
+            return count_of(account.tables[0])
 
-    monkeypatch.setattr(CentralOracle, "estimated_count", planned)
+    monkeypatch.setattr(CentralOracle, "count", planned)
     assert "draws against" in replayed_at_the_step(monkeypatch, *PLANNED[name])[0]
 
 

@@ -1,6 +1,7 @@
 """The sums of additive models move by no more than their bounds, which hill climbing nearly attains."""
 
 import math
+from copy import copy
 from fractions import Fraction
 from functools import cache
 from types import SimpleNamespace
@@ -11,12 +12,14 @@ import pytest
 from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, Floats, IntegerRange
-from dplearn.learners import additive_queries
+from dplearn.learners import additive_linear, additive_queries
 from dplearn.learners.additive_joint import JointBasis
 from dplearn.learners.additive_losses import LogisticLoss, SquaredLoss
 from dplearn.learners.additive_margins import margins_of
 from dplearn.learners.additive_queries import Rows, mass_query, moment_query, residual_norm, residual_query
-from dplearn.queries import CentralOracle, Examples, HistogramQuery, LocalOracle
+from dplearn.queries import Examples, HistogramQuery
+from dplearn.queries.budgeted import BudgetedOracle
+from dplearn.queries.noise import CentralNoise, LocalNoise
 from dplearn.records.targets import STEPS
 
 DOMAIN = [
@@ -53,17 +56,26 @@ def asked(kind, n_labels, n=800, steps=2):
 
 
 def asked_by(model, X, y):
-    """Return the columns of a fit, and all queries that it asks."""
-    queries = []
-    right = (CentralOracle._answer, LocalOracle._answer)
+    """Return the columns of a fit, and all queries that it asks, as queries about its records."""
+    queries, images = [], []
+    right, mapped = {kind: kind.answer for kind in (CentralNoise, LocalNoise)}, BudgetedOracle.map
 
-    def spied(self, account, query, part, *known):
-        queries.append(query)
-        return right[isinstance(self, LocalOracle)](self, account, query, part, *known)
+    def spied(self, query, *task):
+        of_records = copy(query)
+        for image in images:
+            of_records._function = lambda records, image=image: query.values(image(records))
+        queries.append(of_records)
+        return right[type(self)](self, query, *task)
+
+    def noted(self, image):
+        if getattr(image, "func", None) is additive_linear._image:  # else from rows to its records
+            images.append(image)
+        return mapped(self, image)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(CentralOracle, "_answer", spied)
-        patch.setattr(LocalOracle, "_answer", spied)
+        patch.setattr(BudgetedOracle, "map", noted)
+        for kind in right:
+            patch.setattr(kind, "answer", spied)
         model._fit(X, y, SeededDice(1))
     return [shape.column for shape in model.shapes_], queries
 

@@ -12,18 +12,16 @@ from dplearn import LinearRegressor, PrivacyLedger, StatisticalQueryLogisticRegr
 from dplearn.domains import Categories, DomainError, Schema
 from dplearn.estimator.public import Public
 from dplearn.learners.logistic_columns import (
-    ReducedRows,
     kept_columns,
     mass_query,
     mass_threshold,
+    reduced_rows,
     reduction,
     sparse_rows,
 )
 from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.privacy import ApproxDP
-from dplearn.queries import Examples, PopulationOracle
-from dplearn.queries.images import ImageOracle, ImageQuery
-from dplearn.queries.query import MeanQuery
+from dplearn.queries import Examples
 
 
 def plan_of(d, n=50, n_kept=2, **grid):
@@ -137,20 +135,9 @@ def test_rows_are_reduced_to_kept_columns_and_signed_sums_of_the_others():
 def test_reduced_records_are_integer_rows_of_the_reduced_table():
     rows, inner, matrix = sparse(20, 6, seed=2), plan_of(6, n_kept=3), reduction(np.array([1, 4]), 6, 1)
     records = Examples(rows, np.arange(20))
-    image = ReducedRows(inner, matrix)
-    reduced = image(records)
+    reduced = reduced_rows(inner, matrix, records)
     assert np.array_equal(reduced.X, inner.rows((rows @ matrix).toarray()))
     assert reduced.y is records.y
-    assert image(records) is reduced  # computed once
-
-
-def test_an_oracle_of_images_answers_about_images():
-    oracle = ImageOracle(PopulationOracle(np.array([1, 2, 3])), lambda numbers: numbers * 10)
-    query = MeanQuery(lambda numbers: numbers, low=0, high=30)
-    assert oracle.ask(query)[0].mean == 20
-    assert repr(ImageQuery(query, None)) == "ImageQuery(MeanQuery(low=0, high=30, unit=1))"
-    assert len(oracle.rounds) == 1
-    assert oracle.left == 1
 
 
 def wide_table(n=6000, d=5000, seed=0):

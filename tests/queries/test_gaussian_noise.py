@@ -10,9 +10,10 @@ from dplearn.chance import SeededDice
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.gaussian_dp import SLACK, mu2_of_gaussian
 from dplearn.privacy.shares import gaussian_budget
-from dplearn.queries import CentralOracle, HistogramQuery, MeanQuery, central_oracle
+from dplearn.queries import CentralOracle, HistogramQuery, MeanQuery
+from dplearn.queries import noise as noise_module
 from dplearn.queries.gaussian_noise import SumNoise, can_be_drawn
-from dplearn.queries.planned_noise import planned_deviation
+from dplearn.queries.noise import noise_of
 
 BUDGETS = [Fraction(1, 10**6), Fraction(1, 50), Fraction(3), Fraction(400)]
 
@@ -61,7 +62,7 @@ def test_answers_on_a_coarser_grid_are_nearly_unbiased():
     query = MeanQuery(lambda records: records, low=0, high=1 << 40)
     oracle = partial(CentralOracle, np.full(50, 1 << 39), privacy=ApproxDP(1, 1e-6))
     found = [oracle(dice=SeededDice(seed)).ask(query)[0].means[0] for seed in range(400)]
-    deviation = planned_deviation("gaussian", ApproxDP(1, 1e-6), 50, query, Fraction(1))
+    deviation = noise_of("gaussian", ApproxDP(1, 1e-6), 50).deviation(query, Fraction(1))
     assert np.mean(found) == pytest.approx(1 << 39, abs=4 * deviation / 20)
 
 
@@ -73,7 +74,7 @@ def test_answers_have_the_planned_deviation_and_are_on_the_finer_grid(epsilon):
         CentralOracle(np.zeros(n, int), privacy=privacy, dice=SeededDice(seed)).ask(query)[0].means[0]
         for seed in range(300)
     ]
-    planned = planned_deviation("gaussian", privacy, n, query, Fraction(1))
+    planned = noise_of("gaussian", privacy, n).deviation(query, Fraction(1))
     assert np.std(found) == pytest.approx(planned, rel=0.15)
     noise = SumNoise.of(query.squared_l2, gaussian_budget(privacy), 3 * n)
     steps = np.array(found) * n * 2**noise.bits
@@ -82,7 +83,7 @@ def test_answers_have_the_planned_deviation_and_are_on_the_finer_grid(epsilon):
 
 
 def test_an_oracle_answers_no_more_numbers_than_the_theorem_covers(monkeypatch):
-    monkeypatch.setattr(central_oracle, "MOST_NUMBERS", 7)
+    monkeypatch.setattr(noise_module, "MOST_NUMBERS", 7)
     query = HistogramQuery(lambda records: records, categories=3)
     oracle = CentralOracle(np.zeros(9, int), privacy=ApproxDP(1, 1e-6), dice=SeededDice(0))
     oracle.ask([query, query], share="1/2")

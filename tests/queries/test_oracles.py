@@ -416,3 +416,57 @@ def test_tolerances_keep_their_digits_where_epsilon_is_tiny():
 def test_an_oracle_without_records_is_refused():
     with pytest.raises(ValueError, match="records must be at least one, got none"):
         CentralOracle(RECORDS[:0], privacy=ApproxDP(1), dice=SeededDice(0))
+
+
+def oracles_of(numbers):
+    privacy = ApproxDP(1e6)
+    return [
+        PopulationOracle(numbers),
+        CentralOracle(numbers, privacy=privacy, dice=SeededDice(0)),
+        LocalOracle(numbers, privacy=privacy, dice=SeededDice(0), stream=PublicStream(0)),
+    ]
+
+
+@pytest.mark.parametrize("oracle", oracles_of(np.repeat([1, 2, 3], 40)), ids=lambda each: type(each).__name__)
+def test_an_oracle_answers_about_images_from_the_same_budget(oracle):
+    tens = oracle.map(lambda numbers: numbers * 10)
+    query = MeanQuery(lambda numbers: numbers, low=0, high=40)
+    [answer] = tens.ask(query, "3/4")
+    assert answer.mean == pytest.approx(20, abs=8)
+    assert oracle.rounds == tens.rounds
+    assert oracle.left == tens.left
+    [plain] = oracle.ask(query)
+    assert plain.mean < 10
+    if not isinstance(oracle, PopulationOracle):
+        with pytest.raises(BudgetExceededError, match="used up"):
+            tens.ask(query)
+
+
+@pytest.mark.parametrize("place", [1, 2])
+def test_a_part_of_a_budget_is_metered(place):
+    oracle = oracles_of(np.arange(100) % 3)[place]
+    oracle.ask(MEAN, "1/5")
+    inner = oracle.within(Fraction(2, 5))
+    assert inner.left == 1
+    inner.ask(MEAN, "1/2")
+    assert (inner.left, oracle.left) == (Fraction(1, 2), Fraction(3, 5))
+    with pytest.raises(BudgetExceededError, match=r"at most the oracle's remaining budget, 0\.5"):
+        inner.ask(MEAN, "3/4")
+    half = inner.within(Fraction(1, 2)).map(lambda numbers: 2 - numbers)
+    half.ask(MEAN)
+    assert (half.left, inner.left, oracle.left) == (0, 0, Fraction(2, 5))
+    with pytest.raises(BudgetExceededError, match="used up"):
+        inner.ask(MEAN)
+    assert [each.share for each in oracle.rounds] == [Fraction(1, 5)] * 3
+    outer = oracle.within(Fraction(2, 5))
+    oracle.ask(MEAN)  # counts for both
+    assert (outer.left, oracle.left) == (0, 0)
+
+
+@pytest.mark.parametrize("place", [1, 2])
+def test_a_tolerance_is_bought_from_the_part(place):
+    whole, twin = (oracles_of(np.arange(4000) % 3)[place] for _ in range(2))
+    loose = whole.ask(MEAN, tolerance=0.5)[0]
+    inner = twin.within(Fraction(1, 2))
+    assert inner.ask(MEAN, tolerance=0.5)[0].tolerance() == pytest.approx(loose.tolerance(), rel=0.01)
+    assert twin.left == pytest.approx(float(whole.left), rel=0.01)

@@ -9,7 +9,7 @@ from dplearn.chance import PublicStream, SeededDice
 from dplearn.privacy import ApproxDP
 from dplearn.queries import HistogramQuery, MeanQuery, VectorQuery
 from dplearn.queries.factories import oracle_for
-from dplearn.queries.planned_noise import planned_deviation, planned_reports
+from dplearn.queries.noise import LocalNoise, noise_of
 
 QUERIES = [
     MeanQuery(lambda records: records % 3, low=0, high=2),
@@ -33,11 +33,11 @@ def test_the_planned_deviation_is_that_of_answers(kind, query):
             exact = query.total(records) * float(query.unit) / 400
             errors.append(answer.means - exact)
             assert answer.noise_variance == pytest.approx(
-                planned_deviation(kind, KINDS[kind], 400, query, share) ** 2, rel=0.01
+                noise_of(kind, KINDS[kind], 400).deviation(query, share) ** 2, rel=0.01
             )
         else:
             errors.append(answer.means - np.mean(query.values(records), axis=0) * float(query.unit))
-    planned = planned_deviation(kind, KINDS[kind], 400, query, share)
+    planned = noise_of(kind, KINDS[kind], 400).deviation(query, share)
     if kind == "local" and isinstance(query, HistogramQuery):
         return  # the means of categories are not those of their codes
     found = float(np.sqrt(np.mean(np.square(errors))))
@@ -45,20 +45,21 @@ def test_the_planned_deviation_is_that_of_answers(kind, query):
 
 
 def test_local_reports_are_those_of_a_share_of_the_records():
-    randomizer, count = planned_reports(ApproxDP(1), 399, QUERIES[0], Fraction(1, 4))
-    assert (count, randomizer.epsilon) == (99, 1)
-    assert planned_reports(ApproxDP(1), 2, QUERIES[0], Fraction(1, 4))[1] == 1
+    noise = LocalNoise(Fraction(1), 399)
+    assert (noise.count(Fraction(1, 4)), noise.randomizer(QUERIES[0]).epsilon) == (99, 1)
+    few, one = LocalNoise(Fraction(1), 2), LocalNoise(Fraction(1), 1)  # a plan states the noise of one report
+    assert few.deviation(QUERIES[0], Fraction(1, 4)) == one.deviation(QUERIES[0], Fraction(1))
 
 
 def test_a_deviation_beyond_all_floats_is_a_float():
     tiny = ApproxDP(Fraction(1, 10**400))
-    assert 1e70 < planned_deviation("laplace", tiny, 1, QUERIES[0], Fraction(1)) < np.inf
+    assert 1e70 < noise_of("laplace", tiny, 1).deviation(QUERIES[0], Fraction(1)) < np.inf
 
 
 def test_more_records_a_greater_share_or_a_greater_epsilon_lessen_the_deviation():
     for kind, privacy in KINDS.items():
-        usual = planned_deviation(kind, privacy, 1000, QUERIES[0], Fraction(1, 4))
-        assert planned_deviation(kind, privacy, 4000, QUERIES[0], Fraction(1, 4)) < usual
-        assert planned_deviation(kind, privacy, 1000, QUERIES[0], Fraction(1, 2)) < usual
+        usual = noise_of(kind, privacy, 1000).deviation(QUERIES[0], Fraction(1, 4))
+        assert noise_of(kind, privacy, 4000).deviation(QUERIES[0], Fraction(1, 4)) < usual
+        assert noise_of(kind, privacy, 1000).deviation(QUERIES[0], Fraction(1, 2)) < usual
         more = ApproxDP(2, privacy.delta)
-        assert planned_deviation(kind, more, 1000, QUERIES[0], Fraction(1, 4)) < usual
+        assert noise_of(kind, more, 1000).deviation(QUERIES[0], Fraction(1, 4)) < usual
