@@ -46,12 +46,12 @@ def check_teachable(estimator: Any) -> None:
     check_own_code("estimator", estimator)
     if clone(estimator) is clone(estimator) and type(estimator).__name__ != "FrozenEstimator":
         raise ValueError(f"estimator must be one that sklearn.base.clone copies, got {brief(estimator)}")
-    parts = list(held_by(clone(estimator)))  # as for each teacher
-    if any(isinstance(part, OneTimeState) for part in parts):
+    held = list(held_by(clone(estimator)))  # as for each teacher
+    if any(isinstance(each, OneTimeState) for each in held):
         raise ValueError(
             f"estimator must hold no fitted ensemble, which teachers would query; got {brief(estimator)}"
         )
-    if any(isinstance(part, PrivacyLedger) for part in parts):
+    if any(isinstance(each, PrivacyLedger) for each in held):
         raise ValueError(
             "estimator must have no ledger, and no estimator inside it either, since the number of charges"
             f" would depend on the data: give the ledger to the ensemble; got {brief(estimator)}"
@@ -65,10 +65,10 @@ def quiet(estimator: Any) -> Any:
     on them, to callbacks.
     """
     clone_ = clone(estimator)
-    own = {id(part) for part in held_by(estimator)}
-    for part in held_by(clone_):
-        if id(part) not in own and hasattr(part, "set_callbacks"):
-            part.set_callbacks()
+    own = {id(each) for each in held_by(estimator)}
+    for each in held_by(clone_):
+        if id(each) not in own and hasattr(each, "set_callbacks"):
+            each.set_callbacks()
     parameters = clone_.get_params()
     silenced = {name: type(value)(0) for name, value in parameters.items() if _is_loud(name, value)}
     kept = {name: None for name, value in parameters.items() if _is_kept(name, value)}

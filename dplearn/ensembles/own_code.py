@@ -55,11 +55,11 @@ def check_own_code(name: str, estimator: Any) -> None:
         If code of another package has replaced a method; depends on classes only, and runs none of them.
     """
     left: list[Any] = []
-    for part in held_by(estimator):
-        kind = type(part)
+    for held in held_by(estimator):
+        kind = type(held)
         left.append(kind)
         if _is_model(kind):
-            own = vars(part) if hasattr(part, "__dict__") else {}
+            own = vars(held) if hasattr(held, "__dict__") else {}
             _check(name, kind, {each: own[each] for each in own if callable(getattr(kind, each, None))})
     seen: set[type] = set()
     while left:

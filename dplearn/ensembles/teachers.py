@@ -419,11 +419,11 @@ def _in_memory(
     if not isinstance(X, Table):
         yield sliceable(X), np.asarray(y), shards
         return
-    group_of = np.cumsum([len(shard) for shard in shards]) // _GATHERED
+    batch_of = np.cumsum([len(shard) for shard in shards]) // _GATHERED
     if base is not None:  # a public number of shards
-        group_of = np.arange(len(shards)) // (_RUN * max(1, _GATHERED // (_RUN * _LONG * base)))
-    for group in np.unique(group_of):
-        own = [shards[each] for each in np.flatnonzero(group_of == group).tolist()]
+        batch_of = np.arange(len(shards)) // (_RUN * max(1, _GATHERED // (_RUN * _LONG * base)))
+    for batch in np.unique(batch_of):
+        own = [shards[each] for each in np.flatnonzero(batch_of == batch).tolist()]
         ends = np.cumsum([len(shard) for shard in own])
         rows = X.take(np.concatenate(own))
         yield sliceable(rows.X), np.asarray(rows.y), np.split(np.arange(ends[-1]), ends[:-1])

@@ -228,14 +228,14 @@ def _dumped(thing: Any) -> bytes:
 
 def _isolated_if_needed(thing: Any) -> AbstractContextManager[None]:
     """Return the context for pickling an object; arrays of numbers and texts run no code of their own."""
-    parts = thing if type(thing) is tuple else (thing,)
-    return nullcontext() if all(map(_is_plain, parts)) else isolated_turn()
+    things = thing if type(thing) is tuple else (thing,)
+    return nullcontext() if all(map(_is_plain, things)) else isolated_turn()
 
 
-def _is_plain(part: Any) -> bool:
-    if type(part) is not np.ndarray:
-        return type(part) is int
-    return part.dtype.kind in "biufcSU" and part.dtype.metadata is None
+def _is_plain(thing: Any) -> bool:
+    if type(thing) is not np.ndarray:
+        return type(thing) is int
+    return thing.dtype.kind in "biufcSU" and thing.dtype.metadata is None
 
 
 def _unpickled(pickled: bytes) -> Any:

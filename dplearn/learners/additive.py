@@ -460,7 +460,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     def _publish(self, outcome: "_Outcome", plan: AdditivePlan) -> None:
         plan = outcome.plan_of(plan.guarantee)
         self.classes_ = plan.public.classes
-        self.residual_clip_ = plan.loss.parts[0].reach / 2.0**RESIDUAL_BITS
+        self.residual_clip_ = plan.loss.outputs[0].reach / 2.0**RESIDUAL_BITS
         if plan.n_outputs == 1:
             [model] = outcome.models
             self._publish_model(model, plan, 1.0, 0.0)
@@ -470,7 +470,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
             return
         self.guarantee_, self.noise_, self.domain_ = plan.guarantee, plan.noise, plan.domain
         self.estimators_ = []
-        for model, labels, loss in zip(outcome.models, self.classes_, plan.loss.parts, strict=True):
+        for model, labels, loss in zip(outcome.models, self.classes_, plan.loss.outputs, strict=True):
             own = clone(self).set_params(ledger=None, classes=labels.tolist())
             own.__dict__ |= {name: value for name, value in vars(self).items() if name.endswith("_in_")}
             one = replace(plan.public, classes=labels, n_outputs=1, many=False)
@@ -892,8 +892,8 @@ def _label_loss(n_labels: int, order: int, clear: bool) -> LogisticLoss | Softma
 
 def _loss_of_labels(counts: Sequence[int], order: int, clear: bool) -> Loss:
     """Return the loss of one output with a number of labels, or of several outputs."""
-    parts = [_label_loss(count, order, clear) for count in counts]
-    return OutputsLoss(parts, order) if len(parts) > 1 else parts[0]
+    losses = [_label_loss(count, order, clear) for count in counts]
+    return OutputsLoss(losses, order) if len(losses) > 1 else losses[0]
 
 
 def _label_counts(public: Public) -> list[int]:

@@ -1,17 +1,17 @@
 """Lookups by the cells of records: adjacent columns with few cells are looked up together.
 
-The cells of a group of columns are one code. One lookup finds the sum of what belongs to each of these cells,
-and the sums by cell follow from the sums by code.
+The cells of a bundle of columns are one code. One lookup finds the sum of the entries of these cells, and the
+sums by cell follow from the sums by code.
 
 >>> import numpy as np
->>> groups = grouped([2, 3])
->>> [codes] = groups.codes(np.array([[0, 2], [1, 1]]))
+>>> bundles = grouped([2, 3])
+>>> [codes] = bundles.codes(np.array([[0, 2], [1, 1]]))
 >>> codes.tolist()
 [2, 4]
->>> [table] = groups.added([np.array([0, 10]), np.array([5, 6, 7])])
+>>> [table] = bundles.added([np.array([0, 10]), np.array([5, 6, 7])])
 >>> table[codes].tolist()
 [7, 16]
->>> [each.tolist() for each in groups.split([np.array([0, 0, 3, 0, 4, 0])])]
+>>> [each.tolist() for each in bundles.split([np.array([0, 0, 3, 0, 4, 0])])]
 [[3, 4], [0, 4, 3]]
 """
 
@@ -23,40 +23,40 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CellGroups", "grouped"]
+__all__ = ["ColumnBundles", "grouped"]
 
 _MOST = 1 << 13  # codes of several columns: a table of as many numbers fits the cache
 
 
 @dataclass(frozen=True)
-class CellGroups:
-    """Groups of adjacent columns.
+class ColumnBundles:
+    """Bundles of adjacent columns.
 
     Attributes
     ----------
-    groups : tuple of tuple of int
-        For each group, the numbers of cells of its columns. The code of a record is its cells as the digits
+    bundles : tuple of tuple of int
+        For each bundle, the numbers of cells of its columns. The code of a record is its cells as the digits
         of a number with these bases.
     """
 
-    groups: tuple[tuple[int, ...], ...]
+    bundles: tuple[tuple[int, ...], ...]
 
     def __len__(self) -> int:
-        return len(self.groups)
+        return len(self.bundles)
 
     @property
     def sizes(self) -> list[int]:
-        """The number of codes of each group."""
-        return [int(np.prod(sizes)) for sizes in self.groups]
+        """The number of codes of each bundle."""
+        return [int(np.prod(sizes)) for sizes in self.bundles]
 
     @property
     def _slices(self) -> list[slice]:
-        """The columns of each group."""
-        ends = np.cumsum([0, *map(len, self.groups)]).tolist()
+        """The columns of each bundle."""
+        ends = np.cumsum([0, *map(len, self.bundles)]).tolist()
         return [slice(first, last) for first, last in pairwise(ends)]
 
     def codes(self, cells: NDArray[Any]) -> list[NDArray[Any]]:
-        """Return the code of each record in each group.
+        """Return the code of each record in each bundle.
 
         Parameters
         ----------
@@ -66,10 +66,10 @@ class CellGroups:
         Returns
         -------
         list of ndarray of int of shape (n,)
-            One for each group. They are narrow, so that more of them fit the cache.
+            One for each bundle. They are narrow, so that more of them fit the cache.
         """
         found = []
-        for sizes, columns in zip(self.groups, self._slices, strict=True):
+        for sizes, columns in zip(self.bundles, self._slices, strict=True):
             codes = cells[:, columns.start]
             for place, size in zip(range(columns.start + 1, columns.stop), sizes[1:], strict=True):
                 codes = codes.astype(np.int16) * np.int16(size)
@@ -78,7 +78,7 @@ class CellGroups:
         return found
 
     def added(self, tables: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-        """Return a table for each group, whose rows are sums of rows of the tables of its columns.
+        """Return a table for each bundle, whose rows are sums of rows of the tables of its columns.
 
         Parameters
         ----------
@@ -99,30 +99,30 @@ class CellGroups:
         Parameters
         ----------
         sums : sequence of ndarray of shape (n_codes,)
-            The sums by the codes of each group.
+            The sums by the codes of each bundle.
         """
         found: list[NDArray[Any]] = []
-        for total, sizes in zip(sums, self.groups, strict=True):
+        for total, sizes in zip(sums, self.bundles, strict=True):
             by_cells, places = total.reshape(sizes), range(len(sizes))
             found += [by_cells.sum(axis=tuple(place for place in places if place != kept)) for kept in places]
         return found
 
 
-def grouped(sizes: Sequence[int]) -> CellGroups:
-    """Return adjacent columns in groups with few codes, a column with more cells alone.
+def grouped(sizes: Sequence[int]) -> ColumnBundles:
+    """Return adjacent columns in bundles with few codes, a column with more cells alone.
 
     Parameters
     ----------
     sizes : sequence of int
         The number of cells of each column, at most 2**15.
     """
-    groups: list[tuple[int, ...]] = []
+    bundles: list[tuple[int, ...]] = []
     codes = 0
     for size in sizes:
-        if groups and codes * size <= _MOST:
-            groups[-1] = (*groups[-1], size)
+        if bundles and codes * size <= _MOST:
+            bundles[-1] = (*bundles[-1], size)
             codes *= size
         else:
-            groups.append((size,))
+            bundles.append((size,))
             codes = size
-    return CellGroups(tuple(groups))
+    return ColumnBundles(tuple(bundles))

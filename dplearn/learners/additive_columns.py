@@ -146,8 +146,8 @@ def column_of(domain: Domain, *, fine: bool = False) -> Column:
     if numbers <= _EACH:
         starts = np.arange(domain.size, dtype=np.uint64)
     else:
-        for parts in _FINE if fine else (_QUARTERS,):
-            first = _first_codes(domain, gap, numbers, parts)
+        for cells in _FINE if fine else (_QUARTERS,):
+            first = _first_codes(domain, gap, numbers, cells)
             starts = np.unique(np.array([*range(gap + 1), *first], dtype=np.uint64))
             if len(starts) <= MOST_ORDERED:
                 break
@@ -197,10 +197,10 @@ def _kernel(size: int, gap: int, ordered: bool, level: int) -> NDArray[np.float6
     apart = np.abs(places[:, None] - places[None, :])
     line = np.linspace(-1.0, 1.0, numbers)
     lengths = (numbers / 1.5, numbers / 12, 3.0, 0.2)
-    parts = [np.outer(line, line), *(np.exp(-apart / length) for length in lengths)]
+    kernels = [np.outer(line, line), *(np.exp(-apart / length) for length in lengths)]
     full = np.zeros((size, size))
     full[:gap, :gap] = 1.0
-    full[gap:, gap:] = sum(weight * part for weight, part in zip(_MIXTURES[level], parts, strict=True))
+    full[gap:, gap:] = sum(weight * kernel for weight, kernel in zip(_MIXTURES[level], kernels, strict=True))
     return full
 
 
@@ -214,8 +214,8 @@ def _rows(size: int, gap: int, ordered: bool, level: int) -> NDArray[np.float64]
     return np.asarray(rows / np.linalg.norm(rows, axis=1).max())
 
 
-def _first_codes(domain: Domain, gap: int, numbers: int, parts: int) -> Any:
-    """Return the first codes of the cells of an ordered domain, `parts` of them between two powers of two."""
+def _first_codes(domain: Domain, gap: int, numbers: int, cells: int) -> Any:
+    """Return the first codes of the cells of an ordered domain, `cells` of them between two powers of two."""
     assert isinstance(domain, NumberDomain)
     if domain.size >> 64:
         raise ValueError(f"domain must have at most 2**64 values in each column, got {domain!r}")
@@ -226,6 +226,6 @@ def _first_codes(domain: Domain, gap: int, numbers: int, parts: int) -> Any:
     first, last = _EXPONENTS
     if not isinstance(domain, Floats):  # up to the declared end
         last = min(max(last, math.frexp(high)[1]), _LAST)
-    steps = (2.0 ** np.arange(first, last)[:, None] * (1 + np.arange(parts) / parts)).ravel()
+    steps = (2.0 ** np.arange(first, last)[:, None] * (1 + np.arange(cells) / cells)).ravel()
     steps = np.concatenate([-steps[::-1], [0.0], steps])
     return domain.nearest(steps[(steps > low) & (steps <= high)])

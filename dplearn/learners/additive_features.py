@@ -32,7 +32,7 @@ _SPREAD = 0.4  # the greatest prior standard deviation of the weight of a shape
 # The prior variance of what the first shape has missed, as a share of its posterior covariance: it grows with
 # the resolution times the curvature, between these ends. Rare labels have little curvature.
 _MISSED, _LEAST_MISSED, _MOST_MISSED = 1.2e-3, 0.2, 1.0
-_LINES = 0.2  # for flexible shapes, the part of a stiff kernel that is added to this covariance
+_LINES = 0.2  # for flexible shapes, the share of a stiff kernel that is added to this covariance
 _FLEXIBLE = 4  # the level from which on it is added
 _SMALL = 3e-3  # eigenvalues below this share of the greatest are dropped
 _MOST_FEATURES = 600
@@ -120,7 +120,7 @@ def features_of(
     )
     scales = _scales(plan, base, energies, first)
     ends = np.cumsum([table.shape[1] for table in tables])
-    parts, others = np.split(scales, ends), np.split(~first & (scales > 0), ends)
+    own, others = np.split(scales, ends), np.split(~first & (scales > 0), ends)
     omitted = [
         np.maximum(variance - np.square(table[:, other]).sum(axis=1) / missed, 0.0)
         for table, other, variance in zip(tables, others[:-1], variances, strict=True)
@@ -128,10 +128,10 @@ def features_of(
     kept = scales > 0
     columns = np.arange(len(scales)) < ends[-1]
     return Features(
-        [(table * part)[:, part > 0] for table, part in zip(tables, parts[:-1], strict=True)],
-        joint.scaled(parts[-1][:-1]) if joint else None,
+        [(table * scale)[:, scale > 0] for table, scale in zip(tables, own[:-1], strict=True)],
+        joint.scaled(own[-1][:-1]) if joint else None,
         constant * float(scales[-1]),
-        [start / part[: len(start), None] for start, part in zip(starts, parts[:-1], strict=True)],
+        [start / scale[: len(start), None] for start, scale in zip(starts, own[:-1], strict=True)],
         1 / scales[kept] ** 2,
         (~first & columns)[kept],
         omitted,
@@ -157,15 +157,15 @@ def _of_column(
     main = sizes > _SMALL * sizes[0]
     main[0] = True
     spread = _SPREAD * math.sqrt(shape.share)
-    parts = [spread * (vectors * sizes)[:, main]]
+    columns = [spread * (vectors * sizes)[:, main]]
     more = np.zeros_like(shape.covariance)
     if plan.order == 2:
         if plan.level >= _FLEXIBLE:
             more = _LINES * base.unit * kernel(column, 1)
         values, vectors = np.linalg.eigh(missed * (shape.covariance + more))
         kept = values > max(_SMALL * float(values[-1]), _TINY * base.unit)
-        parts.append(vectors[:, kept] * np.sqrt(values[kept]))
-    table = np.concatenate(parts, axis=1)
+        columns.append(vectors[:, kept] * np.sqrt(values[kept]))
+    table = np.concatenate(columns, axis=1)
     return (
         table - mass @ table,
         shape.kept / spread * outputs[main],

@@ -100,8 +100,8 @@ class _Kernels:
         Its products are multiples of a power of two below 2**52 of them, and so are their sums: exact.
         """
         ends = self.landmarks.T
-        parts = [-2 * ends, np.ones((1, ends.shape[1])), (ends**2).sum(axis=0, keepdims=True)]
-        return np.concatenate(parts) * 2.0 ** (_SQUARE - 2 * _COORDINATE)
+        terms = [-2 * ends, np.ones((1, ends.shape[1])), (ends**2).sum(axis=0, keepdims=True)]
+        return np.concatenate(terms) * 2.0 ** (_SQUARE - 2 * _COORDINATE)
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,7 +64,7 @@ def line_rows(column: Column) -> Floats64:
 
 
 def linear_plan(
-    cost: ApproxDP, part: Fraction, n_samples: int, n_numbers: int, n_labels: int
+    cost: ApproxDP, share: Fraction, n_samples: int, n_numbers: int, n_labels: int
 ) -> LogisticPlan | None:
     """Return the plan of the queries after that for the masses, with the noise of the whole budget of a fit.
 
@@ -72,8 +72,8 @@ def linear_plan(
     ----------
     cost : ApproxDP
         The cost of the fit; of a positive delta.
-    part : Fraction
-        The part of the budget of these queries.
+    share : Fraction
+        The share of the budget of these queries.
     n_samples, n_numbers, n_labels : int
         The numbers of records, of numbers in all rows of a record, and of labels.
 
@@ -97,7 +97,7 @@ def linear_plan(
             # One step needs no second moments: on the tables of `_is_linear`, declared ranges make columns
             # similar enough, and the mean row is known much better.
             plan = replace(logistic_plan(params, public), second_moments=False)
-            if can_be_drawn(plan, part):
+            if can_be_drawn(plan, share):
                 return plan
     return None
 
@@ -107,7 +107,7 @@ def learn_linear(
     columns: Sequence[Column],
     masses: Sequence[Floats64],
     plan: LogisticPlan,
-    part: Fraction,
+    share: Fraction,
 ) -> AdditiveModel:
     """Learn an additive model of straight lines and effects of categories.
 
@@ -121,15 +121,15 @@ def learn_linear(
         Released. The shares of records in the cells of each column.
     plan : LogisticPlan
         From `linear_plan`.
-    part : Fraction
-        Public. The part of the oracle's budget that is spent.
+    share : Fraction
+        Public. The share of the oracle's budget that is spent.
 
     Returns
     -------
     AdditiveModel
     """
     tables = [line_rows(column) for column in columns]
-    model = learn_logistic(oracle.within(part).map(partial(_image, tables, plan)), plan)
+    model = learn_logistic(oracle.within(share).map(partial(_image, tables, plan)), plan)
     assert model.covariance is not None
     intercept, effects, deviations, start = model.offsets + model.weights[-1], [], [], 0
     for table, mass in zip(tables, masses, strict=True):
@@ -144,9 +144,9 @@ def learn_linear(
 
 def _image(tables: Sequence[Floats64], plan: LogisticPlan, records: Examples) -> Examples:
     """Return the rows of records, of one length, in integers; a block of records at a time."""
-    parts = [plan.rows(np.zeros((0, plan.n_numbers)))]
+    blocks = [plan.rows(np.zeros((0, plan.n_numbers)))]
     for start in range(0, len(records), _BLOCK):
         cells = records.X[start : start + _BLOCK].T
         numbers = [table[each] for table, each in zip(tables, cells, strict=True)]
-        parts.append(plan.rows(np.concatenate(numbers, axis=1)))
-    return Examples(np.concatenate(parts), records.y)
+        blocks.append(plan.rows(np.concatenate(numbers, axis=1)))
+    return Examples(np.concatenate(blocks), records.y)

@@ -83,7 +83,7 @@ class Base:
     started : float
         Released. Of a regression, the mean square of the sum of effects with which the steps start, estimated
         from the spread of residuals; else 0.
-    parts : tuple of Base
+    bases : tuple of Base
         Released. Of several outputs, the base of each; else empty.
     """
 
@@ -95,12 +95,12 @@ class Base:
     margins: Floats64
     unit: float = 1.0
     started: float = 0.0
-    parts: "tuple[Base, ...]" = ()
+    bases: "tuple[Base, ...]" = ()
 
     @property
     def outputs(self) -> "tuple[Base, ...]":
         """The base of each output."""
-        return self.parts or (self,)
+        return self.bases or (self,)
 
 
 class Loss(ABC):
@@ -141,7 +141,7 @@ class Loss(ABC):
         """Return the base, given the answer to the first query."""
 
     @property
-    def parts(self) -> "tuple[Loss, ...]":
+    def outputs(self) -> "tuple[Loss, ...]":
         """The loss of each output."""
         return (self,)
 
@@ -294,8 +294,8 @@ class SoftmaxLoss(Loss):
 
     def targets(self, y: NDArray[Any]) -> Integers:
         """Return the indicator of the label, minus the shares."""
-        parts = (y[:, None] == np.arange(self.n_outputs)) * _ONE - self._centre
-        return np.asarray(parts, dtype=np.int64)
+        found = (y[:, None] == np.arange(self.n_outputs)) * _ONE - self._centre
+        return np.asarray(found, dtype=np.int64)
 
     def _norm_of_targets(self) -> int:
         """Return the greatest norm of a row of `targets`, rounded up."""
@@ -309,10 +309,10 @@ class SoftmaxLoss(Loss):
         behind = (margins.max(axis=1, keepdims=True) - margins) >> _COARSER
         likely = self._likelihoods[np.minimum(behind, len(self._likelihoods) - 1)]
         # No quotient of such numbers is so near to the next integer that floats round it up to this integer.
-        parts = np.floor(likely * _ONE / likely.sum(axis=1, keepdims=True)).astype(np.int64)
-        apart = (y[:, None] == np.arange(self.n_outputs)) * _ONE - parts
+        shares = np.floor(likely * _ONE / likely.sum(axis=1, keepdims=True)).astype(np.int64)
+        apart = (y[:, None] == np.arange(self.n_outputs)) * _ONE - shares
         if self._order == 1:
-            return np.asarray(apart, dtype=np.int64)  # parts sum to at most _ONE
+            return np.asarray(apart, dtype=np.int64)  # shares sum to at most _ONE
         return shortened(apart, self.reach)
 
     def probabilities(self, margins: Floats64) -> Floats64:

@@ -24,8 +24,8 @@ def margins_of(
     effects: Sequence[Floats64], intercept: Floats64, joint: Floats64 | None = None
 ) -> Callable[[Block], Integers]:
     """Return the margins of records, as sums of integers."""
-    first, groups = _whole(intercept), grouped([len(each) for each in effects])
-    tables = groups.added([_whole(each) for each in effects])
+    first, bundles = _whole(intercept), grouped([len(each) for each in effects])
+    tables = bundles.added([_whole(each) for each in effects])
     if sum(int(np.abs(each).max()) for each in [first, *tables]) < _SMALL:
         first, tables = first.astype(np.int32), [each.astype(np.int32) for each in tables]
     finer = 2.0 ** (MARGIN_BITS + _FINER)
@@ -33,7 +33,7 @@ def margins_of(
 
     def margins(block: Block) -> Integers:
         total = np.full((len(block), len(first)), first, dtype=first.dtype)
-        for table, codes in zip(tables, block.codes(groups), strict=True):
+        for table, codes in zip(tables, block.codes(bundles), strict=True):
             total += table.take(codes, axis=0, mode="clip")  # codes are in range; this mode is faster
         if heavy is not None and len(heavy):
             more = np.empty(total.shape, dtype=np.int64)

@@ -69,8 +69,8 @@ class Secant:
         """Return the curvatures after this correction; those that were positive definite remain so."""
         if self.ratio == 1:
             return list(curvatures)
-        parts = zip(curvatures, self.images, self.scales, strict=True)
-        return [each + scale * np.outer(image, image) for each, image, scale in parts]
+        terms = zip(curvatures, self.images, self.scales, strict=True)
+        return [each + scale * np.outer(image, image) for each, image, scale in terms]
 
     def inverted(self, inverses: Sequence[Floats64]) -> list[Floats64]:
         """Return the inverses of matrices after the correction that `applied` adds, given those before it."""

@@ -13,7 +13,7 @@ this length: what shortening loses is less than what the smaller noise gains.
 >>> margins, y = np.zeros((1, 4), int), np.array([[0, 1, 1, 0]])
 >>> (loss.residuals(margins, y) / 2**RESIDUAL_BITS).tolist()
 [[-0.5, 0.5, 0.5, -0.5]]
->>> shorter = OutputsLoss(loss.parts, reach=2048)
+>>> shorter = OutputsLoss(loss.outputs, reach=2048)
 >>> (shorter.residuals(margins, y) / 2**RESIDUAL_BITS).tolist()
 [[-0.25, 0.25, 0.25, -0.25]]
 """
@@ -47,7 +47,7 @@ class OutputsLoss(Loss):
 
     Parameters
     ----------
-    parts : sequence of LogisticLoss or SoftmaxLoss
+    losses : sequence of LogisticLoss or SoftmaxLoss
         Public, or released. The loss of each label.
     order : {1, 2}, default=2
         Public. The order of the norm of residuals. Of order 1, residuals are not shortened together.
@@ -58,35 +58,35 @@ class OutputsLoss(Loss):
 
     def __init__(
         self,
-        parts: Sequence[Loss],
+        losses: Sequence[Loss],
         order: int = 2,
         reach: int | None = None,
         target_reach: int | None = None,
     ):
-        self._parts, self._order = tuple(parts), order
-        self.n_outputs = sum(part.n_outputs for part in parts)
-        self.slices = slices_of([part.n_outputs for part in parts])
-        self._whole = _norm([part.reach for part in parts], order)
-        self._whole_target = _norm([part.target_reach for part in parts], order)
+        self._losses, self._order = tuple(losses), order
+        self.n_outputs = sum(each.n_outputs for each in losses)
+        self.slices = slices_of([each.n_outputs for each in losses])
+        self._whole = _norm([each.reach for each in losses], order)
+        self._whole_target = _norm([each.target_reach for each in losses], order)
         self.reach = min(self._whole, reach or self._whole)
         self.target_reach = min(self._whole_target, target_reach or self._whole_target)
-        self.most_target_reach = _norm([part.most_target_reach for part in parts], order)
+        self.most_target_reach = _norm([each.most_target_reach for each in losses], order)
 
     @property
-    def parts(self) -> tuple[Loss, ...]:
+    def outputs(self) -> tuple[Loss, ...]:
         """The loss of each label."""
-        return self._parts
+        return self._losses
 
     @property
     def base_move(self) -> int:
         """The squared Euclidean distance by which a replaced record moves the first answers."""
-        return sum(part.base_move for part in self.parts)
+        return sum(each.base_move for each in self.outputs)
 
     def ask_base(self, oracle: Oracle, share: Fraction) -> Base:
         """Ask for the histograms of all labels, in equal shares, and return the base of all."""
-        asked = [_histogram(place, part) for place, part in enumerate(self.parts)]
+        asked = [_histogram(place, loss) for place, loss in enumerate(self.outputs)]
         answers = oracle.ask(asked, share)
-        return self.joined([part.base(answer) for part, answer in zip(self.parts, answers, strict=True)])
+        return self.joined([loss.base(answer) for loss, answer in zip(self.outputs, answers, strict=True)])
 
     def joined(self, bases: Sequence[Base]) -> Base:
         """Return the base of all labels, given that of each."""
@@ -106,7 +106,7 @@ class OutputsLoss(Loss):
             variance=np.concatenate([base.variance for base in bases]),
             step_curvature=np.concatenate([base.step_curvature for base in bases]),
             margins=np.concatenate([base.margins for base in bases]),
-            parts=tuple(bases),
+            bases=tuple(bases),
         )
 
     def base_query(self) -> StatisticalQuery:
@@ -125,7 +125,7 @@ class OutputsLoss(Loss):
         y : ndarray of int of shape (n, n_labels)
             Private. The code of each label.
         """
-        found = [part.targets(codes) for part, codes in zip(self.parts, y.T, strict=True)]
+        found = [loss.targets(codes) for loss, codes in zip(self.outputs, y.T, strict=True)]
         return self._kept(np.concatenate(found, axis=1), self.target_reach, self._whole_target)
 
     def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
@@ -138,8 +138,8 @@ class OutputsLoss(Loss):
         y : ndarray of int of shape (n, n_labels)
             Private. The code of each label.
         """
-        each = zip(self.parts, self.slices, y.T, strict=True)
-        found = [part.residuals(margins[:, here], codes) for part, here, codes in each]
+        each = zip(self.outputs, self.slices, y.T, strict=True)
+        found = [loss.residuals(margins[:, here], codes) for loss, here, codes in each]
         return self._kept(np.concatenate(found, axis=1), self.reach, self._whole)
 
     @staticmethod
@@ -189,7 +189,7 @@ def outputs_query(
 
     def total(records: Examples) -> Integers:
         sums = [RowSums(each, size) for each, size in zip(rows, sizes, strict=True)]
-        for blocks in zip(*(each.block(records).parts() for each in rows), strict=True):
+        for blocks in zip(*(each.block(records).slices() for each in rows), strict=True):
             for found, block, given in zip(sums, blocks, factors(blocks), strict=True):
                 found.add(block, given)
         return np.concatenate([found.total().ravel() for found in sums])
@@ -224,8 +224,8 @@ def _towards_zero(products: Integers, shift: int) -> Integers:
     return np.asarray(np.sign(products) * (np.abs(products) >> shift))
 
 
-def _histogram(place: int, part: Loss) -> StatisticalQuery:
-    return HistogramQuery(lambda records: records.y[:, place], categories=max(2, part.n_outputs))
+def _histogram(place: int, loss: Loss) -> StatisticalQuery:
+    return HistogramQuery(lambda records: records.y[:, place], categories=max(2, loss.n_outputs))
 
 
 def _norm(reaches: Sequence[int], order: int) -> int:

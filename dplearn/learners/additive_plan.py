@@ -48,7 +48,7 @@ BINS = 24
 
 # The shares of the budget for the distribution of the target, the masses, the shapes, the correlations and
 # the pairs of columns; the steps have the rest, of which each query for the spread of residuals takes a part.
-_TARGET, _MASSES, _SHAPES, _CORRELATIONS, _PAIRS = (Fraction(part, 100) for part in (2, 10, 32, 4, 4))
+_TARGET, _MASSES, _SHAPES, _CORRELATIONS, _PAIRS = (Fraction(percent, 100) for percent in (2, 10, 32, 4, 4))
 # Where shapes are straight lines, the first sums show more of labels than steps do: with these shares the
 # area under the ROC curve was greater by .02 on 17 tables of 300 and of 1,500 records, at the same accuracy.
 _LINE_MASSES, _LINE_SHAPES = Fraction(12, 100), Fraction(50, 100)
@@ -289,8 +289,8 @@ class AdditivePlan(Plan):
     def logistic(self) -> LogisticPlan | None:
         """The plan of the queries of logistic regression, for the columns of this plan, which is linear."""
         n_numbers = sum(line_rows(column).shape[1] for column in self.columns)
-        part, n_samples = self.shares.steps, self.public.n_samples
-        return linear_plan(self.guarantee, part, n_samples, n_numbers, self.loss.n_outputs)
+        share, n_samples = self.shares.steps, self.public.n_samples
+        return linear_plan(self.guarantee, share, n_samples, n_numbers, self.loss.n_outputs)
 
     @property
     def step_share(self) -> Fraction:
@@ -375,7 +375,7 @@ def _without_noise(params: FitRecipe, public: Public, domain: Any, beta: Fractio
 def _with_noise(plan: AdditivePlan) -> AdditivePlan:
     """Return the plan with the deviations of the noise."""
     loss, shares = plan.loss, plan.shares
-    most = max(part.target_reach for part in loss.parts)
+    most = max(each.target_reach for each in loss.outputs)
     return replace(
         plan,
         deviation=loss.target_reach / most * _deviation(plan, loss.target_reach, shares.shapes),
@@ -440,7 +440,7 @@ def _n_joint(plan: AdditivePlan, interactions: bool | str) -> int:
     if interactions == "auto" and plan.resolution < _JOINT_FROM * plan.least_resolution:
         return 0
     n_samples: int = plan.public.n_samples
-    n_outputs: int = max(part.n_outputs for part in plan.loss.parts)
+    n_outputs: int = max(each.n_outputs for each in plan.loss.outputs)
     n_columns = len(plan.columns)
     clear = max(_FEW_JOINT, math.ceil(_CLEAR_JOINT * plan.resolution / n_columns))
     held = max(_FEW_JOINT, _JOINT_NUMBERS // (n_samples * plan.n_outputs))

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from dplearn.core.kept_results import KeptResults
 from dplearn.core.unit_rows import norm_powers
-from dplearn.learners.additive_cells import CellGroups, grouped
+from dplearn.learners.additive_cells import ColumnBundles, grouped
 from dplearn.learners.additive_joint import JointBasis, JointFeatures
 from dplearn.learners.additive_losses import RESIDUAL_BITS
 from dplearn.learners.logistic_queries import moment_weights
@@ -86,35 +86,35 @@ class Block:
     y: NDArray[Any]
     joint: NDArray[np.int16]
     weights: NDArray[np.int32]
-    _codes: dict[CellGroups, list[NDArray[Any]]] = field(default_factory=dict)
+    _codes: dict[ColumnBundles, list[NDArray[Any]]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.X)
 
-    def parts(self) -> "Iterator[Block]":
-        """Yield the block in parts that are small enough for the cache, with the codes that are known."""
+    def slices(self) -> "Iterator[Block]":
+        """Yield slices of the block that are small enough for the cache, with the codes that are known."""
         for here in _slices(len(self)):
             # Lookups and counts take them as intp: converted once for both.
             known = {
-                groups: [each[here].astype(np.intp) for each in codes]
-                for groups, codes in self._codes.items()
+                bundles: [each[here].astype(np.intp) for each in codes]
+                for bundles, codes in self._codes.items()
             }
             yield Block(self.X[here], self.y[here], self.joint[here], self.weights[here], known)
 
-    def codes(self, groups: CellGroups) -> list[NDArray[Any]]:
-        """Return the codes of the cells of groups, of shape (n,); kept for the next lookups."""
-        if groups not in self._codes:
-            self._codes[groups] = groups.codes(self.X)
-        return self._codes[groups]
+    def codes(self, bundles: ColumnBundles) -> list[NDArray[Any]]:
+        """Return the codes of the cells of bundles, of shape (n,); kept for the next lookups."""
+        if bundles not in self._codes:
+            self._codes[bundles] = bundles.codes(self.X)
+        return self._codes[bundles]
 
     def joint_floats(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """Yield places of records, and their joint features as floats, in memory that the next ones take."""
         floats = np.empty((min(_FEW, len(self)), self.joint.shape[1]))
         for start in range(0, len(self), _FEW):
             here = slice(start, start + _FEW)
-            part = self.joint[here]
-            floats[: len(part)] = part
-            yield here, floats[: len(part)]
+            found = self.joint[here]
+            floats[: len(found)] = found
+            yield here, floats[: len(found)]
 
 
 Residuals = Callable[[Block], Integers]
@@ -187,7 +187,7 @@ class Rows:
         return cls(whole, fixed, 1 << bits, unit, order, joint.rounded(unit) if joint else None)
 
     @cached_property
-    def groups(self) -> CellGroups:
+    def bundles(self) -> ColumnBundles:
         """The columns that are looked up together."""
         return grouped([len(table) for table in self.tables])
 
@@ -229,17 +229,17 @@ class Rows:
         return block
 
     def _block(self, records: Examples) -> Block:
-        n, lengths = len(records), self.groups.added(self.lengths())
+        n, lengths = len(records), self.bundles.added(self.lengths())
         joint = self.joint.of(records.X) if self.joint else np.zeros((n, 0), dtype=np.int16)
         block = Block(records.X, records.y, joint, np.empty(n, dtype=np.int32))
-        block.codes(self.groups)  # kept for all parts
-        for part in block.parts():
-            total = np.full(len(part), self.constant**self.order, dtype=np.int64)
-            for here, floats in part.joint_floats() if self.joint else ():
+        block.codes(self.bundles)  # kept for all slices
+        for few in block.slices():
+            total = np.full(len(few), self.constant**self.order, dtype=np.int64)
+            for here, floats in few.joint_floats() if self.joint else ():
                 total[here] += norm_powers(floats, self.order).astype(np.int64)
-            for each, codes in zip(lengths, part.codes(self.groups), strict=True):
+            for each, codes in zip(lengths, few.codes(self.bundles), strict=True):
                 total += each.take(codes, mode="clip")  # in range; this mode is faster
-            part.weights[:] = self.shortened(total)  # a view of those of the block
+            few.weights[:] = self.shortened(total)  # a view of those of the block
         return block
 
     def weights(self, records: Examples) -> NDArray[np.int32]:
@@ -267,9 +267,9 @@ class Rows:
 
     def of_block(self, block: Block) -> Integers:
         """Return the rows of the records of a block, not shortened, of shape (n, size)."""
-        parts = [table[cells] for table, cells in zip(self.tables, block.X.T, strict=True)]
+        rows = [table[cells] for table, cells in zip(self.tables, block.X.T, strict=True)]
         constant = np.full((len(block), 1), self.constant, dtype=np.int64)
-        return np.concatenate([*parts, block.joint, constant], axis=1)
+        return np.concatenate([*rows, block.joint, constant], axis=1)
 
     def short(self, block: Block) -> NDArray[np.float64]:
         """Return the shortened rows of the records of a block, in integers, without the constant."""
@@ -300,13 +300,13 @@ class Rows:
         n_outputs : int
         """
         sums = RowSums(self, n_outputs)
-        for block in self.block(records).parts():
+        for block in self.block(records).slices():
             sums.add(block, factors(block))
         return sums.total()
 
 
 class RowSums:
-    """Sums over records of row times factor, of one part of the records after the other.
+    """Sums over records of row times factor, of one block of records after the other.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ class RowSums:
 
     def __init__(self, rows: Rows, n_outputs: int):
         self._rows, self._n_outputs = rows, n_outputs
-        self._by_code = [np.zeros((n_outputs, size)) for size in rows.groups.sizes]
+        self._by_code = [np.zeros((n_outputs, size)) for size in rows.bundles.sizes]
         self._joint = np.zeros((rows.joint.size if rows.joint else 0, n_outputs), dtype=np.int64)
         self._constant = np.zeros(n_outputs)
 
@@ -337,20 +337,22 @@ class RowSums:
         if self._rows.joint:
             for here, floats in block.joint_floats():
                 self._joint += (floats.T @ columns[:, here].T).astype(np.int64)
-        for sums, codes in zip(self._by_code, block.codes(self._rows.groups), strict=True):
+        for sums, codes in zip(self._by_code, block.codes(self._rows.bundles), strict=True):
             for each, column in zip(sums, columns, strict=True):
                 each += np.bincount(codes, weights=column, minlength=len(each))
 
     def total(self) -> Integers:
         """Return the sums, of shape (size, n_outputs)."""
         rows = self._rows
-        by_cell = [rows.groups.split([sums[out] for sums in self._by_code]) for out in range(self._n_outputs)]
-        parts = [
+        by_cell = [
+            rows.bundles.split([sums[out] for sums in self._by_code]) for out in range(self._n_outputs)
+        ]
+        columns = [
             table.T @ np.stack(sums, axis=1).astype(np.int64)
             for table, *sums in zip(rows.tables, *by_cell, strict=True)
         ]
         constant = rows.constant * self._constant.astype(np.int64)[None, :]
-        return np.concatenate([*parts, self._joint, constant])
+        return np.concatenate([*columns, self._joint, constant])
 
 
 def mass_query(rows: Rows) -> StatisticalQuery:
@@ -372,8 +374,8 @@ def mass_query(rows: Rows) -> StatisticalQuery:
     norm = math.isqrt(max(0, sum(int(norm_powers(table, 2).max()) for table in rows.tables) - 1)) + 1
 
     def total(records: Examples) -> Integers:
-        each = zip(rows.groups.codes(records.X), rows.groups.sizes, strict=True)
-        counts = rows.groups.split([np.bincount(codes, minlength=size) for codes, size in each])
+        each = zip(rows.bundles.codes(records.X), rows.bundles.sizes, strict=True)
+        counts = rows.bundles.split([np.bincount(codes, minlength=size) for codes, size in each])
         return np.concatenate([table.T @ count for table, count in zip(rows.tables, counts, strict=True)])
 
     return VectorQuery(
@@ -476,9 +478,9 @@ def moment_query(rows: Rows) -> StatisticalQuery:
 
     def total(records: Examples) -> Integers:
         moments = np.zeros((d, d), dtype=np.int64)
-        for block in rows.block(records).parts():
-            part = rows.short(block)
-            moments += (part.T @ part).astype(np.int64)
+        for block in rows.block(records).slices():
+            short = rows.short(block)
+            moments += (short.T @ short).astype(np.int64)
         return moments[upper] * weights
 
     def each(records: Examples) -> Integers:
@@ -539,10 +541,10 @@ def pair_query(
 
     def total(records: Examples) -> Integers:
         sums = np.zeros((n_outputs, d, d), dtype=np.int64)
-        for block in rows.block(records).parts():
-            part = rows.short(block)
+        for block in rows.block(records).slices():
+            short = rows.short(block)
             for place, factors in enumerate(rounded(block).T):
-                sums[place] += ((part * factors[:, None]).T @ part).astype(np.int64)
+                sums[place] += ((short * factors[:, None]).T @ short).astype(np.int64)
         return sums[:, *upper].ravel()
 
     def each(records: Examples) -> Integers:

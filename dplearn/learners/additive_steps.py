@@ -154,8 +154,8 @@ def _ask_spread(
     rows = Rows([], 0, 1, 1.0, joint=joint)
 
     def magnitude(records: Examples) -> Integers:
-        parts = rows.block(records).parts()
-        residuals = np.concatenate([base.loss.residuals(margins(part), part.y) for part in parts])
+        slices = rows.block(records).slices()
+        residuals = np.concatenate([base.loss.residuals(margins(each), each.y) for each in slices])
         return np.asarray(np.digitize(np.abs(residuals[:, 0]), edges, right=True))
 
     answer = oracle.ask(HistogramQuery(magnitude, categories=size), plan.shares.spread)[0]

@@ -299,7 +299,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         if classes is not None:
             check_classes(classes)
         declared = self.domain if isinstance(self.domain, (list, tuple)) else [self.domain]
-        if not all(part is None or isinstance(part, (Domain, Product)) for part in declared):
+        if not all(each is None or isinstance(each, (Domain, Product)) for each in declared):
             raise TypeError(
                 "domain must be a Domain, a sequence of them, a Product or a Schema, got"
                 f" {brief(self.domain)}"
@@ -488,10 +488,10 @@ class RuleFit(FitRecipe):
             profile = plan.concepts.profile_of_sums(summary.sums(_error_sums), len(summary))
             errors, members = profile.groups()
         else:
-            profile, (errors, members) = summary.profile, summary.groups
+            profile, (errors, members) = summary.profile, summary.levels
         select = _METHODS[plan.method]
-        group, member = select(errors, members, privacy=plan.selection, dice=dice)
-        chosen: Concept = _alone(plan.concepts, lambda: profile.member(errors[group], member))
+        level, member = select(errors, members, privacy=plan.selection, dice=dice)
+        chosen: Concept = _alone(plan.concepts, lambda: profile.member(errors[level], member))
         if not plan.counting:
             return _Rule(chosen)
         cells = partial(_cell_counts, chosen, plan.public.n_labels)
@@ -516,7 +516,7 @@ class _ErrorCounts:
         return _alone(self.concepts, lambda: self.concepts.error_profile(columns, y))
 
     @cached_property
-    def groups(self) -> tuple[list[int], list[int]]:
+    def levels(self) -> tuple[list[int], list[int]]:
         errors, members = _alone(self.concepts, self.profile.groups)
         return errors, members
 
@@ -529,10 +529,10 @@ class _Rule:
     counts: Any = None
 
 
-def _cell_counts(concept: Concept, n_labels: int, part: _ErrorCounts) -> list[NDArray[np.int64]]:
+def _cell_counts(concept: Concept, n_labels: int, counts: _ErrorCounts) -> list[NDArray[np.int64]]:
     """Return the number of records with each predicted label and each label, of shape (n_labels**2,)."""
-    predicted = _alone(part.concepts, lambda: concept.predict(part.records.X.columns))
-    cells = predicted * n_labels + part.records.y
+    predicted = _alone(counts.concepts, lambda: concept.predict(counts.records.X.columns))
+    cells = predicted * n_labels + counts.records.y
     return [np.bincount(cells, minlength=n_labels**2)]
 
 
@@ -554,9 +554,9 @@ def _shares(counts: NDArray[np.int64], epsilon: Fraction) -> NDArray[np.float64]
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
-def _error_sums(part: _ErrorCounts) -> Sequence[Any]:
-    columns, y = part.records.X.columns, part.records.y
-    sums: Sequence[Any] = _alone(part.concepts, lambda: part.concepts.error_sums(columns, y))
+def _error_sums(counts: _ErrorCounts) -> Sequence[Any]:
+    columns, y = counts.records.X.columns, counts.records.y
+    sums: Sequence[Any] = _alone(counts.concepts, lambda: counts.concepts.error_sums(columns, y))
     return sums
 
 
@@ -627,8 +627,8 @@ def _dichotomies(concepts: ConceptClass, table: Table) -> ConceptClass:
     return concepts.dichotomies_of_sums(table.sums(partial(_value_sums, concepts)))
 
 
-def _value_sums(concepts: ConceptClass, part: Examples) -> Sequence[Any]:
-    return concepts.value_sums(part.X.columns)
+def _value_sums(concepts: ConceptClass, rows: Examples) -> Sequence[Any]:
+    return concepts.value_sums(rows.X.columns)
 
 
 def _sample_size(

@@ -318,15 +318,15 @@ class _Errors:
         return Lines(self.p).error_profile(self.records.X.columns, self.records.y)
 
     @cached_property
-    def groups(self) -> tuple[list[int], list[int]]:
+    def levels(self) -> tuple[list[int], list[int]]:
         errors, members = self.profile.groups()
         return errors, members
 
     def release(self, plan: "LinePlan", dice: Dice) -> _Outcome:
         # One replaced record changes the errors of each line by at most 1.
-        errors, members = self.groups
-        group, index = select_exponential(errors, members, privacy=plan.guarantee, dice=dice)
-        return _Outcome(self.profile.member(errors[group], index), abstained=False)
+        errors, members = self.levels
+        level, index = select_exponential(errors, members, privacy=plan.guarantee, dice=dice)
+        return _Outcome(self.profile.member(errors[level], index), abstained=False)
 
 
 def _uniform_line(point: tuple[int, int] | None, p: int, dice: Dice) -> Line:
@@ -423,5 +423,5 @@ def _cheaper_method(p: int, epsilon: Fraction, delta: Fraction, *, alpha: Fracti
 
 def _check_tables(epsilon: Fraction, delta: Fraction) -> None:
     """Raise ValueError if delta is 0, or epsilon too small for the probabilities of a release."""
-    for part in line_budgets(epsilon, delta):
-        release_probability_table(part)
+    for budget in line_budgets(epsilon, delta):
+        release_probability_table(budget)

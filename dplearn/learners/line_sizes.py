@@ -188,8 +188,8 @@ def _worst(n: int, alpha: float, line: Silences, point: Silences, allowed: float
         _, low, high = heappop(bounds)
         middle = (low + high) / 2
         found = max(found, shares.bound(middle, middle))
-        for part in ((low, middle), (middle, high)):
-            heappush(bounds, (-shares.bound(*part), *part))
+        for ends in ((low, middle), (middle, high)):
+            heappush(bounds, (-shares.bound(*ends), *ends))
 
 
 def _mean(silence: Silences, n: int, probability: float) -> float:

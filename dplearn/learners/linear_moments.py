@@ -58,12 +58,12 @@ def bounded_rows(X: NDArray[Any], codes: NDArray[np.int64], plan: LinearPlan) ->
     """
     n, d = X.shape
     rows = np.empty((n, d + 2), dtype=np.int32)
-    for part in row_blocks(n, d):
-        given = dense(X[part])
+    for block in row_blocks(n, d):
+        given = dense(X[block])
         columns = np.empty((len(given), d + 1))
         columns[:, :d], columns[:, d] = given, 1.0
-        targets = np.rint(codes[part] * (plan.target_reach / STEPS))
-        rows[part] = _shortened(columns, targets, plan)
+        targets = np.rint(codes[block] * (plan.target_reach / STEPS))
+        rows[block] = _shortened(columns, targets, plan)
     return rows
 
 

@@ -156,23 +156,23 @@ def _with_noise(plan: LogisticPlan, beta: Fraction) -> LogisticPlan:
     )
 
 
-def can_be_drawn(plan: LogisticPlan, part: Fraction = Fraction(1)) -> bool:
+def can_be_drawn(plan: LogisticPlan, share: Fraction = Fraction(1)) -> bool:
     """Return whether the samplers support the noise of all queries.
 
     Parameters
     ----------
     plan : LogisticPlan
         The plan.
-    part : Fraction, default=1
-        The part of the budget of the guarantee that these queries have.
+    share : Fraction, default=1
+        The share of the budget of the guarantee that these queries have.
     """
     if plan.noise != "gaussian":
         return True
-    budget = part * gaussian_budget(plan.guarantee)
+    budget = share * gaussian_budget(plan.guarantee)
     asked = kinds_of_queries(plan)
     if plan.n_kept is not None:
         asked.append((mass_query(plan), plan.selection_share))
-    return all(gaussian_noise.can_be_drawn(query.squared_l2, budget * share) for query, share in asked)
+    return all(gaussian_noise.can_be_drawn(query.squared_l2, budget * each) for query, each in asked)
 
 
 def _with_steps(plan: LogisticPlan, given: int | None) -> LogisticPlan:

@@ -290,8 +290,8 @@ class Agnostic(ParityMethod):
         concepts = Parities(plan.public.n_features, fit_intercept=plan.fit_intercept)
         profile = concepts.profile_of(equations.matrix.words[:, 0], equations.bits[:, 0])
         errors, members = profile.groups()
-        group, member = select_exponential(errors, members, privacy=plan.guarantee, dice=dice)
-        chosen: Any = profile.member(errors[group], member)
+        level, member = select_exponential(errors, members, privacy=plan.guarantee, dice=dice)
+        chosen: Any = profile.member(errors[level], member)
         intercept = [chosen.intercept] if plan.fit_intercept else []
         return np.append(chosen.coefficients(plan.public.n_features), intercept).astype(np.uint8)[None]
 

@@ -588,8 +588,8 @@ class _Sets:
         deficits, sizes = sets.groups()
         least = int(np.count_nonzero(self.records.y)) - sets.best
         errors = [least + deficit for deficit in deficits]
-        group, index = select_permute_and_flip(errors, sizes, privacy=privacy, dice=dice)
-        return [sets.member(deficits[group], index) or None]
+        level, index = select_permute_and_flip(errors, sizes, privacy=privacy, dice=dice)
+        return [sets.member(deficits[level], index) or None]
 
 
 class _Labelled:

@@ -541,11 +541,11 @@ def by_errors(
     (40, 1, 0)
     """
     concepts = _ColumnThresholds(Product([column.places for column in columns]))
-    places = [column.of(part) for column, part in zip(columns, codes, strict=True)]
+    places = [column.of(each) for column, each in zip(columns, codes, strict=True)]
     profile = concepts.error_profile(places, y)
     errors, members = profile.groups()
-    group, member = select_exponential(errors, members, privacy=privacy, dice=dice)
-    chosen: Any = profile.member(errors[group], member)
+    level, member = select_exponential(errors, members, privacy=privacy, dice=dice)
+    chosen: Any = profile.member(errors[level], member)
     found: Stump = columns[chosen.feature].stump(chosen.code, (chosen.inner, chosen.outer))
     return found
 
@@ -589,11 +589,11 @@ def by_interior_point(
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, for one column and one direction.
     """
     epsilon = epsilon_of(privacy)
-    places = [column.of(part) for column, part in zip(columns, codes, strict=True)]
+    places = [column.of(each) for column, each in zip(columns, codes, strict=True)]
     errors = [
         wrong
-        for column, part in zip(columns, places, strict=True)
-        for wrong in _least_errors(part, y, column.size)
+        for column, each in zip(columns, places, strict=True)
+        for wrong in _least_errors(each, y, column.size)
     ]
     pair, _ = select_permute_and_flip(
         errors, [1] * len(errors), privacy=ApproxDP(COLUMN_SHARE * epsilon), dice=dice

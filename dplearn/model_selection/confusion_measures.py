@@ -64,11 +64,11 @@ def _ratio_ends(
 ) -> list[Interval]:
     """Return bounds on a ratio for each of some labels, all right with probability 1 - beta."""
     find, change = RATIOS[ratio]
-    parts, share = find(_matrix(table)), beta / (2 if population else 1) / len(places)
+    counts, share = find(_matrix(table)), beta / (2 if population else 1) / len(places)
     found = []
     for place in places:
-        hits = table.count_ends(parts.hits[place], 1, share / 4)
-        others = table.count_ends(parts.others[place], parts.cells, share / 4)
+        hits = table.count_ends(counts.hits[place], 1, share / 4)
+        others = table.count_ends(counts.others[place], counts.cells, share / 4)
         low, high = share_bounds(hits, others, table.n, share / 2 if population else None)
         found.append((change(low), change(high)))
     return found
@@ -77,8 +77,8 @@ def _ratio_ends(
 def _ratio_values(ratio: str, table: NoisyTable) -> list[float]:
     """Return the ratio for each label; negative counts are 0, and 0 / 0 is 0, as with zero_division=0."""
     find, change = RATIOS[ratio]
-    parts = find(_matrix(table))
-    hits, others = np.maximum(parts.hits, 0).tolist(), np.maximum(parts.others, 0).tolist()
+    counts = find(_matrix(table))
+    hits, others = np.maximum(counts.hits, 0).tolist(), np.maximum(counts.others, 0).tolist()
     return [change(a / (a + b)) if a else 0.0 for a, b in zip(hits, others, strict=True)]
 
 
@@ -153,10 +153,10 @@ def balanced_accuracy(labels: tuple[Any, ...]) -> Measure:
 
     def bounds(table: NoisyTable, beta: Fraction, population: bool) -> Interval:
         ends = _ratio_ends("recall", table, range(len(labels)), beta, population)
-        parts, share = _recalled(_matrix(table)), beta / (2 if population else 1) / len(labels)
+        counts, share = _recalled(_matrix(table)), beta / (2 if population else 1) / len(labels)
         sure = [
-            table.count_ends(hits, 1, share / 4)[0] + table.count_ends(others, parts.cells, share / 4)[0] > 0
-            for hits, others in zip(parts.hits, parts.others, strict=True)
+            table.count_ends(hits, 1, share / 4)[0] + table.count_ends(others, counts.cells, share / 4)[0] > 0
+            for hits, others in zip(counts.hits, counts.others, strict=True)
         ]
         low = _least_mean(
             [each[0] for each, is_sure in zip(ends, sure, strict=True) if is_sure], sure.count(False)

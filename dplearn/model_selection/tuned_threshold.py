@@ -76,8 +76,8 @@ def _f1(tp: Floats64, fp: Floats64, fn: Floats64, tn: Floats64) -> Floats64:  # 
     return _ratio(2 * tp, 2 * tp + fp + fn)
 
 
-def _ratio(part: Floats64, whole: Floats64) -> Floats64:
-    return np.asarray(part / np.maximum(whole, 1e-9))
+def _ratio(some: Floats64, whole: Floats64) -> Floats64:
+    return np.asarray(some / np.maximum(whole, 1e-9))
 
 
 _SCORES: dict[str, Score] = {"accuracy": _accuracy, "balanced_accuracy": _balanced_accuracy, "f1": _f1}

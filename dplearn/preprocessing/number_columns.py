@@ -123,10 +123,10 @@ def _column_numbers(X: Any, place: int) -> NDArray[Any]:
 def declared_numbers(domain: Any) -> Any:
     """Return the declared domain, if all columns have numbers without missing values; else raise an error."""
     if isinstance(domain, (list, tuple)) and not is_pair(domain):
-        domain = Product([as_number_domain(part) for part in domain])
+        domain = Product([as_number_domain(each) for each in domain])
     declared = domain if isinstance(domain, Product) else as_number_domain(domain)
-    parts = declared.domains if isinstance(declared, Product) else (declared,)
-    unfit = [place for place, part in enumerate(parts) if not _fits(part)]
+    domains = declared.domains if isinstance(declared, Product) else (declared,)
+    unfit = [place for place, each in enumerate(domains) if not _fits(each)]
     if unfit and isinstance(domain, Schema):
         names = ", ".join(repr(domain.names[place]) for place in unfit)
         raise ValueError(
@@ -137,13 +137,13 @@ def declared_numbers(domain: Any) -> Any:
     if unfit:
         raise ValueError(
             "domain must be 'float64', or of numbers that are not missing, at most 2**64 of them, for"
-            f" every column, got {brief(parts[unfit[0]])}; where numbers are missing, {_INSTEAD}"
+            f" every column, got {brief(domains[unfit[0]])}; where numbers are missing, {_INSTEAD}"
         )
     return declared
 
 
-def _fits(part: Any) -> bool:
-    return isinstance(part, NumberDomain) and not part.accepts_missing and part.size <= 1 << 64
+def _fits(domain: Any) -> bool:
+    return isinstance(domain, NumberDomain) and not domain.accepts_missing and domain.size <= 1 << 64
 
 
 def scaled(numbers: Numbers, center: Numbers | None, scale: Numbers | None) -> Numbers:

@@ -81,7 +81,7 @@ class BudgetedOracle(Oracle):
         self.guarantee = privacy
         self._account = OneTimeState(Account([records], noise, dice))
         self._place = 0  # of its table
-        self._part, self._before = (
+        self._whole, self._before = (
             Fraction(1),
             Fraction(0),
         )  # its own of the budget, and what was spent before
@@ -93,11 +93,11 @@ class BudgetedOracle(Oracle):
             account.tables.append(account.tables[self._place].map(image))
         return mapped
 
-    def within(self, part: Fraction) -> Self:
+    def within(self, share: Fraction) -> Self:
         inner = copy(self)
         with self._account.use() as account:
-            assert 0 < part <= self._left(account)
-            inner._part, inner._before = self._part * part, account.spent
+            assert 0 < share <= self._left(account)
+            inner._whole, inner._before = self._whole * share, account.spent
         return inner
 
     def __repr__(self) -> str:
@@ -121,7 +121,7 @@ class BudgetedOracle(Oracle):
             return self._left(account)
 
     def _left(self, account: Account) -> Fraction:
-        return 1 - (account.spent - self._before) / self._part
+        return 1 - (account.spent - self._before) / self._whole
 
     def ask(
         self,
@@ -136,16 +136,16 @@ class BudgetedOracle(Oracle):
         with float_errors_ignored(), self._account.use() as account:
             self._open(account)
             noise, dice = account.noise, account.dice
-            share = self._share(asked, share, tolerance, beta, account)
-            part = share * self._part / len(asked)
-            noise.check(asked, part, account.numbers)
-            bounds = [noise.bounds(query, part) for query in asked]
-            account.rounds += (Round(len(asked), share * self._part),)
+            together = self._share(asked, share, tolerance, beta, account) * self._whole
+            each = together / len(asked)
+            noise.check(asked, each, account.numbers)
+            bounds = [noise.bounds(query, each) for query in asked]
+            account.rounds += (Round(len(asked), together),)
             account.numbers += sum(query.size for query in asked)
-            private = self._private(account, asked, part)
+            private = self._private(account, asked, each)
             return [
-                noise.answer(query, part, known, each, dice)
-                for query, known, each in zip(asked, bounds, private, strict=True)
+                noise.answer(query, each, known, value, dice)
+                for query, known, value in zip(asked, bounds, private, strict=True)
             ]
 
     def _share(
@@ -176,7 +176,7 @@ class BudgetedOracle(Oracle):
         left = self._left(account)
 
         def off(query: StatisticalQuery, share: Fraction) -> float:
-            noise, sampling = account.noise.bounds(query, share * self._part)
+            noise, sampling = account.noise.bounds(query, share * self._whole)
             return tolerance_of(noise, sampling, beta)
 
         def least(query: StatisticalQuery) -> int:
@@ -195,5 +195,5 @@ class BudgetedOracle(Oracle):
         """Prepare a round, before its share is known; of use to subclasses."""
 
     @abstractmethod
-    def _private(self, account: Account, asked: list[StatisticalQuery], part: Fraction) -> Iterable[Any]:
+    def _private(self, account: Account, asked: list[StatisticalQuery], share: Fraction) -> Iterable[Any]:
         """Return what the answer to each query of a round is made of."""

@@ -135,6 +135,6 @@ class CentralOracle(BudgetedOracle):
             account.noise = account.noise.counted(len(account.tables[0]), account.dice)
             account.numbers += 1
 
-    def _private(self, account: Account, asked: list[StatisticalQuery], part: Fraction) -> Iterable[Any]:  # noqa: ARG002
+    def _private(self, account: Account, asked: list[StatisticalQuery], share: Fraction) -> Iterable[Any]:  # noqa: ARG002
         # One pass over the records for all queries of a round.
         return account.tables[self._place].sums(lambda rows: [query.total(rows) for query in asked])

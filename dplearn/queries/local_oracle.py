@@ -88,8 +88,8 @@ class LocalOracle(BudgetedOracle):
         kind = check_choice("randomizer", randomizer, _KINDS)
         super().__init__(table, LocalNoise(epsilon_of(privacy), len(table), kind), privacy, dice)
 
-    def _private(self, account: Account, asked: list[StatisticalQuery], part: Fraction) -> Iterable[Any]:
-        count = account.noise.count(part)
+    def _private(self, account: Account, asked: list[StatisticalQuery], share: Fraction) -> Iterable[Any]:
+        count = account.noise.count(share)
         for _ in asked:
             places = self._order[account.asked : account.asked + count]
             account.asked += count

@@ -51,20 +51,20 @@ class Noise(ABC):
     """What a budget buys: the noise of an answer to a query, for a part of the budget."""
 
     @abstractmethod
-    def check(self, asked: Sequence[StatisticalQuery], part: Fraction, numbers: int) -> None:
-        """Refuse queries that cannot be answered with this part each, after so many numbers."""
+    def check(self, asked: Sequence[StatisticalQuery], share: Fraction, numbers: int) -> None:
+        """Refuse queries that cannot be answered with this share each, after so many numbers."""
 
     @abstractmethod
-    def deviation(self, query: StatisticalQuery, part: Fraction) -> float:
+    def deviation(self, query: StatisticalQuery, share: Fraction) -> float:
         """Return the standard deviation of the noise in each mean, in units of the query's numbers."""
 
     @abstractmethod
-    def bounds(self, query: StatisticalQuery, part: Fraction) -> Bounds:
+    def bounds(self, query: StatisticalQuery, share: Fraction) -> Bounds:
         """Return the error bounds of the answer, from noise and from sampling."""
 
     @abstractmethod
     def answer(
-        self, query: StatisticalQuery, part: Fraction, bounds: Bounds, private: Any, dice: Dice
+        self, query: StatisticalQuery, share: Fraction, bounds: Bounds, private: Any, dice: Dice
     ) -> Answer:
         """Return the answer, made of private totals, or of the rows of the records that report."""
 
@@ -82,13 +82,13 @@ class CentralNoise(Noise):
     n : int or None
         The number of records. Where it is private, a guess or an estimate; None before the estimate.
     each : int
-        The rows of a record that take part.
+        The rows of a record that take share.
     added : bool
         Whether a neighbour has one record more or less.
     most_records : int
         Where the number of records is private, totals are clipped to those of so many.
-    count_part : Fraction
-        The part, in units of `budget`, for an estimate of the number of records; 0: it is not estimated.
+    count_budget : Fraction
+        The share, in units of `budget`, for an estimate of the number of records; 0: it is not estimated.
     """
 
     budget: Fraction
@@ -97,7 +97,7 @@ class CentralNoise(Noise):
     each: int = 1
     added: bool = False
     most_records: int = MOST_RECORDS
-    count_part: Fraction = Fraction(0)
+    count_budget: Fraction = Fraction(0)
 
     @classmethod
     def of(
@@ -113,7 +113,7 @@ class CentralNoise(Noise):
         if not (noise.added and count_share):
             return noise
         left = 1 - count_share
-        return replace(noise, budget=budget * left, n=None, count_part=count_share / left)
+        return replace(noise, budget=budget * left, n=None, count_budget=count_share / left)
 
     # A replaced group replaces `each` rows, so the totals of the rows differ by at most `each` times as much.
 
@@ -136,28 +136,28 @@ class CentralNoise(Noise):
         n = self.most_records if self.added else self.n * self.each
         return int(n * max(abs(query.low), abs(query.high)))
 
-    def check(self, asked: Sequence[StatisticalQuery], part: Fraction, numbers: int) -> None:
+    def check(self, asked: Sequence[StatisticalQuery], share: Fraction, numbers: int) -> None:
         if any(self.most(query) >= _FAR for query in asked):
             n = self.most_records if self.added else self.n
             raise ValueError(f"queries must have bounds below 2**62 / n for {n} records")
         if self.gaussian and numbers + sum(query.size for query in asked) > MOST_NUMBERS:
             raise ValueError(f"queries must have at most {MOST_NUMBERS} numbers in all")
-        if not all(self._can_be_drawn(query, part) for query in asked):
+        if not all(self._can_be_drawn(query, share) for query in asked):
             raise ValueError(_TOO_MUCH)
 
-    def deviation(self, query: StatisticalQuery, part: Fraction) -> float:
-        return self._of_totals(query, part) * float(query.unit) / int(self.n)
+    def deviation(self, query: StatisticalQuery, share: Fraction) -> float:
+        return self._of_totals(query, share) * float(query.unit) / int(self.n)
 
-    def bounds(self, query: StatisticalQuery, part: Fraction) -> Bounds:
-        noise, unit = self._bound(query, part), float(query.unit)
+    def bounds(self, query: StatisticalQuery, share: Fraction) -> Bounds:
+        noise, unit = self._bound(query, share), float(query.unit)
         if not self.added:
             sampling = sampling_bound(query.high - query.low, self.n, query.size)
             return noise.times(unit / (self.n * self.each)), sampling.times(unit)
-        if not self.count_part:
+        if not self.count_budget:
             return noise.times(unit), TailBound()
         # With sums S, n and their noisy values T, m: T/m - S/n = (T - S)/m + (S/n) (n - m)/m, and |S/n| is at
         # most the greatest number. A union bound over all noisy values holds for both terms together.
-        count = self._bound(_NUMBER, self.count_part)
+        count = self._bound(_NUMBER, self.count_budget)
         reach = max(abs(query.low), abs(query.high))
         noise = TailBound(
             noise.linear + reach * count.linear, noise.root + reach * count.root, size=query.size + 1
@@ -167,51 +167,51 @@ class CentralNoise(Noise):
         return noise.times(unit / self.n), sampling.times(unit)
 
     def answer(
-        self, query: StatisticalQuery, part: Fraction, bounds: Bounds, private: Any, dice: Dice
+        self, query: StatisticalQuery, share: Fraction, bounds: Bounds, private: Any, dice: Dice
     ) -> Answer:
         unit, n = float(query.unit), self.n * self.each
-        sums, bits = self._added_to(private, query, part, dice)
+        sums, bits = self._added_to(private, query, share, dice)
         means = sums * unit / (n * 2.0**bits)
-        if not self.count_part:  # the ends of totals keep means within the bounds
+        if not self.count_budget:  # the ends of totals keep means within the bounds
             return Answer(means, self.n, *bounds)
         means = means.clip(float(query.low * query.unit), float(query.high * query.unit))
-        return Answer(means, self.n, *bounds, self._bound(query, part).times(unit / n))
+        return Answer(means, self.n, *bounds, self._bound(query, share).times(unit / n))
 
     def counted(self, n: int, dice: Dice) -> "CentralNoise":
-        """Return the noise where a private number of records, `n`, has been estimated from its part."""
-        if not self._can_be_drawn(_NUMBER, self.count_part):
+        """Return the noise where a private number of records, `n`, has been estimated from its share."""
+        if not self._can_be_drawn(_NUMBER, self.count_budget):
             raise ValueError(_TOO_MUCH)
-        [noisy], bits = self._added_to(np.array([n], dtype=np.int64), _NUMBER, self.count_part, dice)
+        [noisy], bits = self._added_to(np.array([n], dtype=np.int64), _NUMBER, self.count_budget, dice)
         return replace(self, n=min(max(round(float(noisy) / 2.0**bits), 1), self.most_records))
 
-    def _sums(self, query: StatisticalQuery, part: Fraction) -> SumNoise:
+    def _sums(self, query: StatisticalQuery, share: Fraction) -> SumNoise:
         """Return the Gaussian noise of the totals."""
-        return SumNoise.of(self.squared_l2(query), part * self.budget, self.most(query), query.size)
+        return SumNoise.of(self.squared_l2(query), share * self.budget, self.most(query), query.size)
 
-    def _can_be_drawn(self, query: StatisticalQuery, part: Fraction) -> bool:
+    def _can_be_drawn(self, query: StatisticalQuery, share: Fraction) -> bool:
         """Return whether the sampler supports the noise."""
-        return not self.gaussian or can_be_drawn(self._sums(query, part).squared_l2, part * self.budget)
+        return not self.gaussian or can_be_drawn(self._sums(query, share).squared_l2, share * self.budget)
 
-    def _of_totals(self, query: StatisticalQuery, part: Fraction) -> float:
+    def _of_totals(self, query: StatisticalQuery, share: Fraction) -> float:
         """Return the standard deviation of the noise in each total, in steps."""
         if self.gaussian:
-            return self._sums(query, part).deviation
-        return math.sqrt(min(2 * (self.l1(query) / (self.budget * part)) ** 2, Fraction(_FAR_DEVIATION)))
+            return self._sums(query, share).deviation
+        return math.sqrt(min(2 * (self.l1(query) / (self.budget * share)) ** 2, Fraction(_FAR_DEVIATION)))
 
-    def _bound(self, query: StatisticalQuery, part: Fraction) -> TailBound:
+    def _bound(self, query: StatisticalQuery, share: Fraction) -> TailBound:
         """Return the bound on the noise in the totals, in steps."""
         if self.gaussian:
-            return TailBound(root=math.sqrt(2) * self._of_totals(query, part), size=query.size)
-        ratio = decay_ratio(part * self.budget / self.l1(query))
+            return TailBound(root=math.sqrt(2) * self._of_totals(query, share), size=query.size)
+        ratio = decay_ratio(share * self.budget / self.l1(query))
         return TailBound(linear=1 / decay_rate(ratio), size=query.size)
 
     def _added_to(
-        self, totals: Any, query: StatisticalQuery, part: Fraction, dice: Dice
+        self, totals: Any, query: StatisticalQuery, share: Fraction, dice: Dice
     ) -> tuple[NDArray[np.float64], int]:
         """Return noisy multiples of totals, in steps, and the binary logarithm of the multiplier."""
-        (low, high), spent, bits = self.ends(query), part * self.budget, 0
+        (low, high), spent, bits = self.ends(query), share * self.budget, 0
         if self.gaussian:
-            noise = self._sums(query, part)
+            noise = self._sums(query, share)
             bits = noise.bits
             noisy = gaussian_sums(
                 noise.of_sums(totals),
@@ -246,35 +246,35 @@ class LocalNoise(Noise):
     n: int
     kind: str = "bit"
 
-    def count(self, part: Fraction) -> int:
+    def count(self, share: Fraction) -> int:
         """Return the number of records that answer one query."""
-        return math.floor(part * self.n)
+        return math.floor(share * self.n)
 
     def randomizer(self, query: StatisticalQuery, n_reports: int = 1) -> LocalRandomizer:
         """Return the randomiser of a record that answers this query, as one of `n_reports` records."""
         return query.randomizer(self.epsilon, self.kind, n_reports)
 
-    def check(self, asked: Sequence[StatisticalQuery], part: Fraction, numbers: int) -> None:  # noqa: ARG002
-        if self.count(part) < 1:
+    def check(self, asked: Sequence[StatisticalQuery], share: Fraction, numbers: int) -> None:  # noqa: ARG002
+        if self.count(share) < 1:
             raise ValueError(
                 f"queries must leave each at least one of {self.n} records, got {len(asked)} queries for"
-                f" {float(part * len(asked)):g} of the records"
+                f" {float(share * len(asked)):g} of the records"
             )
 
-    def deviation(self, query: StatisticalQuery, part: Fraction) -> float:
+    def deviation(self, query: StatisticalQuery, share: Fraction) -> float:
         """Return the standard deviation of each mean, with that of sampling."""
-        count = max(self.count(part), 1)
+        count = max(self.count(share), 1)
         return math.sqrt(self.randomizer(query, count).variance / count) * float(query.unit)
 
-    def bounds(self, query: StatisticalQuery, part: Fraction) -> Bounds:
-        count = max(self.count(part), 1)
+    def bounds(self, query: StatisticalQuery, share: Fraction) -> Bounds:
+        count = max(self.count(share), 1)
         noise, sampling = self.randomizer(query, count).bounds(count)
         return noise.times(float(query.unit)), sampling.times(float(query.unit))
 
     def answer(
-        self, query: StatisticalQuery, part: Fraction, bounds: Bounds, private: Any, dice: Dice
+        self, query: StatisticalQuery, share: Fraction, bounds: Bounds, private: Any, dice: Dice
     ) -> Answer:
-        count = self.count(part)
+        count = self.count(share)
         randomizer = self.randomizer(query, count)
         reports = randomizer.draw(query.inputs(private), dice)
         return Answer(randomizer.estimate(reports) * float(query.unit), count, *bounds)

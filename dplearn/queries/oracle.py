@@ -122,12 +122,12 @@ class Oracle(ABC):
         """
         raise NotImplementedError
 
-    def within(self, part: Fraction) -> Self:
-        """Return an oracle with a part of this one's budget, from which all further answers are paid.
+    def within(self, share: Fraction) -> Self:
+        """Return an oracle with a share of this one's budget, from which all further answers are paid.
 
         Parameters
         ----------
-        part : Fraction
+        share : Fraction
             Above 0 and at most `left`.
         """
         raise NotImplementedError

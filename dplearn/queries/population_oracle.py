@@ -91,7 +91,7 @@ class PopulationOracle(Oracle):
         mapped._records = as_records("records", image(self._records))
         return mapped
 
-    def within(self, part: Fraction) -> Self:  # noqa: ARG002 - this oracle has no budget
+    def within(self, share: Fraction) -> Self:  # noqa: ARG002 - this oracle has no budget
         return self
 
     def ask(

@@ -207,18 +207,18 @@ class Reports:
         if self._past and not self._interactive:
             raise ValueError("interactive must be True for an algorithm of several rounds")
         self._budgets.allow(requests)
-        groups: dict[int, list[int]] = {}
+        by_record: dict[int, list[int]] = {}
         for place, request in enumerate(requests):
-            groups.setdefault(request.record, []).append(place)
+            by_record.setdefault(request.record, []).append(place)
         rejections = {
             record: Rejection(
                 self._past.get(record, []), [requests[place] for place in places], self._off, self._dice
             )
-            for record, places in groups.items()
+            for record, places in by_record.items()
         }
         taken = (self._in_turn if self._interactive else self._together)(rejections)
         reports = [0] * len(requests)
-        for record, places in groups.items():
+        for record, places in by_record.items():
             for place, report in zip(places, taken[record], strict=True):
                 reports[place] = report
                 self._past.setdefault(record, []).append((requests[place], report))

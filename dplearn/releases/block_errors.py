@@ -264,8 +264,8 @@ def _block_plan(size: int, privacy: ApproxDP, n: int) -> BlockPlan:
 
     def spacing(side: int) -> int:
         """Return the least spacing for `side` blocks on each side."""
-        part = _FAILURE / 3 / (2 * side)
-        return _records(size, point, slack, part, recursive) + laplace_quantile(ratio, part) - 1
+        failure = _FAILURE / 3 / (2 * side)
+        return _records(size, point, slack, failure, recursive) + laplace_quantile(ratio, failure) - 1
 
     def needed(side: int) -> int:
         return 2 * side * spacing(side) + int(_between(ratio, side))
@@ -278,8 +278,8 @@ def _block_plan(size: int, privacy: ApproxDP, n: int) -> BlockPlan:
         )
     most = first(lambda side: needed(side + 1) > n, 1, n // (2 * spacing(1)))
     side = lowest(lambda sides: _error(ratio, sides, n), 1, most)
-    part = _FAILURE / 3 / (2 * side)
-    sizes = recursive_sizes(size, epsilon=point, delta=slack, beta=part) if recursive else None
+    failure = _FAILURE / 3 / (2 * side)
+    sizes = recursive_sizes(size, epsilon=point, delta=slack, beta=failure) if recursive else None
     wide = (n - _between(ratio, side)) // (2 * side)
     kept = ApproxDP(privacy.epsilon, privacy.delta if recursive else 0)
     return BlockPlan(size, n, side, side, wide, ApproxDP(noise), ApproxDP(point, slack), sizes, kept)
@@ -290,26 +290,26 @@ def _recursive(size: int, privacy: ApproxDP) -> bool:
     """Return whether the recursive method needs fewer records a block than the exponential mechanism."""
     if not privacy.delta:
         return False
-    part, epsilon = _FAILURE / 300, privacy.epsilon
+    failure, epsilon = _FAILURE / 300, privacy.epsilon
 
     def needed(recursive: bool) -> int:
         point = epsilon / (6 if recursive else 4)
-        return _records(size, point, _point_delta(privacy, point, recursive), part, recursive)
+        return _records(size, point, _point_delta(privacy, point, recursive), failure, recursive)
 
     return needed(True) < needed(False)
 
 
 def _shared_out(size: int, privacy: ApproxDP, recursive: bool, n: int) -> tuple[Fraction, Fraction]:
     """Return the epsilons of a block's noise and of its point that about minimise the error bound."""
-    epsilon, part = privacy.epsilon, _FAILURE / 300
+    epsilon, failure = privacy.epsilon, _FAILURE / 300
     half = epsilon / (6 if recursive else 4)
-    scale = _records(size, half, _point_delta(privacy, half, recursive), part, recursive) * half
+    scale = _records(size, half, _point_delta(privacy, half, recursive), failure, recursive) * half
     found = []
     for share in range(1, _SHARES):
         point = 2 * half * share / _SHARES
         noise = epsilon * (_SHARES - share) / (2 * _SHARES)
         ratio = decay_ratio(noise)
-        spacing = math.ceil(scale / point) + laplace_quantile(ratio, part) - 1
+        spacing = math.ceil(scale / point) + laplace_quantile(ratio, failure) - 1
         sides = np.unique(np.geomspace(1, max(1, n // (2 * spacing)), 64).astype(np.int64))
         room = n - 2 * sides * spacing - _between(ratio, sides)
         # If no block fits: choose the share with which one block would need the fewest further records.

@@ -178,9 +178,9 @@ class CDFRelease(Released):
         flat = shares.ravel()
         piece = np.minimum(np.searchsorted(self.cumulative[1:], flat, "left"), self.knots.size - 2)
         mass = self.cumulative[piece + 1] - self.cumulative[piece]
-        part = np.clip((flat - self.cumulative[piece]) / np.where(mass > 0, mass, 1), 0, 1)
+        share = np.clip((flat - self.cumulative[piece]) / np.where(mass > 0, mass, 1), 0, 1)
         lengths = self.knots[piece + 1] - self.knots[piece]
-        values = self.domain.decode(self.knots[piece] + _steps(part, lengths)).reshape(shares.shape)
+        values = self.domain.decode(self.knots[piece] + _steps(share, lengths)).reshape(shares.shape)
         return values if shares.ndim else values[()]
 
     def median(self) -> Any:
@@ -314,10 +314,10 @@ class CDFRelease(Released):
         into, length = ranks - self.knots[piece], self.knots[piece + 1] - self.knots[piece]
         if self.knots.dtype != object:
             into, length = into.astype(np.float64), length.astype(np.float64)
-        part = np.asarray(into / length, dtype=np.float64)
+        share = np.asarray(into / length, dtype=np.float64)
         low = self.cumulative[piece]
         high = self.cumulative[piece + 1]
-        shares: NDArray[np.float64] = np.minimum(low + (high - low) * part, high)  # despite rounding
+        shares: NDArray[np.float64] = np.minimum(low + (high - low) * share, high)  # despite rounding
         return shares
 
 
@@ -425,22 +425,22 @@ def distribution_of_points(points: list[int], plan: CDFPlan) -> CDFRelease:
     ranks[stops] += (middles - halfway[1:])[behind[stops] - 1]
     # At least `least` records are at most the last point below a knot; at most `most` precede the next point.
     bounds = np.append(0, least)[behind], np.append(most, n)[behind]
-    shares, low, high = (np.concatenate([[0], part[1:-1] / n, [1]]) for part in (ranks, *bounds))
+    shares, low, high = (np.concatenate([[0], share[1:-1] / n, [1]]) for share in (ranks, *bounds))
     levels = np.ones(knots.size, dtype=np.int64)
     levels[[0, -1]] = 0
     return CDFRelease(knots, shares, low, high, levels, plan)
 
 
-def _steps(part: NDArray[np.float64], lengths: NDArray[Any]) -> NDArray[Any]:
-    """Return the index, in a piece of `lengths` equally probable codes, of its quantile `part`."""
+def _steps(share: NDArray[np.float64], lengths: NDArray[Any]) -> NDArray[Any]:
+    """Return the index, in a piece of `lengths` equally probable codes, of its quantile `share`."""
     if lengths.dtype == object:
-        exact = (part * (1 << _FINE)).astype(np.int64).tolist()
-        steps = np.empty(part.size, dtype=object)
+        exact = (share * (1 << _FINE)).astype(np.int64).tolist()
+        steps = np.empty(share.size, dtype=object)
         steps[:] = [
             max(0, -(-share * length >> _FINE) - 1) for share, length in zip(exact, lengths, strict=True)
         ]
         return steps
-    floats = np.clip(np.ceil(part * lengths.astype(np.float64)) - 1, 0, _BELOW_WIDE)
+    floats = np.clip(np.ceil(share * lengths.astype(np.float64)) - 1, 0, _BELOW_WIDE)
     found: NDArray[Any] = np.minimum(floats.astype(np.uint64), lengths - np.uint64(1))
     return found
 

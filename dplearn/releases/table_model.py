@@ -200,13 +200,13 @@ class TableModel:
         """
         cells = np.empty((m, len(self.layout.columns)), dtype=np.int16, order="F")
         for start in range(0, m, _DRAWN):
-            part = cells[start : start + _DRAWN]
+            drawn = cells[start : start + _DRAWN]
             for place, (parents, given) in self.conditionals.items():
                 if place == self.layout.target and target is not None:
-                    part[:, place] = target[start : start + _DRAWN]
+                    drawn[:, place] = target[start : start + _DRAWN]
                     continue
-                part[:, place] = _chosen(
-                    [part[:, each] for each in parents], given, stream.uniform(len(part))
+                drawn[:, place] = _chosen(
+                    [drawn[:, each] for each in parents], given, stream.uniform(len(drawn))
                 )
         return cells
 

@@ -195,17 +195,17 @@ def _in_batches(
     candidates: Sequence[Candidate], layout: TableLayout, model: TableModel
 ) -> Iterator[list[Candidate]]:
     """Yield the candidates in groups whose tables together fit into memory."""
-    group: list[Candidate] = []
+    batch: list[Candidate] = []
     cells = 0
     for each in candidates:
         size = layout.size_of(model.places_of(*each))
-        if group and cells + size > _AT_ONCE:
-            yield group
-            group, cells = [], 0
-        group.append(each)
+        if batch and cells + size > _AT_ONCE:
+            yield batch
+            batch, cells = [], 0
+        batch.append(each)
         cells += size
-    if group:
-        yield group
+    if batch:
+        yield batch
 
 
 def _tables(

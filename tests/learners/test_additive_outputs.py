@@ -55,7 +55,7 @@ def test_long_residuals_are_shortened_together_to_the_reach(reach):
 def test_norms_of_order_1_are_not_shortened():
     loss = OutputsLoss([HALF, HALF], order=1)
     assert loss.reach == 4096
-    base = loss.joined([part.base(answered(part)) for part in loss.parts])
+    base = loss.joined([part.base(answered(part)) for part in loss.outputs])
     assert base.loss.reach == 4096
 
 
