@@ -47,6 +47,7 @@ from dplearn import (
 from dplearn.audit.case import AuditCase
 from dplearn.audit.distributions import least_exp_epsilon
 from dplearn.audit.enumeration import PrivacyReport, distribution_on
+from dplearn.audit.fits import StagedFit, WholeFit
 from dplearn.audit.replay import replay_violations
 from dplearn.chance import SeededDice
 from dplearn.concepts import CONCEPT_CLASSES, Corners, Thresholds
@@ -73,7 +74,8 @@ class OnePair(AuditCase):
     """A case over two neighbours alone; mutants are compared with the unchanged code's distributions on them.
 
     On a witness, neighbours that a mistake is known to show on, a mutant is caught in a moment; that it is
-    caught over the whole universe too is for the night.
+    caught over the whole universe too is for the night. What makes no draw in a whole fit runs once a table;
+    replay runs all of it.
     """
 
     pair: tuple = ()
@@ -92,7 +94,8 @@ class OnePair(AuditCase):
 
     @cached_property
     def distributions(self):
-        return {rows: distribution_on(self.fit, rows, self.tail_bits) for rows in self.pair}
+        fit = StagedFit(self.fit) if isinstance(self.fit, WholeFit) else self.fit
+        return {rows: distribution_on(fit, rows, self.tail_bits) for rows in self.pair}
 
     def run(self):
         both = [self.distributions[rows] for rows in self.pair]
