@@ -102,7 +102,7 @@ def pytest_collection_finish():
 
 def pytest_terminal_summary(terminalreporter, config):
     if terminalreporter.stats.get("failed") and config.getoption("assertmode") == "plain":
-        terminalreporter.write_line("`pytest --assert=rewrite` and a test's name shows the values it compared")
+        terminalreporter.write_line("`pytest --assert=rewrite` and a test's name shows what it compared")
 
 
 def draws(node, purpose=""):

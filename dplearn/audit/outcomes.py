@@ -175,12 +175,13 @@ class _Freezer:
             parts: Any = reduced
         else:
             parts = self._all(list(part) if hasattr(part, "__next__") else part for part in reduced)
-        content = [take(value) for take in _readers(type(value))]
-        slots = [name for name in _all_slots(type(value)) if hasattr(value, name)]
+        kind: Any = type(value)
+        content = [take(value) for take in _readers(kind)]
+        slots = [name for name in _all_slots(kind) if hasattr(value, name)]
         hidden = {name: getattr(value, name) for name in slots} | getattr(value, "__dict__", {})
         # Attributes that pickle omits are readable too.
         state = None if _is_state(reduced, hidden) else hidden
-        return "object", self._all((type(value), content, state)), parts
+        return "object", self._all((kind, content, state)), parts
 
 
 def _reduced(value: Any) -> Any:

@@ -79,7 +79,9 @@ class OnePair(AuditCase):
     """
 
     pair: tuple = ()
-    staged: bool = True  # False where a mistake is in a learner's methods, which a fit in stages does not call
+    staged: bool = (
+        True  # False where a mistake is in a learner's methods, which a fit in stages does not call
+    )
 
     @classmethod
     def of(cls, case, pair, *, staged=True):
