@@ -100,11 +100,6 @@ def pytest_collection_finish():
     gc.freeze()
 
 
-def pytest_terminal_summary(terminalreporter, config):
-    if terminalreporter.stats.get("failed") and config.getoption("assertmode") == "plain":
-        terminalreporter.write_line("`pytest --assert=rewrite` and a test's name shows what it compared")
-
-
 def draws(node, purpose=""):
     """Return where dice draw from in a test, or in what it or several tests are given."""
     system = node.config.getoption("entropy") == "system"
