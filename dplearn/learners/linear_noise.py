@@ -12,7 +12,7 @@ from dplearn.learners.logistic_queries import moment_weights
 from dplearn.privacy.shares import gaussian_budget
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries.gaussian_noise import can_be_drawn
-from dplearn.queries.noise import LocalNoise, noise_of
+from dplearn.queries.noise import noise_of
 from dplearn.records.design_matrix import DesignMatrix
 
 __all__ = ["linear_plan"]
@@ -22,7 +22,6 @@ __all__ = ["linear_plan"]
 #: `LinearPlan.reach`, by the order of the row norm.
 _NOISE_DOMINATED = 0.2
 _MOST_NUMBERS = 1 << 12  # the most numbers in a row
-_MOST_LOCAL = 1 << 13  # the most numbers in a local query, of which a record reports one
 _LARGEST = 1 << 30  # the bound on the norm of a query
 _LARGEST_OF_ANY = (1 << 30) - 1  # of a number of a record, so that sums over any number of records fit
 
@@ -43,7 +42,7 @@ def linear_plan(
     beta : Fraction, default=1/20
         Allowed probability of failure, in (0, 1).
     """
-    noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
+    noise = "gaussian" if params.cost.delta else "laplace"
     plan = LinearPlan(
         params.cost, noise, beta=float(beta), design=design, target=params.target, public=public
     )
@@ -74,12 +73,9 @@ def _with_noise(plan: LinearPlan, beta: Fraction) -> LinearPlan:
     noise = noise_of(plan.noise, plan.guarantee, int(plan.public.n_samples or 1))
     deviation = noise.deviation(query, share)
     unit = 1 / (moment_weights(plan.order)[1] * plan.steps * plan.target_reach)
-    if isinstance(noise, LocalNoise):
-        tolerance = noise.bounds(query, share)[0].at(beta)
-    else:
-        log = math.log(2 * (plan.n_numbers - 1) / beta)
-        # Laplace noise of scale s has standard deviation s sqrt(2).
-        tolerance = deviation * (log / math.sqrt(2) if plan.noise == "laplace" else math.sqrt(2 * log))
+    log = math.log(2 * (plan.n_numbers - 1) / beta)
+    # Laplace noise of scale s has standard deviation s sqrt(2).
+    tolerance = deviation * (log / math.sqrt(2) if plan.noise == "laplace" else math.sqrt(2 * log))
     return replace(
         plan,
         deviation=deviation * unit,
@@ -95,9 +91,4 @@ def _check_numbers(plan: LinearPlan) -> None:
             f" hashes counts once for each value, got {plan.n_numbers - 2}: declare fewer buckets, drop"
             " columns by a rule that uses no records, or project them onto fewer (GaussianRandomProjection,"
             " of sklearn.random_projection, uses only the number of columns)"
-        )
-    if plan.noise == "local" and plan.n_moments > _MOST_LOCAL:
-        raise ValueError(
-            f"trust_model='local' supports at most {_MOST_LOCAL} products of numeric columns, got"
-            f" {plan.n_moments} of {plan.n_numbers - 2} columns"
         )

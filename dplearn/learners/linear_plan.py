@@ -33,17 +33,16 @@ class LinearPlan(Plan):
     ----------
     guarantee : ApproxDP
         The guarantee of the fit.
-    noise : {"laplace", "gaussian", "local"}
+    noise : {"laplace", "gaussian"}
         The noise.
     n_moments : int
         The number of second moments that are released: of all pairs of numeric columns, of the constant 1 and
         of the target. They are the answer to one query.
     deviation : float
         The standard deviation of the noise in the mean product of a numeric column with the target, in the
-        unit of the column's bound times half the target's range; with "local", sampling noise included.
+        unit of the column's bound times half the target's range.
     tolerance : float
-        With probability at least 1 - beta, all these mean products have at most this error; with "local", the
-        bias of clipped coordinates included, for all records.
+        With probability at least 1 - beta, all these mean products have at most this error.
     noise_to_signal : float
         The ratio of that noise to the typical signal of the target for this number of columns. A rule of
         thumb: from 1 on, the fit is noise-dominated, and it warns.
@@ -112,7 +111,7 @@ class LinearPlan(Plan):
 
     @property
     def order(self) -> int:
-        """The order of the row norm: 1 for Laplace noise, 2 for all other noise."""
+        """The order of the row norm: 1 for Laplace noise, 2 for Gaussian noise."""
         return row_order(self.noise)
 
     @property

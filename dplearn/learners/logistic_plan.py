@@ -41,7 +41,7 @@ class LogisticPlan(Plan):
     ----------
     guarantee : ApproxDP
         The guarantee of the fit.
-    noise : {"laplace", "gaussian", "local"}
+    noise : {"laplace", "gaussian"}
         The noise.
     n_steps : int
         The number of gradient steps; with 1, only the label part of the gradient is queried.
@@ -58,10 +58,9 @@ class LogisticPlan(Plan):
         and all columns are used.
     deviation : float
         The standard deviation of the noise in a number of the answer to the label query, in the unit of one
-        label; with "local", sampling noise included.
+        label.
     tolerance : float
-        With probability at least 1 - beta, every number of that answer has at most this error; with "local",
-        the bias of clipped coordinates included, for all records.
+        With probability at least 1 - beta, every number of that answer has at most this error.
     noise_to_signal : float
         The ratio of that noise to the typical signal of the labels for this number of columns. A rule of
         thumb: from 1 on, the fit is noise-dominated, and it warns.
@@ -254,11 +253,11 @@ def row_basis(n_columns: int, blocks: Sequence[slice]) -> NDArray[np.float64]:
 
 
 def row_order(noise: str) -> int:
-    """Return the order of the row norm, as for `unit_rows`: 1 for Laplace noise, 2 for all other noise.
+    """Return the order of the row norm, as for `unit_rows`: 1 for Laplace noise, 2 for Gaussian noise.
 
     Parameters
     ----------
-    noise : {"laplace", "gaussian", "local"}
+    noise : {"laplace", "gaussian"}
         The noise.
     """
     return 1 if noise == "laplace" else 2

@@ -1,4 +1,4 @@
-"""Private logistic regression by noisy sums over all records, or by local randomisers."""
+"""Private logistic regression by noisy sums over all records."""
 
 import math
 from collections.abc import Sequence
@@ -36,9 +36,8 @@ from dplearn.learners.logistic_noise import MOST_COLUMNS, logistic_plan
 from dplearn.learners.logistic_plan import FINEST, LogisticPlan, row_order
 from dplearn.learners.logistic_steps import LogisticModel, learn_logistic
 from dplearn.learners.logistic_weights import check_class_weight, check_weighted_classes
-from dplearn.privacy import PrivacyLedger
+from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.queries import Examples, Oracle
-from dplearn.queries.factories import cost_of
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
 from dplearn.records.reading import (
     as_product,
@@ -69,10 +68,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     delta : float, default=1e-6
         Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
         positive delta allows Gaussian noise, which is smaller for many columns and steps. 0: Laplace noise,
-        and pure differential privacy. With "local" no delta is spent.
-    trust_model : {"central", "local"}, default="central"
-        "central": noise is added to sums over all records. "local": each record reports one randomised bit on
-        one number of one sum, so that no trusted curator is needed; this requires very many records.
+        and pure differential privacy.
     domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
         The possible values, known without looking at the data: one domain for all columns, or one for each.
         "learn": a fit releases a schema from a tenth of its budget first; see `Learn`. Unordered values are
@@ -85,7 +81,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         masses, for 3/20 of its budget, and adds the others to buckets; together there are at most 1,024.
     n_steps : int or "auto", default="auto"
         Number of steps of accelerated gradient descent, at least 1; each step is one query. "auto": 24 (6
-        where delta is 0 in the central model), or 1 if the answers to further queries would be
+        where delta is 0), or 1 if the answers to further queries would be
         noise-dominated. The choice is a function of public numbers.
     class_weight : None, "balanced" or dict, default=None
         Public. The weight of each class in the loss, by label; positive, and 1 for labels that are not in the
@@ -100,7 +96,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
-        `trust_model="central"`, tables in memory and no groups.
+        tables in memory and no groups.
     max_rows_per_group : int, default=10
         The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
         fewer rows, each is repeated. A group counts as one record, whose values are the means over these
@@ -138,7 +134,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     noisy_count_ : int
         Released. The estimated number of records; only for neighbors="add_remove".
     noise_ : str
-        Public. The noise: "laplace", "gaussian" or "local".
+        Public. The noise: "laplace" or "gaussian".
     design_ : DesignMatrix or None
         Public. The encoding of columns as numeric columns; its `names` are in the order of `coef_`.
     classes_ : ndarray of shape (n_classes,)
@@ -158,8 +154,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
 
     Notes
     -----
-    **Privacy.** (epsilon, delta)-differential privacy for one replaced record; "local" with delta 0, and then
-    also towards the collector of the reports. Proof: each query is a sum over records of integer vectors.
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: each query is a sum over records of integer vectors.
     Each vector is a function of its own record and of earlier answers, and its norm is at most a public
     bound, which is checked in integers. The vectors are products of a row of length 1 with the row itself,
     with the centred indicator of its label, or with its predicted probabilities under the released weights.
@@ -212,7 +207,6 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        trust_model: str = "central",
         domain: Any = None,
         n_steps: int | str = AUTO,
         class_weight: Any = None,
@@ -224,7 +218,6 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     ):
         self.epsilon = epsilon
         self.delta = delta
-        self.trust_model = trust_model
         self.domain = domain
         self.n_steps = n_steps
         self.class_weight = class_weight
@@ -264,11 +257,10 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             check_classes(classes)
-        cost = cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible)
+        epsilon = check_number("epsilon", self.epsilon, above=0)
         return LogisticFit(
             self,
-            cost,
-            trust_model=self.trust_model,
+            ApproxDP(epsilon, self.delta, reproducible=reproducible),
             declared=_declared(self.domain),
             n_steps=check_count_or_auto("n_steps", self.n_steps, low=1),
             class_weight=check_class_weight(self.class_weight),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dplearn import LinearRegressor
-from dplearn.audit.cases.linear_regression import CASES, LINEAR_REPLAYS, UNIVERSE, moments_case
+from dplearn.audit.cases.linear_regression import LINEAR_REPLAYS, UNIVERSE
 from dplearn.audit.fits import ready
 from dplearn.learners import linear_moments
 from dplearn.learners.linear_moments import moments_query
@@ -16,7 +16,6 @@ from dplearn.records.targets import STEPS, TargetRange
 from tests.changed import with_recipe
 from tests.laws.oracle_mistakes import parts_that_the_data_scale
 
-ENDS = UNIVERSE[3:]
 #: Two longer rows; the last number is the target.
 LONG = ((100.0, 1.0, 1.0), (1.0, -100.0, -1.0))
 #: Two rows as long as can be, whose inner product, targets included, is nearly 0.
@@ -39,11 +38,6 @@ def share_moved(pair, *, made=LinearRegressor, delta=1e-6, bits=6):
     if fit.plan.order == 1:
         return float(np.abs(move).sum() / query.l1)
     return math.sqrt((move**2).sum() / query.squared_l2)
-
-
-def excess(case):
-    """By what factor a case exceeds its claim."""
-    return math.log(case.run().exp_epsilon) / float(case.claim.epsilon)
 
 
 @pytest.mark.parametrize("case", LINEAR_REPLAYS, ids=lambda case: case.name)
@@ -70,18 +64,17 @@ def test_noise_for_an_added_record_where_one_is_replaced_is_too_small(monkeypatc
     assert share_moved(ORTHOGONAL) > 1.3
 
 
-@pytest.mark.nightly  # its witness, the same mistake with Gaussian noise, runs with every change
-def test_half_of_the_l1_sensitivity_breaks_the_enumerated_claim(monkeypatch):
-    right = linear_moments.moments_query
+def test_half_of_the_l1_sensitivity_is_too_small(monkeypatch):
+    pair, known = (UNIVERSE[3], UNIVERSE[4]), {"delta": 0, "bits": 0}
+    right = VectorQuery.__init__
 
-    def half(plan):
-        query = right(plan)
-        query.l1 //= 2
-        return query
+    def half(self, *given, **more):
+        right(self, *given, **more)
+        self.l1 //= 2
 
-    assert 0.83 < excess(CASES[1]) <= 1
-    monkeypatch.setattr("dplearn.audit.cases.linear_regression.moments_query", half)
-    assert excess(moments_case("half", ENDS)) > 1.6
+    assert share_moved(pair, **known) == pytest.approx(5 / 6)  # the exact epsilon of the enumerated case
+    monkeypatch.setattr(VectorQuery, "__init__", half)
+    assert share_moved(pair, **known) > 1.6
 
 
 def test_a_constant_that_is_left_out_of_the_length_moves_them_too_far(monkeypatch):
@@ -168,7 +161,3 @@ def test_noise_that_the_data_scale_breaks_replay(monkeypatch):
     case = LINEAR_REPLAYS[1]
     parts_that_the_data_scale(monkeypatch)
     assert case.with_fit(case.fit).replay(seeds=1)
-
-
-def _changed(params, **values):
-    return type(params)(**{**vars(params), **values})

@@ -55,14 +55,6 @@ def test_a_linear_relation_is_learned_at_a_small_epsilon(epsilon, delta, least):
     assert small.coef_ == pytest.approx(plain.coef_, abs=0.15)
 
 
-def test_many_local_reports_are_learned_from():
-    table, target = made(300_000, d=2, noise=0.05)
-    local = learner(trust_model="local", epsilon=4.0, target_range=(-1, 1)).fit(table, target)
-    assert local.noise_ == "local"
-    assert local.guarantee_.delta == 0
-    assert local.score(table[:2000], target[:2000]) > 0.7
-
-
 def test_rows_beyond_the_reach_are_learned_from_too():
     table, target = made(20_000)
     long = learner(target_range=(-1, 1)).fit(5 * table, target)
@@ -142,7 +134,7 @@ def test_predictions_are_within_the_range_of_the_target(fitted):
     assert ((ends >= 0) & (ends <= 400)).all()
 
 
-@pytest.mark.parametrize("settings", [{}, {"delta": 0.0}, {"trust_model": "local"}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"delta": 0.0}], ids=str)
 @pytest.mark.parametrize(
     "table",
     [np.zeros((50, 3)), np.ones((50, 1)), np.ones((1, 2)), np.full((9, 2), 1e300), made(40, d=600)[0]],
@@ -150,8 +142,6 @@ def test_predictions_are_within_the_range_of_the_target(fitted):
 )
 @pytest.mark.filterwarnings("ignore:n_samples is")
 def test_any_table_is_fitted(table, settings):
-    if "trust_model" in settings and table.shape[1] > 100:
-        return  # refused: see below
     for target in (np.zeros(len(table)), np.linspace(0, 400, len(table))):
         with np.errstate(all="raise"):
             model = learner(epsilon=1.0, **settings).fit(table, target)
@@ -167,8 +157,6 @@ def test_a_constant_target_is_learned():
 def test_too_many_columns_are_refused_with_advice():
     with pytest.raises(ValueError, match=r"at most 4094 numeric columns.*got 5000: declare fewer buckets"):
         learner().plan(100, n_features=5000)
-    with pytest.raises(ValueError, match=r"local.*at most 8192 products"):
-        learner(trust_model="local").plan(100, n_features=200)
     assert learner(epsilon=1.0).plan(10**6, n_features=3000).n_moments == 3002 * 3003 // 2
 
 
@@ -215,7 +203,6 @@ def test_a_target_outside_its_range_is_clipped_where_the_learner_says_so():
         ({"clip_target": 1}, TypeError, "clip_target must be"),
         ({"epsilon": 0}, ValueError, "epsilon must be"),
         ({"delta": 1.0}, ValueError, "delta"),
-        ({"trust_model": "remote"}, ValueError, "trust_model must be one of"),
         ({"domain": "floats"}, TypeError, "domain must be"),
     ],
 )
@@ -225,7 +212,7 @@ def test_bad_parameters_are_named(parameters, error, message):
 
 
 def test_the_plan_matches_the_fit():
-    for settings in ({}, {"delta": 0.0}, {"trust_model": "local"}, {"domain": COLUMNS}):
+    for settings in ({}, {"delta": 0.0}, {"domain": COLUMNS}):
         model = learner(epsilon=3.0, **settings)
         plan = model.plan(len(X), n_features=10)
         with warnings.catch_warnings(record=True) as caught:
@@ -240,7 +227,7 @@ def test_the_plan_matches_the_fit():
     assert learner(domain=[Bits(), Categories(["a", "b"])]).plan(100).n_moments == 15
 
 
-@pytest.mark.parametrize("settings", [{}, {"delta": 0.0}, {"trust_model": "local"}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"delta": 0.0}], ids=str)
 def test_the_noise_of_products_with_the_target_is_as_planned(settings, monkeypatch):
     from dplearn.learners import linear_regression
 
@@ -259,8 +246,7 @@ def test_the_noise_of_products_with_the_target_is_as_planned(settings, monkeypat
     errors = np.array(seen) - np.mean(seen, axis=0)
     assert np.mean(np.abs(errors).max(axis=1) > plan.tolerance) < 0.2
     assert errors.std() < 1.1 * plan.deviation
-    if "trust_model" not in settings:
-        assert errors.std() > 0.9 * plan.deviation
+    assert errors.std() > 0.9 * plan.deviation
 
 
 @pytest.mark.parametrize("value", [0.0, 1e300])

@@ -4,17 +4,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dplearn.chance import PublicStream, SeededDice
+from dplearn.chance import SeededDice
 from dplearn.estimator.public import Public
 from dplearn.learners.logistic_noise import MOST_COLUMNS, STEPS, deviation_of, logistic_plan
-from dplearn.learners.logistic_queries import Mapped, kinds_of_queries, label_parts, products_query
+from dplearn.learners.logistic_queries import Mapped, label_parts, products_query
 from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle, Examples, LocalOracle
+from dplearn.queries import CentralOracle, Examples
 
 
-def planned(n, d, k, *, epsilon=1, delta=0, trust_model="central", n_steps=None, beta="1/20"):
+def planned(n, d, k, *, epsilon=1, delta=0, n_steps=None, beta="1/20"):
     settings = {
-        "trust_model": trust_model,
         "n_steps": n_steps,
         "class_weight": None,
         "finest": 10,
@@ -34,9 +33,6 @@ def planned(n, d, k, *, epsilon=1, delta=0, trust_model="central", n_steps=None,
         ({"delta": "1e-6"}, 100, 1, False),
         ({}, 100_000, STEPS[1], True),
         ({}, 10_000, 1, False),
-        ({"trust_model": "local"}, 10**9, STEPS[2], True),
-        ({"trust_model": "local"}, 10**4, 1, False),
-        ({"trust_model": "local", "epsilon": 1000, "delta": 0}, 40, 1, False),
         ({"n_steps": 5}, 100, 5, True),
     ],
 )
@@ -54,17 +50,14 @@ def test_rows_are_on_the_finest_grid_whose_noise_can_be_drawn():
         planned(10_000, 20, 2, epsilon="1e-12", delta="1e-12")
 
 
-@pytest.mark.parametrize("settings", [{"delta": "1e-6"}, {}, {"trust_model": "local"}])
+@pytest.mark.parametrize("settings", [{"delta": "1e-6"}, {}])
 def test_the_deviation_is_that_of_answers(settings):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(4000, 30)), np.zeros(4000, dtype=int)
     y[::2] = 1
     plan = planned(4000, 30, 2, **settings)
     records = Examples(plan.rows(X), y)
-    if plan.noise == "local":
-        oracle = LocalOracle(records, privacy=plan.guarantee, dice=SeededDice(0), stream=PublicStream(0))
-    else:
-        oracle = CentralOracle(records, privacy=plan.guarantee, dice=SeededDice(0))
+    oracle = CentralOracle(records, privacy=plan.guarantee, dice=SeededDice(0))
     query = products_query(plan, Mapped(plan, np.eye(31)), label_parts(plan))
     share = plan.shares[1]
     exact = query.total(records) / 4000 * float(query.unit)
@@ -72,28 +65,9 @@ def test_the_deviation_is_that_of_answers(settings):
     assert 0.7 < np.sqrt((off**2).mean()) / deviation_of(plan, query, share) < 1.4
 
 
-def test_unsupported_queries_are_refused():
+def test_a_single_class_is_refused():
     with pytest.raises(ValueError, match="at least 2 classes, got 1 class"):
         planned(10, 3, 1)
-    with pytest.raises(ValueError, match="n_samples=4"):
-        planned(4, 3, 2, trust_model="local")
-    with pytest.raises(ValueError, match="at least 55, got n_samples=45"):
-        planned(45, 3, 2, trust_model="local", n_steps=24)
-    with pytest.raises(ValueError, match="at most 8192"):
-        planned(10**6, 1000, 9, trust_model="local")
-    with pytest.raises(ValueError, match="n_steps must be 1"):
-        planned(10**6, 200, 2, trust_model="local", n_steps=2)
-    with pytest.raises(ValueError, match=r"got 5001 \* 2: declare fewer buckets, .* or use"):
-        planned(10, 5000, 2, trust_model="local")
-
-
-def test_the_tolerance_of_reports_is_that_of_the_oracle_with_the_bias_of_clipped_coordinates():
-    plan = planned(4000, 30, 2, epsilon=2, trust_model="local")
-    query, share = kinds_of_queries(plan)[1]
-    noise, _ = query.randomizer(plan.guarantee.epsilon, "bit", int(4000 * share)).bounds(int(4000 * share))
-    assert noise.bias > 0
-    assert plan.tolerance == pytest.approx(noise.at(Fraction(1, 20)) * float(query.unit))
-    assert plan.tolerance > plan.deviation * np.sqrt(2 * np.log(40 * query.size)) * 1.01
 
 
 def test_the_tolerance_holds_as_often_as_it_says():

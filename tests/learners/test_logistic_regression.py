@@ -1,4 +1,5 @@
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -117,27 +118,16 @@ def test_a_refused_fit_has_no_cost():
         learner(ledger=ledger, random_state=None).fit(X, Y)
 
 
-@pytest.mark.parametrize("model", ["central", "local"])
-def test_the_guarantee_is_the_cost(model):
-    guarantee = learner(trust_model=model, n_steps=1).fit(np.tile(X, (9, 1)), np.tile(Y, 9)).guarantee_
-    assert guarantee.delta == (0 if model == "local" else pytest.approx(1e-6))
-    assert "in every column, values are finite numbers" in guarantee.assumes
-
-
-def test_many_local_reports_classify():
-    rng = np.random.default_rng(0)
-    table = rng.normal(size=(60_000, 3))
-    labels = table[:, 0] + table[:, 1] + 0.3 * rng.normal(size=60_000) > 0
-    model = learner(trust_model="local", epsilon=2.0).fit(table, labels)
-    assert (model.noise_, model.n_steps_) == ("local", 24)
-    assert model.score(table, labels) > 0.85
+def test_the_guarantee_is_the_cost(fitted):
+    assert (fitted.guarantee_.epsilon, fitted.guarantee_.delta) == (100, Fraction("1e-6"))
+    assert "in every column, values are finite numbers" in fitted.guarantee_.assumes
 
 
 def test_the_plan_matches_the_fit():
-    for settings in ({}, {"delta": 0.0}, {"trust_model": "local", "epsilon": 1.0}):
-        model, times = learner(**settings), 1 + 40 * ("trust_model" in settings)
-        plan = model.plan(times * len(X), n_features=4, n_labels=3)
-        model.fit(np.tile(X, (times, 1)), np.tile(Y, times))
+    for settings in ({}, {"delta": 0.0}):
+        model = learner(**settings)
+        plan = model.plan(len(X), n_features=4, n_labels=3)
+        model.fit(X, Y)
         assert (plan.n_steps, plan.noise) == (model.n_steps_, model.noise_)
         assert plan.guarantee.epsilon == model.guarantee_.epsilon
         assert plan.guarantee.delta == model.guarantee_.delta
@@ -147,7 +137,7 @@ def test_the_plan_matches_the_fit():
 
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("n_steps", [1, 4])
-@pytest.mark.parametrize("settings", [{}, {"delta": 0.0}, {"trust_model": "local"}])
+@pytest.mark.parametrize("settings", [{}, {"delta": 0.0}])
 def test_the_plan_has_the_number_of_queries_of_a_fit(monkeypatch, settings, n_steps, labels):
     oracles = []
 
@@ -215,7 +205,6 @@ def test_a_plan_without_a_shape_is_refused():
     [
         ({"epsilon": 0}, "epsilon must be"),
         ({"delta": 1.0}, "delta"),
-        ({"trust_model": "remote"}, "trust_model must be one of"),
         ({"n_steps": 0}, "n_steps must be"),
         ({"n_steps": "many"}, "n_steps must be"),
         ({"classes": [0, "a"]}, "classes must be"),

@@ -4,10 +4,10 @@ from scipy.special import softmax
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
-from dplearn.chance import PublicStream, SeededDice
+from dplearn.chance import SeededDice
 from dplearn.learners.logistic_steps import learn_logistic
 from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle, Examples, LocalOracle, PopulationOracle
+from dplearn.queries import CentralOracle, Examples, PopulationOracle
 from tests.learners.logistic_plans import plan_of
 
 
@@ -51,15 +51,6 @@ def test_a_central_oracle_with_a_large_epsilon_is_as_accurate(order, delta):
     assert accuracy(learn_logistic(oracle, plan), X, y) > LogisticRegression().fit(X, y).score(X, y) - 0.05
     assert oracle.left == 0
     assert len(oracle.rounds) == 2 + plan.n_steps
-
-
-def test_a_local_oracle_with_many_records_is_as_accurate():
-    X, y = classes_of(n=60_000, k=2)
-    plan = plan_of(5, 2)
-    oracle = LocalOracle(
-        Examples(plan.rows(X), y), privacy=ApproxDP(3), dice=SeededDice(0), stream=PublicStream(0)
-    )
-    assert accuracy(learn_logistic(oracle, plan), X, y) > LogisticRegression().fit(X, y).score(X, y) - 0.05
 
 
 @pytest.mark.parametrize("second_moments", [True, False])
