@@ -62,7 +62,7 @@ from threadpoolctl import threadpool_limits
 
 from dplearn.domains import Categories, Grid, IntegerRange, Product, Schema
 from dplearn.learners.bins import binned, stacked
-from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
+from dplearn.learners.linear import StatisticalQueryLogisticRegression
 from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 
 pandas = peer("pandas")

@@ -9,8 +9,8 @@ import pytest
 from dplearn import LinearRegressor
 from dplearn.audit.cases.linear_regression import LINEAR_REPLAYS, UNIVERSE
 from dplearn.audit.fits import ready
-from dplearn.learners import linear_moments
-from dplearn.learners.linear_moments import moments_query
+from dplearn.learners.linear import regression
+from dplearn.learners.linear.regression import target_moments_query
 from dplearn.queries import Examples, VectorQuery
 from dplearn.records.targets import STEPS, TargetRange
 from tests.changed import with_recipe
@@ -32,7 +32,7 @@ def share_moved(pair, *, made=LinearRegressor, delta=1e-6, bits=6):
         learner._finest = bits
         table = np.array(rows if isinstance(rows[0], tuple) else [rows])
         fit = ready(learner, table[:, :-1], table[:, -1])
-        query = moments_query(fit.plan)
+        query = target_moments_query(fit.plan)
         totals.append(query.total(fit.summary).astype(object))
     move = totals[0] - totals[1]
     if fit.plan.order == 1:
@@ -78,24 +78,24 @@ def test_half_of_the_l1_sensitivity_is_too_small(monkeypatch):
 
 
 def test_a_constant_that_is_left_out_of_the_length_moves_them_too_far(monkeypatch):
-    right = linear_moments._shortened
+    right = regression._shortened
 
     def apart(columns, targets, plan):
         rows = right(columns, targets, plan)
         rows[:, -2], rows[:, -1] = plan.steps, targets
         return rows
 
-    monkeypatch.setattr(linear_moments, "_shortened", apart)
+    monkeypatch.setattr(regression, "_shortened", apart)
     assert share_moved(LONG) > 1.1
 
 
 def test_lengths_that_are_taken_before_rounding_move_them_too_far(monkeypatch):
-    right = linear_moments.norm_powers
+    right = regression.norm_powers
 
     def before(rows, order):
         return 0.0 * right(rows, order) if (rows == np.rint(rows)).all() else right(rows, order)
 
-    monkeypatch.setattr(linear_moments, "norm_powers", before)
+    monkeypatch.setattr(regression, "norm_powers", before)
     assert share_moved(HALVES, bits=0) > 1.1
 
 
@@ -143,9 +143,9 @@ def test_a_length_that_the_longest_row_sets_moves_them_too_far():
 def test_one_weight_for_all_products_with_the_norm_for_two_moves_them_too_far(
     monkeypatch, delta, weight, pair
 ):
-    right = linear_moments._weights
+    right = regression._weights
     assert share_moved(pair, delta=delta) <= 1
-    monkeypatch.setattr(linear_moments, "_weights", lambda plan: np.full_like(right(plan), weight))
+    monkeypatch.setattr(regression, "_weights", lambda plan: np.full_like(right(plan), weight))
     assert share_moved(pair, delta=delta) > 1.01
 
 

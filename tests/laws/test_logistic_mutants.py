@@ -15,9 +15,9 @@ from dplearn.audit.cases.logistic_regression import (
     logistic_fit_case,
     logistic_plan_case,
 )
-from dplearn.learners import logistic_columns, logistic_weights
-from dplearn.learners import logistic_queries as queries
-from dplearn.learners.logistic_queries import mean_row_query, moments_query
+from dplearn.learners.linear import columns, logistic_steps
+from dplearn.learners.linear import logistic_queries as queries
+from dplearn.learners.linear.logistic_queries import mean_row_query, moments_query
 from dplearn.mechanisms import noisy_counts
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, Examples, VectorQuery
@@ -166,7 +166,7 @@ MASSES = CASES["logistic_masses"]
 
 
 def test_masses_with_noise_for_an_added_record_break_the_claim(monkeypatch):
-    right = logistic_columns.mass_query
+    right = columns.mass_query
 
     def half(plan):
         query = right(plan)
@@ -182,15 +182,13 @@ def test_columns_that_are_kept_by_their_exact_masses_break_the_claim(monkeypatch
     def by_data(rows, dice):
         shown, _ = MASSES.fit(rows, dice)
         masses = np.abs(np.array(rows)[:, :2]).sum(axis=0)
-        return shown + str(logistic_columns.kept_columns(masses, threshold=0.0, most=1)), None
+        return shown + str(columns.kept_columns(masses, threshold=0.0, most=1)), None
 
     assert excess(MASSES.with_fit(by_data)) == math.inf
 
 
 def test_masses_of_squares_that_are_not_shares_break_the_claim(monkeypatch):
-    monkeypatch.setattr(
-        logistic_columns, "_masses", lambda rows, most: np.rint(rows.data**2 * most).astype(np.int64)
-    )
+    monkeypatch.setattr(columns, "_masses", lambda rows, most: np.rint(rows.data**2 * most).astype(np.int64))
     assert excess(MASSES.with_fit(MASSES.fit)) > 1.5
 
 
@@ -211,12 +209,12 @@ def test_weighted_gradients_with_noise_for_an_added_record_break_the_claim(monke
 @pytest.mark.nightly
 def test_classes_that_are_counted_with_half_the_noise_break_the_claim(monkeypatch):
     case = CASES["logistic_class_weights"]
-    right = logistic_weights.count_query
+    right = logistic_steps.count_query
 
     def half(n_classes):
         query = right(n_classes)
         query.l1 //= 2
         return query
 
-    monkeypatch.setattr(logistic_weights, "count_query", half)
+    monkeypatch.setattr(logistic_steps, "count_query", half)
     assert excess(case.with_fit(case.fit)) > 1.2

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from dplearn import LinearRegressor, PrivacyLedger, StatisticalQueryLogisticRegression
 from dplearn.domains import Categories, DomainError, Schema
 from dplearn.estimator.public import Public
-from dplearn.learners.logistic_columns import (
+from dplearn.learners.linear.columns import (
     kept_columns,
     mass_query,
     mass_threshold,
@@ -19,7 +19,7 @@ from dplearn.learners.logistic_columns import (
     reduction,
     sparse_rows,
 )
-from dplearn.learners.logistic_plan import LogisticPlan
+from dplearn.learners.linear.logistic_queries import LogisticPlan
 from dplearn.privacy import ApproxDP
 from dplearn.queries import Examples
 

@@ -13,7 +13,7 @@ import numpy as np
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.fits import Fit, Rows, StagedFit, WholeFit
 from dplearn.audit.rules import RULES, moved_by
-from dplearn.learners.linear_regression import LinearRegressor
+from dplearn.learners.linear import LinearRegressor
 from dplearn.privacy import ApproxDP
 
 __all__ = ["CASES", "LINEAR_REPLAYS", "UNIVERSE", "linear_case"]

@@ -14,18 +14,21 @@ from dplearn.audit.fits import Rows, WholeFit
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.estimator.public import Public
-from dplearn.learners.logistic_columns import kept_columns, mass_query, sparse_rows
-from dplearn.learners.logistic_noise import MOST_COLUMNS
-from dplearn.learners.logistic_plan import LogisticPlan
-from dplearn.learners.logistic_queries import (
+from dplearn.learners.linear import (
+    MOST_COLUMNS,
+    WEIGHT_UNITS,
+    LogisticPlan,
     Mapped,
+    StatisticalQueryLogisticRegression,
+    kept_columns,
     label_parts,
+    mass_query,
     products_query,
+    released_weights,
     score_queries,
+    sparse_rows,
+    take_steps,
 )
-from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
-from dplearn.learners.logistic_steps import take_steps
-from dplearn.learners.logistic_weights import WEIGHT_UNITS, released_weights
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, Examples
 
