@@ -58,9 +58,8 @@ def mass_query(plan: LogisticPlan) -> VectorQuery:
     -----
     **Privacy.** The vector of a record has no negative number, and its numbers sum to at most S, the square
     of `plan.reach`: that is how far an added record moves the totals, in both norms. If one record is
-    replaced, the totals change by at most 2 S in the L1 norm. Two such
-    vectors have a nonnegative inner product and Euclidean norms of at most S, so their squared Euclidean
-    distance is at most 2 S**2.
+    replaced, the totals change by at most 2 S in the L1 norm. Two such vectors have a nonnegative inner
+    product and Euclidean norms of at most S, so their squared Euclidean distance is at most 2 S**2.
     """
     most, d = plan.reach**2, int(plan.n_numbers)
 
@@ -105,7 +104,11 @@ def kept_columns(masses: NDArray[np.float64], *, threshold: float, most: int) ->
 
 
 def reduction(columns: NDArray[np.intp], n_numbers: int, n_buckets: int) -> Any:
-    """Return the matrix that maps a row to its kept columns and the buckets of all others."""
+    """Return the matrix that maps a row to its kept columns and the buckets of all others.
+
+    Any other column j is added to bucket j modulo `n_buckets`, with the sign (-1)**(j // n_buckets), so that
+    the columns of a bucket do not all have the same sign; without buckets it is dropped.
+    """
     places = np.zeros(n_numbers, dtype=np.intp)
     signs = np.zeros(n_numbers)
     if n_buckets:

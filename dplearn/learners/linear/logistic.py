@@ -304,8 +304,10 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         offsets = model.offsets
         self.metric_ = model.metric
         self.offset_ = offsets[1:] - offsets[:1] if len(self.classes_) == 2 else offsets
-        spread = np.asarray if matrix is None else partial(_at_columns, matrix)
-        self.coef_, self.coef_std_ = spread(effects.coef), np.abs(spread(effects.deviation))
+        coef, deviation = effects.coef, effects.deviation
+        if matrix is not None:  # effects of all columns of a wide table, from those of its reduced rows
+            coef, deviation = np.asarray(matrix @ coef.T).T, np.asarray(matrix @ deviation.T).T
+        self.coef_, self.coef_std_ = coef, np.abs(deviation)
         self.intercept_ = effects.intercept + self.offset_
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -508,11 +510,6 @@ class _Outcome:
         return n
 
 
-def _at_columns(matrix: Any, effects: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the effects of all columns of a wide table, given those of its reduced rows."""
-    return np.asarray(matrix @ effects.T).T
-
-
 def logistic_plan(
     params: FitRecipe,
     public: Public,
@@ -572,14 +569,15 @@ def _with_steps(plan: LogisticPlan, given: int | None) -> LogisticPlan:
 def _with_noise(plan: LogisticPlan, beta: Fraction) -> LogisticPlan:
     """Return the plan with the noise and the tolerance of the label query."""
     query, share = kinds_of_queries(plan)[1]
-    deviation = deviation_of(plan, query, share)
+    deviation, log = deviation_of(plan, query, share), math.log(2 * query.size / beta)
     # A number of a row is about d**-1/2 of its Euclidean norm, or 1/d of its L1 norm; the norm of the noise
     # of d numbers is d**1/2 times the standard deviation of one.
     spread = plan.n_columns if plan.order == 2 else plan.n_columns**1.5
     return replace(
         plan,
         deviation=deviation,
-        tolerance=tolerance_of(plan, query, share, beta),
+        # Laplace noise of scale s has standard deviation s sqrt(2).
+        tolerance=deviation * (log / math.sqrt(2) if plan.noise == "laplace" else math.sqrt(2 * log)),
         noise_to_signal=deviation * spread / _NOISE_DOMINATED[plan.order],
     )
 
@@ -587,14 +585,6 @@ def _with_noise(plan: LogisticPlan, beta: Fraction) -> LogisticPlan:
 def deviation_of(plan: LogisticPlan, query: StatisticalQuery, share: Fraction) -> float:
     """Return the standard deviation of the noise in each number of an answer."""
     return noise_of(plan.noise, plan.guarantee, int(plan.public.n_samples)).deviation(query, share)
-
-
-def tolerance_of(plan: LogisticPlan, query: StatisticalQuery, share: Fraction, beta: Fraction) -> float:
-    """Return a bound on the errors of all numbers of an answer, with probability 1 - beta."""
-    log = math.log(2 * query.size / beta)
-    # Laplace noise of scale s has standard deviation s sqrt(2).
-    times = log / math.sqrt(2) if plan.noise == "laplace" else math.sqrt(2 * log)
-    return deviation_of(plan, query, share) * times
 
 
 def can_be_drawn(plan: LogisticPlan, share: Fraction = Fraction(1)) -> bool:

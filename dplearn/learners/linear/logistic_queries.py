@@ -312,29 +312,17 @@ def moments_query(plan: LogisticPlan) -> VectorQuery:
 
     # With 5 and 7, the inner product for two rows x, y is nonnegative: the terms 25 x_i^2 y_i^2 and 49 x_i
     # x_j y_i y_j sum to (49 (x y)^2 + sum x_i^2 y_i^2) / 2 >= 0. So |v - w|^2 <= |v|^2 + |w|^2.
-    return VectorQuery(
-        each,
-        size=d * (d + 1) // 2,
-        norm=norm,
-        unit=Fraction(1, plan.reach**2),
-        total=total,
-        l1=_l1(norm, plan.order),
-        squared_l2=2 * norm**2 if plan.order == 2 else None,
-        added_l1=norm if plan.order == 1 else None,
-    )
+    square = 2 * norm**2 if plan.order == 2 else None
+    return _sums(plan, each, total, d * (d + 1) // 2, norm, plan.reach**2, squared_l2=square)
 
 
 def mean_row_query(plan: LogisticPlan) -> VectorQuery:
     """Return the query for the mean row."""
-    return VectorQuery(
-        lambda records: _whole(records.X),
-        size=plan.n_columns,
-        norm=plan.reach,
-        unit=Fraction(1, plan.reach),
-        total=lambda records: records.X.sum(axis=0, dtype=np.int64),
-        l1=_l1(plan.reach, plan.order),
-        added_l1=plan.reach if plan.order == 1 else None,
-    )
+
+    def total(records: Examples) -> NDArray[np.int64]:
+        return np.asarray(records.X.sum(axis=0, dtype=np.int64))
+
+    return _sums(plan, lambda records: _whole(records.X), total, plan.n_columns, plan.reach, plan.reach)
 
 
 def products_query(
@@ -344,7 +332,6 @@ def products_query(
     units = 1
     if weights is not None:
         units, parts = WEIGHT_UNITS, weighted_parts(parts, weights)
-    norm = units * plan.norm
 
     def each(records: Examples) -> NDArray[np.int64]:
         rows = mapped.of(records).astype(np.float64)
@@ -356,15 +343,8 @@ def products_query(
         sums = (rows.T @ parts(rows, records.y[block]) for block, rows in blocks)
         return _whole(sum(sums, np.zeros((plan.n_columns, plan.asked))).ravel())
 
-    return VectorQuery(
-        each,
-        size=plan.n_columns * plan.asked,
-        norm=norm,
-        unit=Fraction(1, plan.reach * plan.whole * units),
-        total=total,
-        l1=_l1(norm, plan.order),
-        added_l1=norm if plan.order == 1 else None,
-    )
+    whole = plan.reach * plan.whole * units
+    return _sums(plan, each, total, plan.n_columns * plan.asked, units * plan.norm, whole)
 
 
 def label_parts(plan: LogisticPlan) -> Parts:
@@ -496,9 +476,18 @@ def kinds_of_queries(plan: LogisticPlan) -> list[tuple[StatisticalQuery, Fractio
     return kinds if weights is None else [*kinds, (count_query(plan.n_classes), plan.counting_share)]
 
 
-def _l1(norm: int, order: int) -> int | None:
-    """Return the greatest L1 distance of two vectors of norm `norm`, if that is an L1 norm; else None."""
-    return 2 * norm if order == 1 else None
+def _sums(
+    plan: LogisticPlan, each: Any, total: Any, size: int, norm: int, whole: int, squared_l2: int | None = None
+) -> VectorQuery:
+    """Return the query for sums of vectors with norms, of the plan's order, of at most `norm`.
+
+    Answers are in units of 1 / `whole`.
+    """
+    l1, added = (2 * norm, norm) if plan.order == 1 else (None, None)
+    unit = Fraction(1, whole)
+    return VectorQuery(
+        each, size=size, norm=norm, unit=unit, total=total, l1=l1, squared_l2=squared_l2, added_l1=added
+    )
 
 
 def _n_scores(plan: LogisticPlan) -> int:

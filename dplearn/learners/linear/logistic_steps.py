@@ -379,12 +379,12 @@ def _spread(
     metric: NDArray[np.float64],
     vectors: NDArray[np.float64],
     left: NDArray[np.float64],
-    scales: NDArray[np.float64],
+    scales: NDArray[np.float64],  # the factor of the metric in each direction
     *,
-    noise: float,
+    noise: float,  # the standard deviation of that in the second moments of raw rows
     energy: float,
-    last: float,
-    towards: float,
+    last: float,  # the approximate mean of the added 1 after scaling: the inverse of the row's norm
+    towards: float,  # has the sign of mapped rows in the longest direction
 ) -> _Directions:
     """Return the directions, given the mean squares of the mapped rows."""
     total = max(float(left.sum()), _LEAST)
