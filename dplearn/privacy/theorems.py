@@ -216,14 +216,20 @@ def gaussian(event: Event, delta: Fraction, below: Epsilon = math.inf) -> Epsilo
 
 THEOREMS: dict[str, Callable[[Event, Fraction], Epsilon]] = {
     theorem.__name__: theorem
-    for theorem in (basic, advanced, optimal_homogeneous, zero_concentrated, renyi, gaussian)
+    for theorem in (basic, zero_concentrated, advanced, optimal_homogeneous, renyi, gaussian)  # slowest last
 }
 
 
-def least_epsilon(event: Event, delta: Fraction) -> Epsilon:
-    """Return the least epsilon that any of the theorems proves; infinity if none applies."""
-    others = [theorem for theorem in THEOREMS.values() if theorem is not gaussian]
-    least = min(theorem(event, delta) for theorem in others)
+def least_epsilon(event: Event, delta: Fraction, enough: Epsilon = -math.inf) -> Epsilon:
+    """Return the least epsilon that any of the theorems proves; infinity if none applies.
+
+    The first that is at most `enough` is returned: where that alone matters, it is found sooner.
+    """
+    least: Epsilon = math.inf
+    for theorem in (each for each in THEOREMS.values() if each is not gaussian):
+        least = min(least, theorem(event, delta))
+        if least <= enough:
+            return least
     return min(least, gaussian(event, delta, least))
 
 
