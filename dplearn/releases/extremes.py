@@ -21,21 +21,13 @@ from numpy.typing import NDArray
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import power_at_most
 from dplearn.domains import Floats
+from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.mechanisms.first_reaching import first_reaching, reaching_ratios
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.releases.quantiles import QuantilesPlan
-from dplearn.releases.release import N_IS_PUBLIC
-
-__all__ = [
-    "ExtremesPlan",
-    "candidates",
-    "counts_within",
-    "extremes_plan",
-    "has_candidates",
-    "release_extremes",
-]
+from dplearn.releases.release import few_records_warnings
 
 _BITS = 2  # candidates on the way from a power of two to the next: 2**_BITS
 
@@ -254,3 +246,34 @@ def _reaches(epsilon: Fraction, beta: float, m: int) -> tuple[int, int]:
     of_threshold, of_count = reaching_ratios(epsilon / 2)
     quarter = Fraction(repr(beta)) / 4
     return power_at_most(of_count, quarter / m) - 1, power_at_most(of_threshold, quarter) - 1
+
+
+def extremes_warnings(
+    n_samples: int, n_inside: int, *, epsilon: Fraction, columns: int = 1
+) -> tuple[str, ...]:
+    """Return a warning if a search for the ends of the data may end far beyond them.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records.
+    n_inside : int
+        Number of records from which on it rarely does; more than any if none is enough.
+    epsilon : Fraction
+        Privacy cost of one column.
+    columns : int, default=1
+        Number of columns.
+
+    Returns
+    -------
+    tuple of str
+        One text, or none.
+    """
+    return few_records_warnings(
+        n_samples,
+        float(n_inside > n_samples),
+        enough=1,
+        problem=f"with epsilon {float(epsilon):.3g}{' a column' if columns > 1 else ''}, the search for the"
+        " ends of the data may miss most records or end far beyond all of them",
+        remedy=", or take fewer columns" if columns > 1 else "",
+    )

@@ -26,6 +26,7 @@ from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array
 from dplearn.domains.column_kinds import ColumnKinds, declared_kinds, kinds_of
 from dplearn.domains.keys import read_keys
 from dplearn.fit.execute import Facts
+from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.mechanisms.frequent_keys import frequent_keys, frequent_keys_threshold
 from dplearn.mechanisms.rank_selection import code_near_rank, examined_ranks
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
@@ -36,19 +37,7 @@ from dplearn.privacy.plan import hidden, noted
 from dplearn.records.part_ranks import parted_ranks
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table
-from dplearn.releases.release import N_IS_PUBLIC, Release, Released, ReleasePlan
-
-__all__ = [
-    "NUMBERS",
-    "ConcentratedPart",
-    "LearnedSchema",
-    "LearnedSchemaPlan",
-    "SchemaDetail",
-    "SchemaRelease",
-    "learned_schema",
-    "learned_schema_plan",
-    "without_values",
-]
+from dplearn.releases.release import Release, Released, ReleasePlan
 
 _TYPES_ARE_PUBLIC = "the number, names and types of the columns are public"
 #: The numbers among which ranges are found: 20 significand bits resolve spreads of a millionth of a value.

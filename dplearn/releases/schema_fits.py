@@ -31,8 +31,6 @@ from dplearn.privacy.shares import GAUSSIAN, Accounting, concentrated_budget, ga
 from dplearn.privacy.theorems import least_epsilon
 from dplearn.releases.learned_schema import ConcentratedPart, LearnedSchemaPlan, SchemaRelease
 
-__all__ = ["OTHER_NOISE", "SchemaFit", "SchemaFitPlan", "schema_fit_plan"]
-
 #: The error of a fit whose inner release would spend more than the division of the budget assumes.
 OTHER_NOISE = (
     "the release with the learned schema has other noise than its plan with the narrowest schema, by which"

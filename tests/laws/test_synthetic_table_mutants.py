@@ -20,10 +20,8 @@ from dplearn.domains import Categories, IntegerRange, Schema
 from dplearn.privacy import ApproxDP, Composition
 from dplearn.privacy.events import BoundedRange, PureDP, ZeroConcentrated
 from dplearn.releases import table_counts, table_network
-from dplearn.releases.table_columns import table_columns
-from dplearn.releases.table_counts import TableNoise
-from dplearn.releases.table_plan import TableBudget, checked_layout
-from dplearn.releases.table_release import TableRelease
+from dplearn.releases.synthetic_table import TableRelease
+from dplearn.releases.table_plan import TableBudget, TableNoise, checked_layout, table_columns
 from tests.laws.conftest import OnePair
 
 BY_NAME = {case.name: case for case in CASES}
