@@ -409,17 +409,6 @@ class ConfidenceBand:
 def distribution_of(levels: list[Level], plan: CDFPlan) -> CDFRelease:
     """Return the distribution function estimated from a tree of noisy counts.
 
-    Parameters
-    ----------
-    levels : list of Level
-        From `tree_counts`.
-    plan : CDFPlan
-        The plan of the counts.
-
-    Returns
-    -------
-    CDFRelease
-
     Notes
     -----
     Isotonic regression (least squares) makes the estimates at the knots monotone. It does not increase the
@@ -439,17 +428,6 @@ def distribution_of(levels: list[Level], plan: CDFPlan) -> CDFRelease:
 
 def distribution_of_points(points: list[int], plan: CDFPlan) -> CDFRelease:
     """Return the distribution function estimated from the points of blocks of the sorted records.
-
-    Parameters
-    ----------
-    points : list of int
-        From `block_points`.
-    plan : CDFPlan
-        The plan of the blocks.
-
-    Returns
-    -------
-    CDFRelease
 
     Notes
     -----

@@ -471,24 +471,7 @@ def block_plan(size: int, privacy: ApproxDP, n_samples: int) -> BlockPlan:
 
 
 def block_sample_size(size: int, privacy: ApproxDP, alpha: Any, beta: Any) -> int | None:
-    """Return the number of records from which on the error bound of the blocks is at most alpha.
-
-    Parameters
-    ----------
-    size, privacy
-        As for `block_plan`.
-    alpha : float
-        Target error, as a fraction of the records, in (0, 1).
-    beta : float
-        Probability that the error is greater, in (0, 1).
-
-    Returns
-    -------
-    int or None
-        A number n for which `block_plan(size, privacy, n).error(n, beta)` is at most alpha, while n - 1 is
-        not enough; greater numbers are enough too, up to rounding. None if beta is at most 1/1000, the
-        probability that blocks fail for every number of records.
-    """
+    """Return the number of records from which on the error bound of the blocks is at most alpha."""
     share = check_number("alpha", alpha, above=0, below=1)
     if check_number("beta", beta, above=0, below=1) <= _FAILURE:
         return None

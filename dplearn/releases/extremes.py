@@ -36,41 +36,24 @@ _BITS = 2  # candidates on the way from a power of two to the next: 2**_BITS
 class ExtremesPlan(Plan):
     """The plan of a search for two ends of a column.
 
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of both ends.
-    n_samples : int
-        Number of records, n.
-    q : tuple of float
-        The share of the records below the lower end, and the share up to the upper end.
-    domain : Floats
-        The possible values.
-    alpha, beta : float
-        Target error and probability of failure.
-    errors : tuple of int
-        With probability at least 1 - beta, for both ends together: at most q[0] n + error records are below
-        the lower end, and at most (1 - q[1]) n + error above the upper one.
-    error : int
-        The greatest of these.
-    n_inside : int or None
-        Number of records from which on each end is with probability at least 1 - beta at most the first
-        candidate that has no record beyond it: at most a quarter greater in magnitude than the furthest
-        record on its side of 0 (of numbers from 2.3e-308 on). None if 0 or 1 is among q.
-    n_needed : int
-        Number of records from which on no error exceeds alpha n.
+    Notes
+    -----
+    **Accuracy.** With probability at least 1 - beta, for both ends together: at most q[0] n + error records
+    are below the lower end, and at most (1 - q[1]) n + error above the upper one. From `n_inside` records on
+    each end is with that probability at most the first candidate that has no record beyond it: at most a
+    quarter greater in magnitude than the furthest record on its side of 0 (of numbers from 2.3e-308 on).
     """
 
     _computed: ClassVar[tuple[str, ...]] = ("errors", "n_inside", "n_needed")
 
     guarantee: ApproxDP
     n_samples: int
-    q: tuple[float, ...]
+    q: tuple[float, ...]  # the shares of the records below the lower end, and up to the upper one
     domain: Floats
     alpha: float
     beta: float
     fractions: Any = hidden()
-    larger: Any = hidden()
+    larger: Any = hidden()  # the plan of quantiles that replace the search from its `n_inside` records on
 
     @property
     def errors(self) -> tuple[int, ...]:
@@ -111,27 +94,7 @@ def extremes_plan(
     beta: Any = 0.05,
     larger: QuantilesPlan | None = None,
 ) -> ExtremesPlan:
-    """Return the plan of a search for two ends, without data.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of records.
-    q : sequence of Fraction of length 2
-        The shares of the records below the two ends.
-    epsilon : Fraction
-        Privacy cost of both ends together.
-    domain : Floats
-        The possible values, without missing ones.
-    alpha, beta : float
-        Target error as a share of the records, and probability of failure for both ends together.
-    larger : QuantilesPlan, optional
-        The plan of quantiles that replace the search from `larger.n_inside` records on.
-
-    Returns
-    -------
-    ExtremesPlan
-    """
+    """Return the plan of a search for two ends, without data."""
     guarantee = ApproxDP(epsilon, assumes=(N_IS_PUBLIC, domain.assumption))
     shares = tuple(map(float, q))
     return ExtremesPlan(
@@ -146,18 +109,7 @@ def has_candidates(domain: Any) -> bool:
 
 @lru_cache(maxsize=16)
 def candidates(domain: Floats) -> NDArray[np.uint64]:
-    """Return the codes of the candidates for the upper end, ascending from that of 0 to the greatest.
-
-    Parameters
-    ----------
-    domain : Floats
-        Without missing values: it has the same number of codes below that of 0 as above.
-
-    Returns
-    -------
-    ndarray of uint64 of shape (m,)
-        In steps of a quarter of the codes from a power of two to the next. Read only.
-    """
+    """Return the codes of the candidates for the upper end, ascending from that of 0 to the greatest."""
     steps = (domain.size - 1) // 2
     stride = 1 << max(0, domain.significand_bits - _BITS)
     upto = np.arange(0, steps, stride, dtype=np.uint64)
@@ -167,19 +119,7 @@ def candidates(domain: Floats) -> NDArray[np.uint64]:
 
 
 def counts_within(codes: NDArray[Any], domain: Floats) -> list[NDArray[np.int64]]:
-    """Return the numbers of records up to each candidate for the upper end and from each for the lower.
-
-    Parameters
-    ----------
-    codes : ndarray of unsigned integers of shape (n,)
-        Private. The codes of one column, or of a part of it: counts of parts add up.
-    domain : Floats
-        Public.
-
-    Returns
-    -------
-    list of two ndarray of int64 of shape (m,)
-    """
+    """Return the numbers of records up to each candidate for the upper end and from each for the lower."""
     ends, codes = candidates(domain), codes.astype(np.uint64, copy=False)
     mirrored = np.uint64(domain.size - 1) - codes
     return [_counts_upto(ends, side) for side in (codes, mirrored)]
@@ -194,22 +134,6 @@ def release_extremes(
     counts: Sequence[NDArray[np.int64]], plan: ExtremesPlan, *, privacy: ApproxDP, dice: Dice
 ) -> NDArray[np.float64]:
     """Return a private lower and upper end of a column.
-
-    Parameters
-    ----------
-    counts : sequence of two ndarray of int64 of shape (m,)
-        Private. From `counts_within`, of all records.
-    plan : ExtremesPlan
-        Public.
-    privacy : ApproxDP
-        Its `epsilon` is spent whole, half for each end.
-    dice : Dice
-        Source of chance.
-
-    Returns
-    -------
-    ndarray of float64 of shape (2,)
-        The lower end is at most 0, and the upper end at least 0.
 
     Notes
     -----
@@ -251,24 +175,7 @@ def _reaches(epsilon: Fraction, beta: float, m: int) -> tuple[int, int]:
 def extremes_warnings(
     n_samples: int, n_inside: int, *, epsilon: Fraction, columns: int = 1
 ) -> tuple[str, ...]:
-    """Return a warning if a search for the ends of the data may end far beyond them.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of records.
-    n_inside : int
-        Number of records from which on it rarely does; more than any if none is enough.
-    epsilon : Fraction
-        Privacy cost of one column.
-    columns : int, default=1
-        Number of columns.
-
-    Returns
-    -------
-    tuple of str
-        One text, or none.
-    """
+    """Return a warning if a search for the ends of the data may end far beyond them."""
     return few_records_warnings(
         n_samples,
         float(n_inside > n_samples),

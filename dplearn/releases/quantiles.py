@@ -504,24 +504,7 @@ def check_fractions(name: str, q: Sequence[Any]) -> list[Fraction]:
 def rank_windows(
     fractions: tuple[Fraction, ...], size: int, n: int, *, privacy: ApproxDP
 ) -> tuple[tuple[int, int], ...]:
-    """Return the ranks that a release asks for with high probability, one window a quantile.
-
-    Parameters
-    ----------
-    fractions : tuple of Fraction of length k
-        The quantiles.
-    size : int
-        Number of codes in the domain.
-    n : int
-        Number of records.
-    privacy : ApproxDP
-        Its `epsilon` is that of all quantiles together.
-
-    Returns
-    -------
-    tuple of pair of int of length k
-        The first of these ranks, and the last plus 1; they may lie outside 0..n.
-    """
+    """Return, for each quantile, the first rank that a release likely asks for, and the last plus 1."""
     epsilon = epsilon_of(privacy)
     errors = quantile_errors(fractions, size, n, epsilon=epsilon, beta=_RARE).tolist()
     terms = windows_for(fractions, size, n, epsilon=epsilon)
@@ -567,26 +550,7 @@ def _check(numbers: NDArray[Any], domain: NumberDomain) -> None:
 def release_quantiles(
     ranks: Ranks, domain: NumberDomain, fractions: Sequence[Fraction], *, privacy: ApproxDP, dice: Dice
 ) -> NDArray[Any]:
-    """Return private quantiles as numbers of a domain; see `codes_at_fractions` and `codes_in_windows`.
-
-    Parameters
-    ----------
-    ranks : Ranks
-        Private. The codes of the data.
-    domain : NumberDomain
-        Public.
-    fractions : sequence of Fraction of length k
-        Strictly increasing, from 0 to 1.
-    privacy : ApproxDP
-        Its `epsilon` is spent whole.
-    dice : Dice
-        Source of chance.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        In nondecreasing order.
-    """
+    """Return private quantiles as numbers of a domain; see `codes_at_fractions` and `codes_in_windows`."""
     size, epsilon = domain.size, epsilon_of(privacy)
     terms = windows_for(tuple(fractions), size, len(ranks), epsilon=epsilon)
     codes = None if terms is None else codes_in_windows(ranks, size, terms, privacy=privacy, dice=dice)
@@ -665,17 +629,6 @@ def windows_for(
     fractions: tuple[Fraction, ...], size: int, n: int, *, epsilon: Fraction
 ) -> WindowTerms | None:
     """Return the terms of `codes_in_windows` if these bound the greatest error by at most half of halving's.
-
-    Parameters
-    ----------
-    fractions : tuple of Fraction of length k
-        Strictly increasing, from 0 to 1.
-    size : int
-        Number of codes in the domain.
-    n : int
-        Number of records.
-    epsilon : Fraction
-        Privacy budget of all quantiles together.
 
     Notes
     -----
@@ -827,17 +780,6 @@ def window_terms(
 ) -> WindowTerms | None:
     """Return the terms of least predicted error with a given privacy cost, or None if gaps are too small.
 
-    Parameters
-    ----------
-    fractions : tuple of Fraction of length k
-        The quantiles, strictly increasing, from 0 to 1.
-    size : int
-        Number of codes in the domain.
-    n : int
-        Number of records.
-    epsilon : Fraction
-        The cost of `codes_in_windows` with these terms is at most this.
-
     Notes
     -----
     The predicted error is the root mean square over quantiles for data whose neighbours are all equally far
@@ -906,11 +848,6 @@ def _mean_variance(k: int, ratio: float) -> float:
 def noise_bounds(k: int, ratio: float, beta: float) -> tuple[int, ...]:
     """Return what the noise of the k ranks exceeds with probability at most beta.
 
-    Parameters
-    ----------
-    k : int
-    ratio, beta : float
-
     Notes
     -----
     Chernoff's bound; see `dplearn.releases.quantiles.quantile_errors`.
@@ -938,26 +875,7 @@ def _log_moment(ratio: float, tilt: NDArray[np.float64]) -> NDArray[np.float64]:
 def quantile_warnings(
     n_samples: int, q: Sequence[Fraction], size: int, *, epsilon: Fraction, columns: int = 1
 ) -> tuple[str, ...]:
-    """Return warnings for quantiles that may lie outside the data, anywhere in the domain.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of records.
-    q : sequence of Fraction
-        The quantiles. No number of records is enough for 0 and 1, which have a separate warning.
-    size : int
-        Number of values in the domain.
-    epsilon : Fraction
-        Privacy cost of one column.
-    columns : int, default=1
-        Number of columns.
-
-    Returns
-    -------
-    tuple of str
-        At most two texts.
-    """
+    """Return warnings for quantiles that may lie outside the data, anywhere in the domain."""
     inner = tuple(each for each in q if 0 < each < 1)
     ends: tuple[str, ...] = ()
     if len(inner) < len(q):

@@ -44,15 +44,7 @@ _SMALLER = f"a smaller domain=, such as Grid(0, 100, {_FEW})"
 
 @dataclass(frozen=True)
 class ReleasePlan(Plan):
-    """Base of the plans of releases, which are made from public values only.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the release, which is also its privacy cost.
-    n_samples : int
-        Number of records; a release with neighbors="add_remove" has a plan that may have None.
-    """
+    """Base of the plans of releases, which are made from public values only."""
 
     guarantee: ApproxDP
     n_samples: int
@@ -79,19 +71,7 @@ Result = TypeVar("Result", bound=Released)
 
 
 class Release(Recipe, Generic[Result]):
-    """The recipe of a release.
-
-    Parameters
-    ----------
-    name : str
-        Name of the release function, for the ledger's history.
-    guarantee : ApproxDP
-        The guarantee of the release, for every number of records.
-    context : tuple of str
-        Texts that, with the name, determine the random stream of a seeded release.
-    random_state : None, int or numpy random generator
-        As given to the release function.
-    """
+    """The recipe of a release."""
 
     #: Stacklevel of warnings: the caller of the release function, which calls `run_on`.
     stacklevel = 4
@@ -105,17 +85,7 @@ class Release(Recipe, Generic[Result]):
         return self.cost
 
     def run_on(self, X: Any, y: Any, ledger: PrivacyLedger | None, groups: Any = None) -> Result:
-        """Carry out the release on private values and return the result.
-
-        Parameters
-        ----------
-        X, y : object
-            Private. One value a record, or rows; or parts of them.
-        ledger : PrivacyLedger or None
-            The account that is charged, once, before any draw.
-        groups : object, optional
-            Private. The group of each value.
-        """
+        """Carry out the release on private values and return the result."""
         dice = dice_for(self.random_state, self.name, *self.context)
         done = execute(self, X, y, groups=groups, ledger=ledger, dice=dice, stacklevel=self.stacklevel)
         found: Result = done.released
@@ -235,31 +205,7 @@ def _refuse_types(dtype: Any) -> None:
 
 @ignores_float_errors
 def read_codes(values: Any, domain: NumberDomain, *, takes_missing: bool = True) -> Codes:
-    """Return the code of each value.
-
-    Parameters
-    ----------
-    values : array-like of shape (n,)
-        Private. Numbers of the domain.
-    domain : NumberDomain
-        Public.
-    takes_missing : bool, default=True
-        Whether the caller accepts domains with missing values; only then may an error advise one.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Private. Codes from 0 to domain.size - 1.
-
-    Raises
-    ------
-    DomainError
-        If a value is outside the domain; the message shows no value.
-    TypeError
-        If the type of the column is not numeric: dates, durations, text.
-    ValueError
-        If `values` has another shape, or is empty.
-    """
+    """Return the code of each value."""
     column = read_column(values)
     if takes_missing:
         return domain.encode(column)
@@ -271,28 +217,7 @@ def read_codes(values: Any, domain: NumberDomain, *, takes_missing: bool = True)
 def few_records_warnings(
     n_samples: int, error: float, *, enough: float, problem: str, size: int | None = None, remedy: str = ""
 ) -> tuple[str, ...]:
-    """Return a warning if the error bound of a release is too large, else no warning.
-
-    Parameters
-    ----------
-    n_samples : int
-        Public. Number of records.
-    error : float
-        The bound on the error.
-    enough : float
-        The least error bound that gives a warning.
-    problem : str
-        The consequence, and its cause.
-    size : int, optional
-        Number of values in the domain, if it is one of numbers that bounds can make smaller.
-    remedy : str, default=""
-        A remedy besides a smaller domain and a larger epsilon.
-
-    Returns
-    -------
-    tuple of str
-        One text, or none.
-    """
+    """Return a warning if an error bound is `enough` or more; `problem` is the consequence and its cause."""
     if error < enough:
         return ()
     domain = "fewer values in domain=" if size is not None and size <= _FEW else _SMALLER

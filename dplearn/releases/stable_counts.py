@@ -323,20 +323,7 @@ def _error(guarantee: ApproxDP, beta: Any, n_keys: Any) -> int:
 
 
 def read_column_of_keys(keys: Any) -> list[Hashable]:
-    """Return the keys as values of built-in types other than float.
-
-    Parameters
-    ----------
-    keys : series, array, or list of shape (n,)
-        Private. As for `stable_counts`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `keys` is no column, or has no rows.
-    DomainError
-        If a key is none of those that `stable_counts` takes; the message does not show it.
-    """
+    """Return the keys as values of built-in types other than float."""
     if isinstance(keys, np.ndarray) or hasattr(keys, "dtype"):
         cells = _cells_of_array(keys)
     elif isinstance(keys, (list, tuple)):

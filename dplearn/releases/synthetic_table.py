@@ -542,17 +542,7 @@ def _noise_of(record: dict[str, Any]) -> TableNoise:
 
 @dataclass(frozen=True, eq=False)
 class ReleasedTable(Released):
-    """The result of a release: all released numbers, and the types of the table that was read.
-
-    Attributes
-    ----------
-    tables : ReleasedTables
-        Released.
-    plan : SyntheticTablePlan
-        The plan of the tables, with the guarantee of the whole release.
-    types : TableTypes
-        Public.
-    """
+    """The result of a release: all released numbers, and the types of the table that was read."""
 
     tables: ReleasedTables
     plan: SyntheticTablePlan
@@ -561,15 +551,7 @@ class ReleasedTable(Released):
 
 @dataclass(frozen=True)
 class TableChoices:
-    """The public parameters that determine a layout, given a domain.
-
-    Attributes
-    ----------
-    target : str or None
-        The name of the target.
-    degree, n_bins, max_cells : int
-        As for `SyntheticTable`.
-    """
+    """The public parameters that determine a layout, given a domain."""
 
     target: str | None
     degree: int
@@ -577,13 +559,7 @@ class TableChoices:
     max_cells: int
 
     def layout(self, domain: Product) -> TableLayout:
-        """Return the layout of a table with a domain.
-
-        Raises
-        ------
-        ValueError
-            If the target is no column, or the table cannot be released.
-        """
+        """Return the layout of a table with a domain."""
         self.check_target(domain.names)
         return checked_layout(
             table_columns(domain, self.n_bins),
@@ -603,41 +579,14 @@ class TableChoices:
 
 @dataclass(frozen=True)
 class TableFacts(Facts):
-    """The public facts of a table of which synthetic records are made.
-
-    Attributes
-    ----------
-    types : TableTypes
-        The kind of the table, and the types of its columns.
-    kinds : ColumnKinds or None
-        The kinds of the columns, where the schema is learned.
-    """
+    """The public facts of a table of which synthetic records are made."""
 
     types: TableTypes = _NO_TYPES
     kinds: ColumnKinds | None = None
 
 
 class TableRelease(Release[ReleasedTable]):
-    """The recipe of a synthetic table.
-
-    Parameters
-    ----------
-    domain : Product
-        Public. The domain of each column.
-    layout : TableLayout
-        Public. The columns and their cells.
-    privacy : ApproxDP
-        The cost of the release.
-    random_state : None, int or numpy random generator
-        As given to the release.
-    reach : int, optional
-        As for `TableNoise`; audits use a smaller one.
-
-    Attributes
-    ----------
-    types : TableTypes
-        Public. The kind of the table that was read.
-    """
+    """The recipe of a synthetic table."""
 
     takes = "frame"
     stacklevel = 5  # `fit` is wrapped
@@ -690,21 +639,6 @@ class TableRelease(Release[ReleasedTable]):
 
 class LearnedTableRelease(Release[ReleasedTable]):
     """The recipe of a synthetic table whose schema is released first, from a share of its budget.
-
-    Parameters
-    ----------
-    learn : Learn
-        Public. The declared kinds of columns, and the share of the schema.
-    choices : TableChoices
-        Public.
-    privacy : ApproxDP
-        The cost of the release, the schema included.
-    random_state : None, int or numpy random generator
-        As given to the release.
-    reach : int, optional
-        As for `TableNoise`; audits use a smaller one.
-    numbers : Floats
-        The numbers among which ranges are found; audits use fewer.
 
     Notes
     -----
@@ -760,20 +694,7 @@ class LearnedTableRelease(Release[ReleasedTable]):
         return SchemaRelease(kinds, cost, concentrated=part, numbers=self.numbers, detail=self.detail(kinds))
 
     def plan_of_sizes(self, n_samples: int, n_features: int | None) -> SchemaFitPlan:
-        """Return the plan of a release, without a table.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of records.
-        n_features : int or None
-            Number of columns. Those of undeclared kinds are planned as numbers.
-
-        Raises
-        ------
-        ValueError
-            If neither the kinds of the columns nor their number are given.
-        """
+        """Return the plan of a release, without a table."""
         declared: ColumnKinds | None = self.learn.columns
         if declared is None or declared.alike:
             if n_features is None:
@@ -818,15 +739,7 @@ def _names(kinds: ColumnKinds) -> tuple[str, ...]:
 
 
 def cells_in(columns: Sequence[TableColumn], rows: Columns) -> NDArray[np.int16]:
-    """Return the cells of encoded records, of shape (n, d) and column by column in memory.
-
-    Parameters
-    ----------
-    columns : sequence of TableColumn
-        Public.
-    rows : Columns
-        Private. Codes of each column.
-    """
+    """Return the cells of encoded records, of shape (n, d) and column by column in memory."""
     cells = np.empty((len(rows), len(columns)), dtype=np.int16, order="F")
     for place, (column, codes) in enumerate(zip(columns, rows.columns, strict=True)):
         cells[:, place] = column.of(codes)

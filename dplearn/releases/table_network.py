@@ -40,22 +40,7 @@ Candidate = tuple[int, tuple[int, ...]]
 
 
 def counts_of(places: Sequence[int], sizes: Sequence[int], cells: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the number of records in each cell of the table of some columns.
-
-    Parameters
-    ----------
-    places : sequence of int
-        Public. The columns.
-    sizes : sequence of int
-        Public. The number of cells of each of these.
-    cells : ndarray of int of shape (n, d)
-        Private. The cell of each column of each record.
-
-    Returns
-    -------
-    ndarray of int64 of shape (product of sizes,)
-        Private. The last column varies fastest.
-    """
+    """Return the number of records in each cell of the table of some columns."""
     index = cells[:, places[0]].astype(np.int64)
     for place, size in zip(places[1:], sizes[1:], strict=True):
         index *= size
@@ -64,33 +49,14 @@ def counts_of(places: Sequence[int], sizes: Sequence[int], cells: NDArray[Any]) 
 
 
 def projected(counts: NDArray[Any], n: int) -> Floats64:
-    """Return the shares nearest to noisy counts of n records: nonnegative, with sum 1.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (...)
-        Released.
-    n : int
-        Public. The number of records.
-    """
+    """Return the shares nearest to noisy counts of n records: nonnegative, with sum 1."""
     return nearest_shares(counts.astype(np.float64).ravel() / n).reshape(counts.shape)
 
 
 def raked(
     table: Floats64, margins: Iterable[tuple[tuple[int, ...], Floats64]], rounds: int = _RAKINGS
 ) -> Floats64:
-    """Return a table near a given one whose margins are near given ones.
-
-    Parameters
-    ----------
-    table : ndarray of float64
-        Released. Nonnegative.
-    margins : iterable of (tuple of int, ndarray)
-        Released. The axes that a margin keeps, ascending, and the shares of that margin.
-    rounds : int, default=20
-        The number of times that the table is scaled to each margin; the last one holds exactly where the
-        table is not 0.
-    """
+    """Return a table near a given one whose margins are near given ones."""
     scalings = [_scaling(table.ndim, axes, margin) for axes, margin in margins]
     for _ in range(rounds):
         for scale in scalings:
@@ -110,46 +76,15 @@ def _scaling(n_axes: int, axes: tuple[int, ...], margin: Floats64) -> Callable[[
 
 @dataclass(frozen=True, eq=False)
 class NetworkStep:
-    """One column of the network, and the noisy table that was measured for it.
-
-    Attributes
-    ----------
-    column : int
-        Released. The place of the column.
-    parents : tuple of int
-        Released. The columns that it depends on, besides the target; () if it depends on no other.
-    table : ndarray of int64 or None
-        Released. The noisy counts of target, if there is one, parents and column; without parents those of
-        the base table, a second time. None if no table was measured.
-    """
+    """One column of the network, and the noisy table that was measured for it."""
 
     column: int
-    parents: tuple[int, ...]
-    table: NDArray[np.int64] | None
+    parents: tuple[int, ...]  # besides the target
+    table: NDArray[np.int64] | None  # of target, parents, column; without parents the base table again
 
 
 class TableModel:
-    """A distribution of records, in cells, that grows by one column after another.
-
-    Parameters
-    ----------
-    layout : TableLayout
-        Public.
-    budget : TableBudget
-        Public. The noise of the tables.
-    n_samples : int
-        Public. Number of records.
-    base : sequence of ndarray of int64
-        Released. The noisy counts of the base tables.
-
-    Attributes
-    ----------
-    margins : list of ndarray of float64
-        Released. The shares of the cells of each column.
-    conditionals : dict
-        Released. For each column its parents, and the probabilities of its cells given theirs, of the shape
-        of the parents' sizes and one more; in the order in which records are drawn.
-    """
+    """A distribution of records, in cells, that grows by one column after another."""
 
     def __init__(
         self, layout: TableLayout, budget: TableBudget, n_samples: int, base: Sequence[NDArray[np.int64]]
@@ -158,12 +93,13 @@ class TableModel:
         self._kept = [self._kept_cells(place, base) for place in range(len(layout.columns))]
         shares = [self._projected(places, noisy) for noisy, places in zip(base, layout.base, strict=True)]
         self._tables: dict[tuple[int, ...], Floats64] = {}
-        self.margins: list[Floats64]
+        self.margins: list[Floats64]  # the shares of the cells of each column
         if layout.target is None:
             self.margins = shares
             self._tables |= {(place,): share for place, share in enumerate(shares)}
         else:
             self._with_target(layout.target, shares)
+        # For each column, in the order of drawing: its parents, and its distribution given theirs.
         self.conditionals: dict[int, tuple[tuple[int, ...], Floats64]] = {}
         self._rows: dict[int, NDArray[np.int16]] = {}
         self._joints: dict[tuple[int, ...], Floats64] = {}  # until the next column
@@ -225,18 +161,7 @@ class TableModel:
         return (*target, *parents, column)
 
     def expected(self, places: tuple[int, ...]) -> NDArray[np.int64]:
-        """Return the counts of a network's table if the column depended on the target alone, rounded.
-
-        Parameters
-        ----------
-        places : tuple of int
-            From `places_of`; the parents are in the network.
-
-        Returns
-        -------
-        ndarray of int64 of shape (k,)
-            Released: a function of released numbers alone.
-        """
+        """Return the counts of a network's table if the column depended on the target alone, rounded."""
         shares = self.joint(places[:-1])[..., None] * self._alone(places[-1], len(places) - 1)
         return np.rint(self.n_samples * shares).astype(np.int64).ravel()
 
@@ -262,21 +187,7 @@ class TableModel:
         return counts.reshape(sizes) / len(rows)
 
     def draw(self, m: int, stream: PublicStream, target: NDArray[Any] | None = None) -> NDArray[np.int16]:
-        """Return the cells of synthetic records.
-
-        Parameters
-        ----------
-        m : int
-            Number of records.
-        stream : PublicStream
-            Public chance.
-        target : ndarray of int of shape (m,), optional
-            Public. Cells of the target in these records; None: they are drawn too.
-
-        Returns
-        -------
-        ndarray of int16 of shape (m, d)
-        """
+        """Return the cells of synthetic records."""
         cells = np.empty((m, len(self.layout.columns)), dtype=np.int16, order="F")
         for start in range(0, m, _DRAWN):
             drawn = cells[start : start + _DRAWN]
@@ -378,25 +289,7 @@ def _filled(share: Floats64, labels: Floats64) -> Floats64:
 
 
 class ReleasedTables:
-    """All released numbers of a synthetic table.
-
-    Parameters
-    ----------
-    plan : SyntheticTablePlan
-        Public. The plan of the release.
-    base : sequence of ndarray of int64
-        Released. The noisy counts of the base tables.
-    steps : sequence of NetworkStep, default=()
-        Released. The network, in its order.
-
-    Attributes
-    ----------
-    plan, base : as given
-    steps : list of NetworkStep
-        Released.
-    model : TableModel
-        Released. The distribution that follows from these.
-    """
+    """All released numbers of a synthetic table."""
 
     def __init__(
         self,
@@ -418,19 +311,6 @@ class ReleasedTables:
 
 def released_tables(records: Any, plan: SyntheticTablePlan, dice: Dice) -> ReleasedTables:
     """Release the tables of a network.
-
-    Parameters
-    ----------
-    records : ndarray of int16 of shape (n, d), or Table of such
-        Private. The cell of each column of each record.
-    plan : SyntheticTablePlan
-        The plan of the release.
-    dice : Dice
-        Source of chance.
-
-    Returns
-    -------
-    ReleasedTables
 
     Notes
     -----
@@ -477,15 +357,7 @@ def released_tables(records: Any, plan: SyntheticTablePlan, dice: Dice) -> Relea
 def candidates_of(
     plan: SyntheticTablePlan, placed: Sequence[int], unplaced: Sequence[int]
 ) -> Iterator[Candidate]:
-    """Yield the candidates of a round, a public function of the network.
-
-    Parameters
-    ----------
-    plan : SyntheticTablePlan
-        The plan of the release.
-    placed, unplaced : sequence of int
-        The columns, other than the target, that are in the network, and those that are not.
-    """
+    """Yield the candidates of a round, a public function of the network."""
     layout: TableLayout = plan.layout
     sizes = layout.sizes
     labels = 1 if layout.target is None else sizes[layout.target]
@@ -506,17 +378,7 @@ def candidates_of(
 
 
 def quality_of(counts: NDArray[np.int64], expected: NDArray[np.int64], penalty: int) -> int:
-    """Return the quality of a candidate, which a replaced record moves by at most 1.
-
-    Parameters
-    ----------
-    counts : ndarray of int64 of shape (k,)
-        Private. The true table.
-    expected : ndarray of int64 of shape (k,)
-        Released. The table of the present model.
-    penalty : int
-        Public. The expected error of the noise.
-    """
+    """Return the quality of a candidate, which a replaced record moves by at most 1."""
     return int(np.abs(counts - expected).sum()) // 2 - penalty
 
 

@@ -3,6 +3,16 @@
 The cell of a value is a function of the value and its declared domain; so are the values of a cell. The types
 (dtypes) of the private table are public, and where the schema is learned, records have them too. The plan
 says which tables are measured, with what noise, from public values alone.
+
+>>> from dplearn.domains import Grid, IntegerRange
+>>> age = table_column("age", IntegerRange(18, 81), n_bins=16)
+>>> age.size, age.of(np.array([0, 1, 63])).tolist(), age.described()[:2]
+(16, [0, 0, 15], ('18 to 21', '22 to 25'))
+>>> table_column("town", Categories(["north", "south"], other=True), n_bins=16).described()
+('north', 'south', 'missing or other')
+>>> column = TableColumn("age", Grid(0, 200, 401), np.array([0], dtype=np.uint64))
+>>> as_table([column], [np.array([18.5, 300.0])], TableTypes("pandas", ("uint8",)))["age"].tolist()
+[18, 255]
 """
 
 import math
@@ -58,21 +68,11 @@ _WIDEST = 1 << 55  # variance of Gaussian noise
 
 @dataclass(frozen=True, eq=False)
 class TableColumn:
-    """The cells of one column.
-
-    Attributes
-    ----------
-    name : str
-        Public. The name of the column.
-    domain : Domain
-        Public. The domain of the column.
-    starts : ndarray of uint64 of shape (size,)
-        Public. The first code of each cell, ascending. Categories have a cell each.
-    """
+    """The cells of one column."""
 
     name: str
     domain: Domain
-    starts: NDArray[np.uint64]
+    starts: NDArray[np.uint64]  # the first code of each cell, ascending; categories have a cell each
 
     @property
     def size(self) -> int:
@@ -92,17 +92,7 @@ class TableColumn:
         return np.arange(self.size) < self.gap
 
     def of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
-        """Return the cell of each value.
-
-        Parameters
-        ----------
-        codes : ndarray of unsigned int of shape (n,)
-            Private. Codes from `domain.encode`.
-
-        Returns
-        -------
-        ndarray of int16 of shape (n,)
-        """
+        """Return the cell of each value."""
         if self.size == self.domain.size:
             return codes.astype(np.int16)
         return np.asarray(self._places(codes))
@@ -112,21 +102,7 @@ class TableColumn:
         return CodePlaces(self.starts, self.domain.size)
 
     def values(self, cells: NDArray[Any], stream: PublicStream) -> NDArray[Any]:
-        """Return a value of each cell: a category, or a number drawn uniformly from the cell.
-
-        Parameters
-        ----------
-        cells : ndarray of int of shape (m,)
-            Released. Cells of synthetic records.
-        stream : PublicStream
-            Public chance.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            Numbers of the domain: int64 for integers, float64 for others, and for integers with missing
-            values, which are NaN. Objects for categories; missing ones are None.
-        """
+        """Return a value of each cell: a category, or a number drawn uniformly from the cell."""
         if isinstance(self.domain, Categories):
             listed = object_array([*self.domain.values, *[None] * self.domain.other])
             return np.asarray(listed[cells])
@@ -153,17 +129,7 @@ class TableColumn:
         return np.asarray(domain.nearest(drawn).astype(np.uint64))
 
     def decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """Return the value of each code, of the types of `values`; None for unknown categories.
-
-        Parameters
-        ----------
-        codes : ndarray of unsigned int of shape (m,)
-            Codes from `domain.nearest`.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
+        """Return the value of each code, of the types of `values`; None for unknown categories."""
         if isinstance(self.domain, Categories):
             known = object_array([*self.domain.values, *[None] * (1 + self.domain.other)])
             return np.asarray(known[codes])
@@ -189,30 +155,14 @@ class TableColumn:
 
 
 def table_columns(domain: Product, n_bins: int) -> tuple[TableColumn, ...]:
-    """Return the cells of each column of a table.
-
-    Parameters
-    ----------
-    domain : Product
-        Public. The domain of a record.
-    n_bins : int
-        Public. As for `table_column`.
-    """
+    """Return the cells of each column of a table."""
     return tuple(
         table_column(name, each, n_bins) for name, each in zip(domain.names, domain.domains, strict=True)
     )
 
 
 def columns_of_one_value(columns: Sequence[TableColumn], shares: Sequence[NDArray[Any]]) -> list[str]:
-    """Return the names of the columns that have one value or none in synthetic records, gaps apart.
-
-    Parameters
-    ----------
-    columns : sequence of TableColumn
-        Released.
-    shares : sequence of ndarray of float64
-        Released. The share of records in each cell of each column.
-    """
+    """Return the names of the columns that have one value or none in synthetic records, gaps apart."""
     given = zip(columns, shares, strict=True)
     return [column.name for column, share in given if _is_one_value(column, (share > 0) & ~column.gaps)]
 
@@ -228,24 +178,12 @@ def _is_one_value(column: TableColumn, drawn: NDArray[np.bool_]) -> bool:
 
 
 def table_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
-    """Return the cells of a column.
+    """Return the cells of a column, at most `n_bins` of numbers between ends besides that of missing ones.
 
-    Parameters
-    ----------
-    name : str
-        Public. The name of the column.
-    domain : Domain
-        Public. Categories and bits have a cell each. At most n_bins numbers have a cell each. More have
-        cells of equal width, or, in a wide range, 0 has a cell, and the others grow by a factor of sqrt(2)
-        up to the end. Floats have cells between powers of two. Missing numbers have the first cell. Hashed
-        values have a cell for each bucket, whose number takes their place.
-    n_bins : int
-        Public. The most cells of numbers between ends, without that of missing ones; at least 2.
-
-    Raises
-    ------
-    ValueError
-        If the domain has 2**64 values or more.
+    Categories and bits have a cell each, and so have at most `n_bins` numbers. More have cells of equal
+    width, or, in a wide range, 0 has a cell, and the others grow by a factor of sqrt(2) up to the end. Floats
+    have cells between powers of two. Missing numbers have the first cell. Hashed values have a cell for each
+    bucket, whose number takes their place.
     """
     if not isinstance(domain, NumberDomain):
         return TableColumn(name, domain, np.arange(domain.size, dtype=np.uint64))
@@ -275,39 +213,15 @@ def _first_numbers(domain: NumberDomain, gap: int, numbers: int, n_bins: int) ->
 
 @dataclass(frozen=True)
 class TableTypes:
-    """What is public about the types of a table.
+    """What is public about the types of a table."""
 
-    Attributes
-    ----------
-    kind : str
-        Public. "pandas", "polars" or "array".
-    types : tuple of str
-        Public. The names of the types of the columns; of an array, of each column alike. (): records have the
-        types of the schema.
-    labels : tuple
-        Public. The names of the columns where they are no distinct texts, such as numbers. (): the names of
-        the schema.
-    """
-
-    kind: str = "pandas"
-    types: tuple[str, ...] = ()
-    labels: tuple[Any, ...] = ()
+    kind: str = "pandas"  # one of `KINDS`
+    types: tuple[str, ...] = ()  # of the columns, by name; (): records have the types of the schema
+    labels: tuple[Any, ...] = ()  # names of columns that are no distinct texts; (): those of the schema
 
     @classmethod
     def of(cls, table: Any, dtype: Any, kind: str, *, named: bool) -> "TableTypes":
-        """Return the types of a private table; no cell is read.
-
-        Parameters
-        ----------
-        table : ndarray or data frame of shape (n, d)
-            Private.
-        dtype : dtype or None
-            Public. The type of an array as it was given; None: it has none, as a list.
-        kind : str
-            Public. The kind of the table.
-        named : bool
-            Public. Whether the names of the columns are those of its schema.
-        """
+        """Return the types of a private table; no cell is read."""
         d = table.shape[1]
         if not is_frame(table):
             return cls(kind, (str(dtype),) * d)
@@ -335,32 +249,12 @@ class TableTypes:
 def values_of(
     columns: Sequence[TableColumn], cells: NDArray[Any], stream: PublicStream
 ) -> list[NDArray[Any]]:
-    """Return the values of synthetic records, column by column.
-
-    Parameters
-    ----------
-    columns : sequence of TableColumn
-        Public.
-    cells : ndarray of int of shape (m, d)
-        Released. Cells of synthetic records.
-    stream : PublicStream
-        Public chance.
-    """
+    """Return the values of synthetic records, column by column."""
     return [column.values(cells[:, place], stream) for place, column in enumerate(columns)]
 
 
 def as_table(columns: Sequence[TableColumn], values: Sequence[NDArray[Any]], types: TableTypes) -> Any:
-    """Return the values of columns as a table, whose types depend on the columns and on `types` alone.
-
-    Parameters
-    ----------
-    columns : sequence of TableColumn
-        Public.
-    values : sequence of ndarray of shape (m,)
-        Released. The values of each column.
-    types : TableTypes
-        Public. An array without types is of objects unless all columns are of numbers.
-    """
+    """Return the values of columns as a table, whose types depend on the columns and on `types` alone."""
     names = types.types or ("",) * len(columns)
     values = [_typed(column, each, name) for column, each, name in zip(columns, values, names, strict=True)]
     if types.kind == "array":
@@ -455,20 +349,11 @@ class TableNoise:
 
     A replaced record moves one count down and another up. A table of two cells is one count, since the number
     of records is public, and moves by 1; a larger one moves by 2, and its square by 2.
-
-    Attributes
-    ----------
-    epsilon : Fraction or None
-        Public. The cost of the table with Laplace noise.
-    rho : Fraction or None
-        Public. The cost of the table with Gaussian noise; one of both is None.
-    reach : int or None
-        Public. Laplace: noisy counts of n records are clipped to -reach..n + reach. None: to -n..2 n.
     """
 
-    epsilon: Fraction | None = None
-    rho: Fraction | None = None
-    reach: int | None = None
+    epsilon: Fraction | None = None  # the cost with Laplace noise
+    rho: Fraction | None = None  # the cost with Gaussian noise; one of both is None
+    reach: int | None = None  # Laplace: counts of n are clipped to -reach..n + reach; None: to -n..2 n
 
     @classmethod
     def gaussian(cls, rho: Any) -> "TableNoise":
@@ -481,22 +366,7 @@ class TableNoise:
         return cls(epsilon=Fraction(epsilon), reach=reach)
 
     def noisy(self, counts: NDArray[np.int64], n: int, dice: Dice) -> NDArray[np.int64]:
-        """Return the counts of all cells with noise.
-
-        Parameters
-        ----------
-        counts : ndarray of int64 of shape (k,)
-            Private. The number of records in each cell.
-        n : int
-            Public. The number of records.
-        dice : Dice
-            Source of chance.
-
-        Returns
-        -------
-        ndarray of int64 of shape (k,)
-            Released. With two cells, their sum is n.
-        """
+        """Return the counts of all cells with noise."""
         if len(counts) == 1:
             return np.array([n])
         moved = _moved(len(counts))
@@ -526,18 +396,7 @@ class TableNoise:
         return math.sqrt(2 * ratio) / (1 - ratio)
 
     def expected_error(self, size: int) -> float:
-        """Return the mean of half of the sum of the noise's magnitudes, over all cells of a table.
-
-        Parameters
-        ----------
-        size : int
-            The number of cells.
-
-        Returns
-        -------
-        float
-            In records; an upper bound where noisy counts are clipped.
-        """
+        """Return the mean of half of the sum of the noise's magnitudes, over all cells of a table."""
         if size == 1:
             return 0.0
         mean = self.deviation(size) * math.sqrt(2 / math.pi)
@@ -558,27 +417,13 @@ def _moved(size: int) -> int:
 
 @dataclass(frozen=True)
 class TableLayout:
-    """What is public about a synthetic table before its release.
-
-    Attributes
-    ----------
-    columns : tuple of TableColumn
-        The columns and their cells.
-    target : int or None
-        The column that all others depend on.
-    degree : int
-        The most columns that one column depends on, the target included.
-    max_cells : int
-        The most cells of a table.
-    most_error : float, default=0.5
-        A table of the network whose expected error is this share of the records, or more, is no candidate.
-    """
+    """What is public about a synthetic table before its release."""
 
     columns: tuple[TableColumn, ...]
-    target: int | None
-    degree: int
-    max_cells: int
-    most_error: float = 0.5
+    target: int | None  # the column that all others depend on
+    degree: int  # the most columns that one depends on, the target included
+    max_cells: int  # of a table
+    most_error: float = 0.5  # a network's table is no candidate if this share of the records is expected
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -619,35 +464,18 @@ class TableLayout:
 
 @dataclass(frozen=True)
 class TableBudget:
-    """The cost of each step of a release.
+    """The cost of each step of a release."""
 
-    Attributes
-    ----------
-    base : TableNoise
-        The noise of each base table.
-    selection : Fraction
-        The epsilon of each selection; 0 if there are none.
-    network : TableNoise
-        The noise of each table of the network.
-    """
-
-    base: TableNoise
-    selection: Fraction
-    network: TableNoise
+    base: TableNoise  # of each base table
+    selection: Fraction  # epsilon of each; 0 if there are none
+    network: TableNoise  # of each table of the network
 
     @classmethod
     def of(cls, privacy: ApproxDP, n_base: int, rounds: int, reach: int | None = None) -> "TableBudget":
         """Return the division of a budget among so many base tables and rounds.
 
-        Parameters
-        ----------
-        privacy : ApproxDP
-            The cost of all steps together. Without delta, their epsilons add up to its epsilon. With delta,
-            their rhos add up to at most its `concentrated_budget`; that of a selection is epsilon^2 / 8.
-        n_base, rounds : int
-            The numbers of base tables, and of selections, after each of which a table may be measured.
-        reach : int, optional
-            As for `TableNoise`.
+        Without delta, the epsilons of all steps add up to that of `privacy`. With delta, their rhos add up to
+        at most its `concentrated_budget`; that of a selection is epsilon^2 / 8.
         """
         shares = [Fraction(each, 100) for each in (_BASE, _SELECTIONS, _NETWORK)]
         whole = concentrated_budget(privacy) if privacy.delta else privacy.epsilon
@@ -759,26 +587,7 @@ def synthetic_table_plan(
     reach: int | None = None,
     budget: TableBudget | None = None,
 ) -> SyntheticTablePlan:
-    """Return the plan of a synthetic table.
-
-    Parameters
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the release.
-    n_samples : int
-        Number of records, at least 1.
-    layout : TableLayout
-        Checked by `checked_layout`.
-    reach : int, optional
-        As for `TableNoise`; audits use a smaller one.
-    budget : TableBudget, optional
-        The division of the budget in a stored release. None: that of `TableBudget.of`.
-
-    Raises
-    ------
-    ValueError
-        If epsilon is too small for noise that can be drawn.
-    """
+    """Return the plan of a synthetic table."""
     budget = budget or TableBudget.of(guarantee, len(layout.base), layout.rounds, reach)
     if any(noise.rho and 1 / noise.rho >= _WIDEST for noise in (budget.base, budget.network)):
         raise ValueError(
@@ -807,26 +616,7 @@ def synthetic_table_plan(
 def checked_layout(
     columns: Sequence[TableColumn], target: int | None, degree: int, max_cells: int
 ) -> TableLayout:
-    """Return the layout of a table if it can be released.
-
-    Parameters
-    ----------
-    columns : sequence of TableColumn
-        Public.
-    target : int or None
-        The place of the target.
-    degree : int
-        At least 1. It is lowered where all rounds together would count more than 10,660 tables: from 41
-        columns besides the target on, one of them depends on at most one other; from 23 on, on at most two.
-    max_cells : int
-        At least 4.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two columns or too many, a column has too many cells, or a base table has more
-        than `max_cells`.
-    """
+    """Return the layout of a table if it can be released, with a lower degree if it has very many tables."""
     if not 2 <= len(columns) <= _MOST_COLUMNS:
         raise ValueError(f"the table must have 2 to {_MOST_COLUMNS} columns, got {len(columns)}")
     layout = TableLayout(tuple(columns), target, min(degree, len(columns)), max_cells)
