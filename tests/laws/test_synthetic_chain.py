@@ -25,12 +25,17 @@ from dplearn.privacy import ApproxDP
 from dplearn.releases.table_network import (
     NetworkStep,
     ReleasedTables,
-    TableNoise,
     _add_qualities,
     candidates_of,
     counts_of,
 )
-from dplearn.releases.table_plan import TableBudget, checked_layout, synthetic_table_plan, table_columns
+from dplearn.releases.table_plan import (
+    TableBudget,
+    TableNoise,
+    checked_layout,
+    synthetic_table_plan,
+    table_columns,
+)
 
 BIT = Bits(binarize=None)
 
