@@ -1,12 +1,19 @@
-"""Soft votes: the winning bin of teachers' fixed-point scores, and its distance to instability.
+"""Fixed-point scores, their bins, and bins shifted by half a bin.
 
->>> from dplearn.core.score_bins import fixed_point
->>> scores = np.array([[0.2, 0.45], [0.3, 0.48], [0.1, 0.52], [0.2, 0.55]])  # four teachers, two queries
->>> votes = soft_tally(fixed_point(scores), np.array([2, 2]))
->>> votes.plain.winner.tolist(), votes.plain.distance.tolist()
-([0, 0], [2, 0])
->>> votes.shifted.winner.tolist(), votes.shifted.distance.tolist()  # 1 stands for both ends
-([1, 0], [0, 2])
+A score in [0, 1] is rounded down to a multiple of 1 / `FIXED_POINT_ONE`, a fixed-point score. With b bins,
+each score is in one of 2 b half bins. Half bins 2 j and 2 j + 1 form bin j, and 2 j + 1 and 2 j + 2 form
+shifted bin j, so each score between the first and the last half bin is in the middle half of a bin or of a
+shifted bin. The first and the last half bin belong to no shifted bin: they have the last shifted label, b -
+1, an abstention.
+
+>>> fixed_scores = fixed_point(np.array([0.0, 0.2, 0.26, 0.5, 1.0, np.nan]))
+>>> half = half_bins(fixed_scores, 2)
+>>> half.tolist(), bins(half).tolist(), shifted_bins(half, 2).tolist()
+([0, 0, 1, 2, 3, -1], [0, 0, 0, 1, 1, -1], [1, 1, 0, 0, 1, -1])
+>>> midpoints(np.array([0, 1]), 2).tolist(), shifted_midpoints(np.array([0, 1]), 2).tolist()
+([0.25, 0.75], [0.5, nan])
+
+Soft votes: the winning bin of teachers' fixed-point scores, and its distance to instability.
 """
 
 from dataclasses import dataclass
@@ -15,11 +22,87 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.label_counts import blocks
-from dplearn.core.score_bins import bins, half_bins, shifted_bins
-from dplearn.core.votes import tally
+from dplearn.core.votes import blocks, tally
 
-__all__ = ["Lead", "SoftVotes", "soft_tally"]
+__all__ = [
+    "FIXED_POINT_ONE",
+    "Lead",
+    "SoftVotes",
+    "bins",
+    "fixed_point",
+    "half_bins",
+    "midpoints",
+    "scores_per_row",
+    "shifted_bins",
+    "shifted_midpoints",
+    "soft_tally",
+]
+
+_DIGITS = 12
+#: The fixed-point representation of 1: the number of steps between 0 and 1.
+FIXED_POINT_ONE = 1 << _DIGITS
+
+
+def scores_per_row(n_labels: int) -> int:
+    """Return the number of scores of a row: one for each label, but only the second's for two labels."""
+    return 1 if n_labels == 2 else n_labels
+
+
+def fixed_point(scores: NDArray[Any]) -> NDArray[np.int16]:
+    """Return fixed-point scores, in units of 1 / `FIXED_POINT_ONE`.
+
+    Parameters
+    ----------
+    scores : ndarray of float
+        They are clipped to [0, 1].
+
+    Returns
+    -------
+    ndarray of int16
+        From 0 to FIXED_POINT_ONE - 1; -1 for NaN.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    known = ~np.isnan(scores)
+    whole = np.floor(np.where(known, scores, 0.0).clip(0, 1) * FIXED_POINT_ONE).clip(max=FIXED_POINT_ONE - 1)
+    return np.where(known, whole, -1).astype(np.int16)
+
+
+def half_bins(fixed_scores: NDArray[Any], n_bins: int) -> NDArray[np.int64]:
+    """Return the half bin of each score, from 0 to 2 n_bins - 1; -1 is kept.
+
+    Parameters
+    ----------
+    fixed_scores : ndarray of int
+        As returned by `fixed_point`.
+    n_bins : int
+        From 2 to FIXED_POINT_ONE // 2.
+    """
+    return (
+        fixed_scores.astype(np.int64) * (2 * n_bins)
+    ) >> _DIGITS  # -1 * 2 n_bins >= -FIXED_POINT_ONE gives -1
+
+
+def bins(half: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the bin of each half bin, from 0 to n_bins - 1; -1 is kept."""
+    return half >> 1
+
+
+def shifted_bins(half: NDArray[np.int64], n_bins: int) -> NDArray[np.int64]:
+    """Return the shifted bin of each half bin, n_bins - 1 for the first and the last; -1 is kept."""
+    shifted = ((half + 1) >> 1) - 1
+    return np.where(half == 0, n_bins - 1, shifted)
+
+
+def midpoints(winner: NDArray[Any], n_bins: Any) -> NDArray[np.float64]:
+    """Return the midpoints of bins."""
+    middle: NDArray[np.float64] = (2 * winner + 1) / (2 * n_bins)
+    return middle
+
+
+def shifted_midpoints(winner: NDArray[Any], n_bins: Any) -> NDArray[np.float64]:
+    """Return the midpoints of shifted bins, NaN for the label n_bins - 1."""
+    return np.where(winner == n_bins - 1, np.nan, (winner + 1) / n_bins)
+
 
 _ENTRIES = 1 << 21  # scores, or counts of bins, eight bytes each, at a time
 

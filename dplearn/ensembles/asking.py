@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.score_bins import FIXED_POINT_ONE, fixed_point, scores_per_row
+from dplearn.core.soft_votes import FIXED_POINT_ONE, fixed_point, scores_per_row
 
 __all__ = ["NO_VOTE", "Asked", "Labels", "Scores", "places_of"]
 

@@ -17,8 +17,7 @@ from dplearn.chance.dice import Dice
 from dplearn.concepts import Thresholds
 from dplearn.concepts.base import ChosenConcept, Labels
 from dplearn.concepts.stumps import Stump, levels_of_cuts
-from dplearn.core.cuts import cut_column
-from dplearn.core.nonuniform_floats import NONUNIFORM_SIZE, last_code, nonuniform_codes
+from dplearn.core.cuts import NONUNIFORM_SIZE, cut_column, last_code, nonuniform_codes
 from dplearn.domains import Domain, Floats, IntegerRange, NumberDomain, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.fit_recipe import FitRecipe

@@ -11,7 +11,7 @@ import numpy as np
 from dplearn._validation import check_choice, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import at_most_exp
-from dplearn.core.key_counts import KeyCounts, counted_keys
+from dplearn.core.keys import KeyCounts, counted_keys
 from dplearn.mechanisms.noisy_counts import gaussian_counts
 from dplearn.privacy import ZeroConcentratedDP
 from dplearn.privacy.guarantees import rho_of

@@ -8,7 +8,7 @@ import numpy as np
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
-from dplearn.core.key_counts import KeyCounts, counted_keys
+from dplearn.core.keys import KeyCounts, counted_keys
 from dplearn.domains.cells import counts_by_key
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of

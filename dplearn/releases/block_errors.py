@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
-from dplearn.core.distributions import laplace_quantile
+from dplearn.core.distributions import laplace_quantile, partial_sum_bound
 from dplearn.core.exact import decay_ratio
-from dplearn.core.partial_sums import partial_sum_bound
 from dplearn.core.search import first, least, lowest
 from dplearn.mechanisms.block_points import block_cost, deltas_of_points
 from dplearn.mechanisms.rec_prefix import RecursiveSizes

@@ -14,7 +14,7 @@ from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
-from dplearn.core.key_counts import KeyCounts
+from dplearn.core.keys import KeyCounts
 from dplearn.domains import DomainError, Floats
 from dplearn.domains.cells import object_array
 from dplearn.domains.keys import read_keys, spelled

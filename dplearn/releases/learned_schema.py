@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import log_bounds
-from dplearn.core.key_counts import KeyCounts
+from dplearn.core.keys import KeyCounts
 from dplearn.core.ranks import Cell, Ranks, UnsortedCodes
 from dplearn.domains import Categories, Domain, Floats, Grid, Hashed, IntegerRange, Product
 from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array

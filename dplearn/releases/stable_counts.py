@@ -11,7 +11,7 @@ import numpy as np
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
-from dplearn.core.key_counts import KeyCounts
+from dplearn.core.keys import KeyCounts
 from dplearn.domains import DomainError
 from dplearn.domains.cells import as_cells, counts_by_key, holds_times, is_frame
 from dplearn.domains.keys import read_keys

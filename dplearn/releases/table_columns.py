@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
-from dplearn.core.code_places import CodePlaces
+from dplearn.core.code_counts import CodePlaces
 from dplearn.domains import Categories, Domain, Floats, Product
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import object_array

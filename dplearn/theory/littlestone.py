@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
 from dplearn.concepts import ConceptClass
-from dplearn.core.littlestone import MOST_SPACES, VersionSpaces
+from dplearn.concepts.finite import MOST_SPACES, VersionSpaces
 from dplearn.domains.base import smallest_uint
 from dplearn.learners.pure_lower_bound import pure_records
 from dplearn.theory.mistake_trees import MistakeTree

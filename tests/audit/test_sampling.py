@@ -18,7 +18,7 @@ from dplearn.audit import (
 )
 from dplearn.audit.events import choose_events
 from dplearn.chance import SeededDice
-from dplearn.core.binomial import success_bounds
+from dplearn.core.confidence_bounds import success_bounds
 from dplearn.core.exact import decay_ratio, exp_bounds
 from dplearn.domains import IntegerRange
 from dplearn.learners import ExponentialMechanismClassifier

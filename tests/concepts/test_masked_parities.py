@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from dplearn.concepts.masked_parities import MaskedParity, index_of, masked_layout, masked_rows
-from dplearn.concepts.parities import Parity
+from dplearn.concepts.parities import MaskedParity, Parity, index_of, masked_layout, masked_rows
 from dplearn.domains import Bits, Product
 
 

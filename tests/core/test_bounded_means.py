@@ -5,7 +5,7 @@ import math
 import pytest
 from scipy.stats import binom
 
-from dplearn.core.bounded_means import mean_bounds
+from dplearn.core.confidence_bounds import mean_bounds
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 5), (3, 10), (10, 10), (20, 1000), (999, 1000)])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplearn.core import code_places
-from dplearn.core.code_places import CodePlaces, first_codes
+from dplearn.core.code_counts import CodePlaces, first_codes
 
 
 def searched(starts, size, codes):

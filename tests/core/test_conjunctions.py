@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dplearn.core.conjunctions import conjunction_at, conjunction_errors, cube_errors, subset_errors
+from dplearn.concepts.conjunctions import conjunction_at, conjunction_errors, cube_errors, subset_errors
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 SHAPES = [(1, 0), (1, 1), (1, 4), (2, 1), (2, 2), (3, 2), (4, 0), (4, 3), (4, 9), (5, 2), (5, 4), (5, 5)]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dplearn.core.key_counts import KeyCounts, counted_keys
+from dplearn.core.keys import KeyCounts, counted_keys
 
 KEYS = ["b", b"a", "a", 3, "a", None, (1, ("x", None)), 3, np.int64(3), np.str_("a")]
 

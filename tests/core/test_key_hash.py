@@ -5,7 +5,7 @@ from itertools import combinations, product
 
 import pytest
 
-from dplearn.core.key_hash import KeyHash, multiply_shift
+from dplearn.core.keys import KeyHash, multiply_shift
 
 
 @pytest.mark.parametrize(("width", "bits"), [(3, 1), (3, 2), (4, 2), (4, 3), (4, 4)])

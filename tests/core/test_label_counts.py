@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dplearn.core import label_counts as module
-from dplearn.core.label_counts import binned_counts, blocks, sliced_counts
+from dplearn.core.votes import binned_counts, blocks, sliced_counts
 
 WAYS = [sliced_counts, binned_counts]
 NUMBERS_OF_LABELS = [*range(1, 18), 31, 32, 63, 64, 127, 128, 254, 255]

@@ -7,7 +7,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from dplearn.core.lines import counted, inverses, leading_line, leading_point, residues
+from dplearn.concepts.lines import counted, inverses, leading_line, leading_point, residues
 
 LARGE = 2**61 - 1
 

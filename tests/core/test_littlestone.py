@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.core.littlestone import VersionSpaces
+from dplearn.concepts.finite import VersionSpaces
 
 
 def dimension(table):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dplearn.core.nonuniform_floats import NONUNIFORM_SIZE, last_code, nonuniform_codes
+from dplearn.core.cuts import NONUNIFORM_SIZE, last_code, nonuniform_codes
 from dplearn.domains import Floats
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

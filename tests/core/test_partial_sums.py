@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dplearn.chance import SeededDice
+from dplearn.core.distributions import partial_sum_bound
 from dplearn.core.exact import decay_ratio
-from dplearn.core.partial_sums import partial_sum_bound
 
 
 @pytest.mark.parametrize("rate", [0.05, 1, 5])

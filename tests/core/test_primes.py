@@ -2,8 +2,8 @@
 
 import pytest
 
+from dplearn.concepts.lines import is_prime
 from dplearn.core import primes
-from dplearn.core.primes import is_prime
 
 
 def test_small_integers_are_prime_as_trial_division_finds():

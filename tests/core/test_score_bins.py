@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.core.score_bins import (
+from dplearn.core.soft_votes import (
     FIXED_POINT_ONE,
     bins,
     fixed_point,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.core.short_vectors import kept_short
+from dplearn.core.unit_rows import kept_short
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=80)
 

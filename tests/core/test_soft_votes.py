@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from dplearn.core import soft_votes as module
-from dplearn.core.score_bins import FIXED_POINT_ONE, fixed_point
-from dplearn.core.soft_votes import soft_tally
+from dplearn.core.soft_votes import FIXED_POINT_ONE, fixed_point, soft_tally
 
 
 def bin_of(grain, n_bins, shifted):

@@ -14,8 +14,7 @@ import pytest
 from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
 from dplearn.core import score_bins
 from dplearn.core.exact import decay_ratio, log_bounds
-from dplearn.core.score_bins import FIXED_POINT_ONE
-from dplearn.core.soft_votes import Lead, SoftVotes, soft_tally
+from dplearn.core.soft_votes import FIXED_POINT_ONE, Lead, SoftVotes, soft_tally
 from dplearn.core.votes import tally
 from dplearn.ensembles import soft_aggregators
 from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot, StableScores

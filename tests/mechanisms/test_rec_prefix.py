@@ -9,7 +9,7 @@ import pytest
 from dplearn.audit import exact_distribution
 from dplearn.audit.cases.interior_point import tiny_sizes
 from dplearn.chance import SeededDice
-from dplearn.core.binomial import success_bounds
+from dplearn.core.confidence_bounds import success_bounds
 from dplearn.core.exact import decay_ratio
 from dplearn.mechanisms import choosing_mechanism
 from dplearn.mechanisms.interior_point import interior_point_code

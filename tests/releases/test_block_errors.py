@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dplearn.core.distributions import laplace_tail
-from dplearn.core.partial_sums import partial_sum_bound
+from dplearn.core.distributions import laplace_tail, partial_sum_bound
 from dplearn.privacy import ApproxDP
 from dplearn.releases.block_errors import block_guarantee, block_plan, block_sample_size
 from dplearn.releases.interior_point_sizes import interior_point_sample_size
