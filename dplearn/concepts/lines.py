@@ -23,7 +23,7 @@ from dplearn._validation import check_count
 from dplearn.concepts.base import ConceptClass, Labels
 from dplearn.core.points import distance_of_lead
 from dplearn.domains import IntegerRange, Product
-from dplearn.domains.large import LargeIntegerRange
+from dplearn.domains.numbers import LargeIntegerRange
 
 __all__ = [
     "LARGEST_BITS",

@@ -15,8 +15,8 @@ True
 >>> [uniform_solution(A, [1, 0, 1], [0, 0, coin]).tolist() for coin in (0, 1)]
 [[1, 0, 0], [0, 1, 1]]
 
-A growing system is eliminated 64 columns a step. A step finds the pivots in one word of the remaining rows. It
-stores one row for each pivot, reduced in that word and 0 in all words before. Sums of these rows are added to
+A growing system is eliminated 64 columns a step. A step finds the pivots in one word of the remaining rows,
+and stores one row for each, reduced in that word and 0 in all words before. Sums of these rows are added to
 all other rows until these are 0 in the pivots' columns. Most rows of a tall system are only verified.
 """
 

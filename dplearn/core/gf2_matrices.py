@@ -1,10 +1,9 @@
 """Matrices over GF(2): column j of a row is bit j % 64, counted from the lowest, of its word j // 64.
 
-Products are computed by the method of the four Russians. A row of the product of A and B is the sum of the rows
-of B that are selected by the bits of A's row. For each group of eight rows of B, a table has all 256 sums, each
-computed with one addition, and a byte of A is an index into it. If A has few rows, groups of four rows with 16
-sums take less time. Words are looked up and added in blocks of rows that fit into the cache. A product with few
-columns is computed bit by bit: a bit is the parity of the number of bits that two rows have in common.
+Products are computed by the method of the four Russians. A row of the product of A and B is the sum of the
+rows of B that are selected by the bits of A's row. For each group of eight rows of B (four, if A has few
+rows), a table has all sums, each computed with one addition, and a byte of A is an index into it. A product
+with few columns is computed bit by bit: a bit is the parity of the bits that two rows have in common.
 """
 
 from dataclasses import dataclass

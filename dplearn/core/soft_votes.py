@@ -156,9 +156,9 @@ def soft_tally(fixed_scores: NDArray[Any], n_bins: NDArray[np.int64], width: int
     Parameters
     ----------
     fixed_scores : ndarray of int of shape (n_teachers, n_rows * width)
-        Private. As returned by `score_bins.fixed_point`.
+        Private. As returned by `fixed_point`.
     n_bins : ndarray of int64 of shape (n_rows,)
-        Public. Each from 2 to `score_bins.FIXED_POINT_ONE` // 2.
+        Public. Each from 2 to `FIXED_POINT_ONE` // 2.
     width : int
         Public. The number of scores of each row.
 

@@ -1,7 +1,7 @@
 """Aggregators release scores from teachers' scores: by stable histograms, or by noisy means.
 
 A row has one score if there are two labels, else one score per label. Scores are fixed-point scores (see
-`core.score_bins`); the scores of a row are in adjacent columns.
+`core.soft_votes`); the scores of a row are in adjacent columns.
 
 >>> from dplearn.chance import SeededDice
 >>> from dplearn.core.soft_votes import fixed_point

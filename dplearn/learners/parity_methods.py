@@ -40,8 +40,7 @@ from dplearn.learners.stable_parity_sizes import (
     stable_parity_split,
 )
 from dplearn.mechanisms import consistent_parity, most_frequent_if_stable
-from dplearn.mechanisms.exponential import select_exponential
-from dplearn.mechanisms.permute_and_flip import select_permute_and_flip
+from dplearn.mechanisms.selection import select_exponential, select_permute_and_flip
 from dplearn.records.rows import Records
 
 __all__ = ["PARITY_METHODS", "Equations", "ParityMethod", "Wanted", "chosen_plan"]

@@ -32,9 +32,8 @@ from dplearn.learners.threshold_sizes import (
     threshold_excess_errors,
     threshold_sample_size,
 )
-from dplearn.mechanisms.exponential import select_exponential
 from dplearn.mechanisms.interior_point import interior_point_code
-from dplearn.mechanisms.permute_and_flip import select_permute_and_flip
+from dplearn.mechanisms.selection import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import Plan, hidden, noted
@@ -452,7 +451,7 @@ class CutColumn:
     feature : int
         The position of the column in the table.
     domain : Domain
-        The ordered domain. `Floats()` has the cuts of the nonuniform float grid of `core.nonuniform_floats`;
+        The ordered domain. `Floats()` has the cuts of the nonuniform float grid of `core.cuts`;
         any other domain has a cut at every code.
     """
 

@@ -17,8 +17,7 @@ from typing import Any, Protocol
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_ratio, exp_bounds
 from dplearn.core.intervals import sorted_codes
-from dplearn.mechanisms.interior_point import interior_point_code
-from dplearn.mechanisms.rec_prefix import RecursiveSizes, recursive_interior_point
+from dplearn.mechanisms.interior_point import RecursiveSizes, interior_point_code, recursive_interior_point
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 

@@ -13,7 +13,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile, power_at_most
 from dplearn.core.exact import decay_ratio
 from dplearn.core.grouping import check_integers, group_counts, nth_equal
-from dplearn.mechanisms.exponential import select_exponential
+from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
 

@@ -12,7 +12,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.exact import exp_bounds, log_bounds, selection_ratio
 from dplearn.core.intervals import EqualCosts
 from dplearn.core.ranks import Ranks
-from dplearn.mechanisms.exponential import select_exponential
+from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 

@@ -3,7 +3,7 @@
 from dplearn.privacy.attack_risk import AttackRisk, attack_risk, epsilon_for_risk
 from dplearn.privacy.calibration import calibrate, gaussian_sigma2
 from dplearn.privacy.composition import Composition, compose
-from dplearn.privacy.derived import Parallel, SampledWithReplacement
+from dplearn.privacy.derived import Parallel, SampledWithReplacement, published_subsampled, subsampled
 from dplearn.privacy.errors import BudgetExceededError, LedgerError
 from dplearn.privacy.events import (
     EVENTS,
@@ -29,7 +29,6 @@ from dplearn.privacy.noisy_max import (
 from dplearn.privacy.one_time_state import OneTimeState
 from dplearn.privacy.pipelines import pipeline_guarantee
 from dplearn.privacy.random_stopping import RandomStopping
-from dplearn.privacy.subsampled import published_subsampled, subsampled
 
 __all__ = [
     "EVENTS",

@@ -26,9 +26,9 @@ import numpy as np
 
 from dplearn._validation import check_number
 from dplearn.core.exact import short_above
+from dplearn.privacy.conversion import Floats, chords, float_or_infinity, pure_and_concentrated
 from dplearn.privacy.gaussian_dp import FAILURE, mu2_of_gaussian, mu2_of_pure
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
-from dplearn.privacy.renyi_curves import Floats, chords, float_or_infinity, pure_and_concentrated
 
 __all__ = [
     "EVENTS",

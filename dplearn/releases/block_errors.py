@@ -17,7 +17,7 @@ from dplearn.core.distributions import laplace_quantile, partial_sum_bound
 from dplearn.core.exact import decay_ratio
 from dplearn.core.search import first, least, lowest
 from dplearn.mechanisms.block_points import block_cost, deltas_of_points
-from dplearn.mechanisms.rec_prefix import RecursiveSizes
+from dplearn.mechanisms.interior_point import RecursiveSizes
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import Plan

@@ -9,7 +9,7 @@ from dplearn.domains import NumberDomain
 from dplearn.domains.base import Codes
 from dplearn.fit.execute import Facts
 from dplearn.mechanisms.block_points import block_points
-from dplearn.mechanisms.tree_counts import tree_counts
+from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.records.part_counts import PartedTreeRecords, gathered_codes
 from dplearn.records.table import Table

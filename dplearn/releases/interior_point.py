@@ -9,8 +9,7 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import NumberDomain
 from dplearn.domains.base import Codes
 from dplearn.fit.execute import Facts
-from dplearn.mechanisms.interior_point import interior_point_code
-from dplearn.mechanisms.rec_prefix import recursive_interior_point
+from dplearn.mechanisms.interior_point import interior_point_code, recursive_interior_point
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.ledger import PrivacyLedger
 from dplearn.privacy.plan import hidden

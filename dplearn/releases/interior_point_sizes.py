@@ -15,7 +15,7 @@ from dplearn.core.distributions import laplace_quantile, power_at_most
 from dplearn.core.exact import decay_ratio, log_bounds, selection_ratio
 from dplearn.core.search import first
 from dplearn.mechanisms.choosing import choosing_threshold
-from dplearn.mechanisms.rec_prefix import PrefixLevel, RecursiveSizes, next_domain_size
+from dplearn.mechanisms.interior_point import PrefixLevel, RecursiveSizes, next_domain_size
 from dplearn.privacy import ApproxDP
 
 __all__ = ["interior_point_method", "interior_point_sample_size", "iterated_logarithm", "recursive_sizes"]

@@ -26,8 +26,8 @@ from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array
 from dplearn.domains.column_kinds import ColumnKinds, declared_kinds, kinds_of
 from dplearn.domains.keys import read_keys
 from dplearn.fit.execute import Facts
-from dplearn.mechanisms.frequent_keys import frequent_keys, frequent_keys_threshold
 from dplearn.mechanisms.rank_selection import code_near_rank, examined_ranks
+from dplearn.mechanisms.stable_histogram import frequent_keys, frequent_keys_threshold
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
 from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition

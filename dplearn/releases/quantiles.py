@@ -19,9 +19,8 @@ from dplearn.core.ranks import Ranks, SortedCodes, UnsortedCodes, finest_fractio
 from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
 from dplearn.domains.number_cells import as_numbers
 from dplearn.fit.execute import Facts
-from dplearn.mechanisms.halving import codes_at_fractions
 from dplearn.mechanisms.quantile_windows import codes_in_windows
-from dplearn.mechanisms.rank_selection import examined_reach
+from dplearn.mechanisms.rank_selection import codes_at_fractions, examined_reach
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import hidden

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.mechanisms.exponential import exponential_mechanism
+from dplearn.mechanisms.selection import exponential_mechanism
 from dplearn.privacy import ApproxDP
 from dplearn.records.table import as_table
 from dplearn.releases.table_counts import counts_of

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dplearn.core import code_places
+from dplearn.core import code_counts
 from dplearn.core.code_counts import CodePlaces, first_codes
 
 
@@ -44,7 +44,7 @@ def test_starts_that_share_their_highest_bits_are_searched(gap):
 def test_few_and_many_codes_of_any_type_have_the_same_places(dtype):
     places = CodePlaces(np.array([0, 7, 100]), 200)
     codes = np.arange(5000) % 201
-    assert len(codes) > code_places._FEW
+    assert len(codes) > code_counts._FEW
     many = places(codes.astype(dtype))
     assert many.dtype == np.int16
     assert many.tolist() == [places(codes[[place]].astype(dtype))[0] for place in range(len(codes))]

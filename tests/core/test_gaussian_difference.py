@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
 from dplearn.core.distributions import gaussian_probabilities
-from dplearn.core.gaussian_difference import log_tails
 from dplearn.privacy.conversion import log_float
+from dplearn.privacy.noisy_max import log_tails
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)
 

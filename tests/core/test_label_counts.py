@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dplearn.core import label_counts as module
+from dplearn.core import votes as module
 from dplearn.core.votes import binned_counts, blocks, sliced_counts
 
 WAYS = [sliced_counts, binned_counts]

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from dplearn.core.exact import exp_bounds
-from dplearn.core.normal import pi_bounds, tail_bounds
+from dplearn.privacy.gaussian_dp import pi_bounds, tail_bounds
 
 PI = Fraction("3.14159265358979323846264338327950288419716939937510582097494459")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from dplearn.concepts import lines
 from dplearn.concepts.lines import is_prime
-from dplearn.core import primes
 
 
 def test_small_integers_are_prime_as_trial_division_finds():
@@ -37,7 +37,7 @@ def test_composites(n):
 
 def test_the_bases_of_a_large_number_are_its_own_and_within_it():
     n = 2**255 - 19
-    bases = primes._hashed_bases(n)
-    assert bases == primes._hashed_bases(n) != primes._hashed_bases(n + 2)
+    bases = lines._hashed_bases(n)
+    assert bases == lines._hashed_bases(n) != lines._hashed_bases(n + 2)
     assert len(set(bases)) == 20
     assert all(2 <= base < n - 1 for base in bases)

@@ -8,7 +8,7 @@ import pytest
 from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice
 from dplearn.core.exact import decay_ratio
-from dplearn.mechanisms.first_reaching import first_reaching, reaching_ratios
+from dplearn.mechanisms.sparse_vector import first_reaching, reaching_ratios
 from dplearn.privacy import ApproxDP
 
 

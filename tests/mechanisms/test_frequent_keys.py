@@ -9,7 +9,7 @@ from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice, SystemDice
 from dplearn.core.distributions import gaussian_probabilities
 from dplearn.mechanisms import frequent_keys
-from dplearn.mechanisms.frequent_keys import frequent_keys_threshold
+from dplearn.mechanisms.stable_histogram import frequent_keys_threshold
 from dplearn.privacy import ZeroConcentratedDP
 
 DELTA = Fraction(1, 10**6)

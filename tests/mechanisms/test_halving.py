@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice
 from dplearn.core.ranks import Cell, SortedCodes
-from dplearn.mechanisms.halving import codes_at_fractions
-from dplearn.mechanisms.rank_selection import code_near_rank
+from dplearn.mechanisms.rank_selection import code_near_rank, codes_at_fractions
 from dplearn.privacy import ApproxDP
 
 TENTHS = [Fraction(i, 10) for i in range(1, 10)]

@@ -12,10 +12,10 @@ from dplearn.chance import SeededDice
 from dplearn.core.confidence_bounds import success_bounds
 from dplearn.core.exact import decay_ratio
 from dplearn.mechanisms import choosing_mechanism
-from dplearn.mechanisms.interior_point import interior_point_code
-from dplearn.mechanisms.rec_prefix import (
+from dplearn.mechanisms.interior_point import (
     _random_pairs,
     choose_prefix,
+    interior_point_code,
     recursive_interior_point,
 )
 from dplearn.privacy import ApproxDP

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from dplearn.chance import SeededDice, SystemDice
 from dplearn.core.exact import selection_ratio
 from dplearn.mechanisms import sanitized_noisy_max_epsilon
-from dplearn.mechanisms.sanitized_epsilon import costs_of_candidates
+from dplearn.mechanisms.noisy_max import costs_of_candidates
 from dplearn.privacy import ApproxDP, BoundedRange, Composition, Gaussian
-from dplearn.privacy.epsilon_candidates import epsilon_candidates
 from dplearn.privacy.noisy_max import (
+    epsilon_candidates,
     publishable_noisy_max_cost,
     secret_noisy_max_epsilon,
     secret_noisy_max_total,

@@ -8,7 +8,7 @@ import pytest
 from dplearn.audit import replay_privacy
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance import ReplayDice, SeededDice
-from dplearn.mechanisms.tree_counts import tree_counts
+from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 
 HUGE = ApproxDP(10**6)

@@ -14,7 +14,6 @@ from scipy.stats import norm
 
 from dplearn.core.distributions import gaussian_probabilities
 from dplearn.core.exact import exp_bounds
-from dplearn.core.normal import pi_bounds
 from dplearn.privacy import (
     ApproxDP,
     BoundedRange,
@@ -36,6 +35,7 @@ from dplearn.privacy.gaussian_dp import (
     greatest_mu,
     least_epsilon_of_mu2,
     mu2_of_pure,
+    pi_bounds,
     sums_sigma2,
 )
 from dplearn.privacy.shares import concentrated_budget, gaussian_budget

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from dplearn.audit.cases.search import _OF_100000, CASES
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.gaussian_stopping import _growth, gaussian_run_budget, gaussian_runs_delta
-from dplearn.privacy.random_stopping import RandomStopping
+from dplearn.privacy.random_stopping import RandomStopping, _growth, gaussian_run_budget, gaussian_runs_delta
 from dplearn.privacy.shares import gaussian_budget
 
 NORMAL = NormalDist()

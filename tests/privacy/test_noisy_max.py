@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
 from dplearn.privacy import Gaussian, ZeroConcentratedDP
-from dplearn.privacy.likely_outcome import likely_outcome_renyi
 from dplearn.privacy.noisy_max import (
+    likely_outcome_renyi,
     publishable_noisy_max_cost,
     secret_log_chance_of_another,
     secret_noisy_max_epsilon,

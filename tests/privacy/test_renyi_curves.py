@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.privacy.renyi_curves import chords, pure_and_concentrated
+from dplearn.privacy.conversion import chords, pure_and_concentrated
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=200)
 

@@ -9,7 +9,7 @@ from dplearn.audit import enumerate_privacy
 from dplearn.core.exact import exp_bounds
 from dplearn.mechanisms import randomized_response
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
-from dplearn.privacy.subsampled import published_subsampled, subsampled
+from dplearn.privacy.derived import published_subsampled, subsampled
 
 
 def answers(m, privacy):

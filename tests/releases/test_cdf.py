@@ -5,7 +5,7 @@ import pytest
 
 from dplearn.audit import freeze
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange
-from dplearn.domains.large import LargeIntegerRange
+from dplearn.domains.numbers import LargeIntegerRange
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.releases.cdf import cdf, cdf_plan
 

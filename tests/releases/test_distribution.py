@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from dplearn.chance import SeededDice
 from dplearn.core.intervals import depth_of
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange
-from dplearn.domains.large import LargeIntegerRange
-from dplearn.mechanisms.tree_counts import tree_counts
+from dplearn.domains.numbers import LargeIntegerRange
+from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP
 from dplearn.releases.block_errors import BlockPlan
 from dplearn.releases.distribution import CDFPlan, distribution_of, distribution_of_points

@@ -11,7 +11,7 @@ import pytest
 from dplearn.core.distributions import laplace_tail
 from dplearn.core.exact import decay_ratio, selection_ratio
 from dplearn.mechanisms.choosing import choosing_threshold
-from dplearn.mechanisms.rec_prefix import (
+from dplearn.mechanisms.interior_point import (
     next_domain_size,
 )
 from dplearn.privacy import ApproxDP
@@ -22,7 +22,7 @@ from dplearn.releases.interior_point_sizes import (
     iterated_logarithm,
     recursive_sizes,
 )
-from dplearn.theory.interior_point_limit import interior_point_lower_bound
+from dplearn.theory.lower_bounds import interior_point_lower_bound
 
 # Sample sizes of interior points: the exponential method's is the least; each threshold of RecPrefix is
 # exact.

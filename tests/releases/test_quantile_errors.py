@@ -8,7 +8,7 @@ import pytest
 from dplearn.chance import SeededDice
 from dplearn.core.exact import selection_ratio
 from dplearn.core.ranks import SortedCodes
-from dplearn.mechanisms.halving import codes_at_fractions
+from dplearn.mechanisms.rank_selection import codes_at_fractions
 from dplearn.privacy import ApproxDP
 from dplearn.releases.quantile_errors import (
     _halving_errors,

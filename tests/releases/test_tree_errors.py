@@ -7,7 +7,7 @@ import pytest
 
 from dplearn.chance import SeededDice
 from dplearn.core.intervals import prefix_counts
-from dplearn.mechanisms.tree_counts import tree_counts
+from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.releases.tree_errors import TreePlan, dkw_bound, tree_plan
 

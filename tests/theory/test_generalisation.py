@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, hypergeom
 
-from dplearn.theory.generalisation import generalisation_failure, generalisation_sample_size
+from dplearn.theory.sample_sizes import generalisation_failure, generalisation_sample_size
 
 
 def test_the_failure_is_the_formula():
