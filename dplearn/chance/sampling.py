@@ -179,11 +179,8 @@ class _Cumulated(NamedTuple):
 class Table:
     """A distribution on 0, 1, 2, ... with probabilities proportional to some weights.
 
-    Parameters
-    ----------
-    weights : callable
-        Maps a precision in bits to an Enclosure of the weights. A higher precision may add outcomes at the
-        end.
+    `weights`: maps a precision in bits to an Enclosure of the weights. A higher precision may add outcomes at
+    the end.
     """
 
     def __init__(self, weights: Weights):

@@ -51,14 +51,8 @@ class Concept(Protocol):
 class ChosenConcept:
     """A published concept with the names of its features and labels; its `repr` is the rule in words.
 
-    Attributes
-    ----------
-    concept : Concept
-        The rule, a function of codes.
-    features : tuple of str
-        Names of the columns.
-    labels : tuple
-        The label of each label code.
+    `concept`: the rule, a function of codes. `features`: names of the columns. `labels`: the label of each
+    label code.
     """
 
     concept: Concept
@@ -308,12 +302,7 @@ class CountedClass(ConceptClass):
 class ListedMembers(CountedClass):
     """Some members of a class that counts the errors of each.
 
-    Parameters
-    ----------
-    concepts : CountedClass
-        The class.
-    positions : ndarray of int of shape (size,)
-        The positions of the members in the order of the class, increasing.
+    `positions` (size,): the positions of the members in the order of the class, increasing.
     """
 
     def __init__(self, concepts: CountedClass, positions: NDArray[np.intp]):

@@ -17,16 +17,8 @@ __all__ = ["BitConcepts", "literal"]
 def literal(name: str, feature: int, domain: Product | None, *, positive: bool = True) -> str:
     """Return the statement that a column's bit is 1 (or 0) in words, with the column's threshold if any.
 
-    Parameters
-    ----------
-    name : str
-        The name of the column.
-    feature : int
-        The position of the column.
-    domain : Product of Bits or None
-        The columns' domains, with the thresholds of their bits. None: no thresholds.
-    positive : bool, default=True
-        True for the statement that the bit is 1, False for 0.
+    `domain`: the columns' domains, with the thresholds of their bits. None: no thresholds. `positive`: True
+    for the statement that the bit is 1, False for 0.
     """
     bits = None if domain is None else domain.domains[feature]
     threshold = bits.binarize if isinstance(bits, Bits) else None

@@ -61,12 +61,9 @@ _LARGEST = 1 << 28  # greatest number of members, each of which has a count in m
 class Conjunction:
     """The rule with label code 1 if some bits are 1 and some others are 0, and label code 0 otherwise.
 
-    Attributes
-    ----------
-    positive, negative : tuple of int
-        The columns with bits that must be 1, and those with bits that must be 0; increasing and disjoint.
-    domain : Product of Bits, optional
-        The domains of the columns, with their thresholds, for `describe`. None: no thresholds.
+    `positive`, `negative`: the columns with bits that must be 1, and those with bits that must be 0;
+    increasing and disjoint. `domain`: the domains of the columns, with their thresholds, for `describe`.
+    None: no thresholds.
     """
 
     positive: tuple[int, ...]
@@ -76,14 +73,7 @@ class Conjunction:
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
         """Return the label code of each record.
 
-        Parameters
-        ----------
-        columns : list of ndarray of shape (n,)
-            As returned by the class's `domain.encode`.
-
-        Returns
-        -------
-        ndarray of intp of shape (n,)
+        `columns` (n,): as returned by the class's `domain.encode`.
         """
         satisfied = np.ones(len(columns[0]), dtype=bool)
         for feature in self.positive:
@@ -267,19 +257,8 @@ _STEP = (16, 128)  # least and greatest number of words of a set in a block; a c
 def conjunction_errors(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any], k: int) -> NDArray[Any]:
     """Return the errors of each conjunction of at most `k` literals, in the order of this module.
 
-    Parameters
-    ----------
-    columns : sequence of d >= 1 ndarrays of uint8 of shape (n,)
-        One for each variable; entries are 0 or 1.
-    y : ndarray of int of shape (n,)
-        Labels 0 or 1.
-    k : int
-        At least 0.
-
-    Returns
-    -------
-    ndarray of int32 of shape (sum of comb(d, j) * 2**j over j <= k,)
-        int64 if n does not fit int32.
+    `columns` (n,): one for each variable; entries are 0 or 1. `y` (n,): labels 0 or 1. `k`: at least 0.
+    Result: int64 if n does not fit int32.
     """
     if k >= len(columns):
         return cube_errors(columns, y)
@@ -289,17 +268,7 @@ def conjunction_errors(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any], k:
 def conjunction_at(position: int, d: int, k: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the positive and the negative variables of the conjunction at a position of the order.
 
-    Parameters
-    ----------
-    position : int
-        From 0.
-    d, k : int
-        The number of variables, and the greatest number of literals.
-
-    Raises
-    ------
-    IndexError
-        If the position is not below the number of conjunctions.
+    `position`: from 0. `d`, `k`: the number of variables, and the greatest number of literals.
     """
     if position >= 0 and k >= d and position < 3**d:
         digits = [position // 3**i % 3 for i in range(d)]

@@ -284,12 +284,7 @@ class Corners(ConceptClass):
 class ListedCorners(Corners):
     """The corners of a class that differ on public records.
 
-    Parameters
-    ----------
-    corners : Corners
-        The class.
-    columns : list of ndarray of shape (n,)
-        Public. The records, as returned by `domain.encode`.
+    `columns` (n,): Public. The records, as returned by `domain.encode`.
 
     Notes
     -----
@@ -353,19 +348,10 @@ class ListedCorners(Corners):
 class CornerErrors:
     """The error profile of a class of corners. Private.
 
-    Parameters
-    ----------
-    corners : Corners
-        The class.
-    nets : ndarray of int64 of shape (m, k)
-        For each pair of values, the number of records with label 1 minus that with label 0.
-    axes : list of Cuts
-        For each column, the m + 1 or k + 1 intervals of its cuts, which start at 0 for the cut below the
-        domain.
-    totals : tuple of int
-        The number of records of each label.
-    listed : list of ndarray of bool of shape (m + 1, k + 1), optional
-        For each direction, the cells that have members. None: all.
+    `nets` (m, k): for each pair of values, the number of records with label 1 minus that with label 0.
+    `axes`: for each column, the m + 1 or k + 1 intervals of its cuts, which start at 0 for the cut below the
+    domain. `totals`: the number of records of each label. `listed` (m + 1, k + 1): for each direction, the
+    cells that have members. None: all.
     """
 
     def __init__(
@@ -483,17 +469,8 @@ def _at_values(values: NDArray[Any], size: int) -> Cuts:
 def _bounded(occupied: NDArray[np.bool_], above: Sequence[bool]) -> NDArray[np.bool_]:
     """Return the cells of the corners that records bound on each side, and of one empty corner.
 
-    Parameters
-    ----------
-    occupied : ndarray of bool of shape (m, k)
-        The pairs of values that some record has; k is 1 if there is one column.
-    above : sequence of bool
-        The direction.
-
-    Returns
-    -------
-    ndarray of bool of shape (m + 1, k + 1), or (m + 1, 1)
-        A corner is bounded if, among its records, one has the last value of each column.
+    `occupied` (m, k): the pairs of values that some record has; k is 1 if there is one column. `above`: the
+    direction. Result: A corner is bounded if, among its records, one has the last value of each column.
     """
     turned = tuple(axis for axis, side in enumerate(above) if side)
     from_corner = np.flip(occupied, turned)
@@ -555,14 +532,7 @@ _EVERY = slice(None)
 def prefix_nets(nets: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the net labels of the records with fewer than i values of the one column, j of the other.
 
-    Parameters
-    ----------
-    nets : ndarray of int64 of shape (m, k)
-        For each pair of values, the number of records with label 1 minus that with label 0.
-
-    Returns
-    -------
-    ndarray of int64 of shape (m + 1, k + 1)
+    `nets` (m, k): for each pair of values, the number of records with label 1 minus that with label 0.
     """
     prefix = np.zeros((nets.shape[0] + 1, nets.shape[1] + 1), dtype=np.int64)
     prefix[1:, 1:] = nets
@@ -575,14 +545,8 @@ def nets_inside(
 ) -> NDArray[np.int64]:
     """Return the net labels inside the corners of a block of cells.
 
-    Parameters
-    ----------
-    prefix : ndarray of int64 of shape (m, k)
-        As returned by `prefix_nets`.
-    above : sequence of bool
-        For each axis whether a corner has the values above its cut, rather than up to it.
-    rows, columns : slice, optional
-        The block. By default all cells.
+    `prefix` (m, k): as returned by `prefix_nets`. `above`: for each axis whether a corner has the values
+    above its cut, rather than up to it. `rows`, `columns`: the block. By default all cells.
     """
     inside, whole = prefix[rows, columns], prefix[rows, -1:]
     if above[0]:
@@ -609,19 +573,8 @@ def net_counts(
 ) -> list[dict[int, int]]:
     """Return for each direction the exact number of pairs of cuts for each net of labels inside.
 
-    Parameters
-    ----------
-    prefix : ndarray of int64 of shape (m, k)
-        As returned by `prefix_nets`, with at most 2**24 cells.
-    directions : sequence of sequence of bool
-        As `above` of `nets_inside`.
-    heights, widths : ndarray of uint64 of shape (m,) and (k,)
-        The numbers of cuts of each column.
-
-    Returns
-    -------
-    list of dict from int to int
-        Only nets that occur.
+    `prefix` (m, k): as returned by `prefix_nets`, with at most 2**24 cells. `directions`: as `above` of
+    `nets_inside`. `heights`, `widths` (m,): the numbers of cuts of each column. Result: only nets that occur.
     """
     totals = [_Totals(prefix, above) for above in directions]
     for rows, columns in blocks_of(prefix.shape):

@@ -179,14 +179,8 @@ def _first_of_each(table: NDArray[Any]) -> NDArray[np.intp]:
 class Listed:
     """A concept of a `FiniteClass`.
 
-    Attributes
-    ----------
-    position : int
-        The position in the list.
-    name : str
-        The function's name.
-    predictions : tuple of int or None
-        Label codes for the values of the domain; None for a function.
+    `position`: the position in the list. `name`: the function's name. `predictions`: label codes for the
+    values of the domain; None for a function.
     """
 
     position: int
@@ -256,12 +250,8 @@ class _FullError(Exception):
 class VersionSpaces:
     """The version spaces of a table of distinct concepts.
 
-    Parameters
-    ----------
-    table : array-like of shape (n_concepts, n_points)
-        0 or 1; the rows are distinct.
-    most : int
-        The greatest number of version spaces in the memo.
+    `table` (n_concepts, n_points): 0 or 1; the rows are distinct. `most`: the greatest number of version
+    spaces in the memo.
     """
 
     def __init__(self, table: Any, most: int = MOST_SPACES):
@@ -280,10 +270,7 @@ class VersionSpaces:
     def bounds(self, space: int | None = None) -> tuple[int, int]:
         """Return a lower and an upper bound on the dimension; they are equal unless the memo is full.
 
-        Parameters
-        ----------
-        space : int, optional
-            A nonempty version space; all concepts by default.
+        `space`: a nonempty version space; all concepts by default.
         """
         space = self.all if space is None else space
         least, most = 0, space.bit_count().bit_length() - 1
@@ -297,20 +284,10 @@ class VersionSpaces:
     def tree(self, depth: int, space: int | None = None) -> tuple[list[int], list[int]]:
         """Return a mistake tree: its points in the order of a heap, and the concepts of its leaves.
 
-        Parameters
-        ----------
-        depth : int
-            At most the lower bound of `bounds`, which must have been computed.
-        space : int, optional
-            A nonempty version space; all concepts by default.
-
-        Returns
-        -------
-        points : list of int
-            The 2**depth - 1 positions of points. The children of node i (from 1) are 2 i for label 0 and
-            2 i + 1 for label 1.
-        concepts : list of int
-            The 2**depth positions of concepts, from the leaf of labels 0, ..., 0 to that of 1, ..., 1.
+        `depth`: at most the lower bound of `bounds`, which must have been computed. `space`: a nonempty
+        version space; all concepts by default. `points`: the 2**depth - 1 positions of points. The children
+        of node i (from 1) are 2 i for label 0 and 2 i + 1 for label 1. `concepts`: the 2**depth positions of
+        concepts, from the leaf of labels 0, ..., 0 to that of 1, ..., 1.
         """
         level, points = [self.all if space is None else space], []
         for below in reversed(range(depth)):

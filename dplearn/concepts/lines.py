@@ -178,14 +178,8 @@ class Lines(ConceptClass):
 class _LineErrors:
     """The errors of all lines. A line's are the ones among the labels minus its net count.
 
-    Parameters
-    ----------
-    nets : dict from (x, y) to int
-        Private. For each point of a record, the number of its labels 1 minus that of its labels 0.
-    n_ones : int
-        Private. The number of labels 1.
-    p : int
-        The prime.
+    `nets`: Private. For each point of a record, the number of its labels 1 minus that of its labels 0.
+    `n_ones`: Private. The number of labels 1. `p`: the prime.
     """
 
     def __init__(self, nets: dict[tuple[int, int], int], n_ones: int, p: int):
@@ -341,12 +335,7 @@ def residues(values: Any, p: int) -> NDArray[Any]:
 def inverses(values: NDArray[Any], p: int) -> NDArray[Any]:
     """Return the inverses modulo p, with one inversion and about three products a value.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        From 1 to p - 1, as returned by `residues`.
-    p : int
-        A prime.
+    `values` (n,): from 1 to p - 1, as returned by `residues`. `p`: a prime.
 
     Notes
     -----
@@ -366,16 +355,8 @@ def inverses(values: NDArray[Any], p: int) -> NDArray[Any]:
 def slopes_from(x: NDArray[Any], y: NDArray[Any], place: int, p: int, start: int = 0) -> "Slopes":
     """Return the slopes of the lines through one of several distinct points and each of the others.
 
-    Parameters
-    ----------
-    x, y : ndarray of shape (n,)
-        As returned by `residues`.
-    place : int
-        The position of the point.
-    p : int
-        A prime.
-    start : int, default=0
-        Points before this position are left out.
+    `x`, `y` (n,): as returned by `residues`. `place`: the position of the point. `p`: a prime. `start`:
+    points before this position are left out.
     """
     dx, dy = (x[start:] - x[place]) % p, (y[start:] - y[place]) % p
     kept = np.flatnonzero(dx != 0)
@@ -388,14 +369,8 @@ def slopes_from(x: NDArray[Any], y: NDArray[Any], place: int, p: int, start: int
 class Slopes:
     """The slopes of the lines from one point to others.
 
-    Attributes
-    ----------
-    distinct : ndarray of shape (n_lines,)
-        Private. The slopes, sorted.
-    groups : ndarray of int of shape (n_others,)
-        Private. For each other point on a line, the index of its slope.
-    places : ndarray of int of shape (n_others,)
-        Private. The positions of these points, increasing.
+    `distinct` (n_lines,): Private. The slopes, sorted. `groups` (n_others,): Private. For each other point on
+    a line, the index of its slope. `places` (n_others,): Private. The positions of these points, increasing.
     """
 
     distinct: NDArray[Any]
@@ -411,19 +386,9 @@ class Slopes:
 def leading_line(points: Points, p: int) -> tuple[tuple[int, int] | None, int]:
     """Return the line with the greatest quality, and its distance to instability.
 
-    Parameters
-    ----------
-    points : mapping from (x, y) to int
-        Private. The multiplicity of each point.
-    p : int
-        A prime.
-
-    Returns
-    -------
-    line : (slope, intercept), or None
-        The line with a quality above that of all others; None if there is none.
-    distance : int
-        0 if one replaced point may change the line; it changes by at most 1 with a replaced point.
+    `points`: Private. The multiplicity of each point. `p`: a prime. `line`: the line with a quality above
+    that of all others; None if there is none. `distance`: 0 if one replaced point may change the line; it
+    changes by at most 1 with a replaced point.
 
     Notes
     -----
@@ -450,17 +415,8 @@ def leading_line(points: Points, p: int) -> tuple[tuple[int, int] | None, int]:
 def leading_point(points: Points) -> tuple[tuple[int, int] | None, int]:
     """Return the point with the greatest multiplicity, and its distance to instability.
 
-    Parameters
-    ----------
-    points : mapping from (x, y) to int
-        Private. The multiplicity of each point.
-
-    Returns
-    -------
-    point : (x, y), or None
-        None if no point occurs more often than all others.
-    distance : int
-        As for `leading_line`; the proof is that of `core.points.leading_key`.
+    `points`: Private. The multiplicity of each point. `point`: None if no point occurs more often than all
+    others. `distance`: as for `leading_line`; the proof is that of `core.points.leading_key`.
     """
     if not points:
         return None, 0
@@ -525,17 +481,9 @@ _ROUNDS = 20
 def is_prime(n: int) -> bool:
     """Return whether an integer is prime.
 
-    Parameters
-    ----------
-    n : int
-        Any integer.
-
-    Returns
-    -------
-    bool
-        Correct for n below 3 * 10**24 and for n = 2**k - 1, by the test of Lucas and Lehmer. Otherwise a
-        composite number is called prime with probability at most 4**-20 over its 20 bases, which are taken
-        from a hash of n.
+    `n`: any integer. Result: correct for n below 3 * 10**24 and for n = 2**k - 1, by the test of Lucas and
+    Lehmer. Otherwise a composite number is called prime with probability at most 4**-20 over its 20 bases,
+    which are taken from a hash of n.
 
     Notes
     -----

@@ -332,16 +332,9 @@ class _WithComplements:
 class MaskedParity:
     """A rule over n_bits columns of bits, columns of a binary index (lowest bit first), and a mask column.
 
-    Attributes
-    ----------
-    shown : tuple of int
-        The indices for which a record with mask 1 has label code 1; increasing.
-    parity : Parity
-        The rule for a record with mask 0, a parity of its bits.
-    n_bits : int
-        The number of columns of bits, and of valid indices.
-    domain : Product of Bits, optional
-        The domains of the columns, with their thresholds, for `describe`. None: no thresholds.
+    `shown`: the indices for which a record with mask 1 has label code 1; increasing. `parity`: the rule for a
+    record with mask 0, a parity of its bits. `n_bits`: the number of columns of bits, and of valid indices.
+    `domain`: the domains of the columns, with their thresholds, for `describe`. None: no thresholds.
     """
 
     shown: tuple[int, ...]
@@ -352,14 +345,7 @@ class MaskedParity:
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
         """Return the label code of each record.
 
-        Parameters
-        ----------
-        columns : list of ndarray of shape (n,)
-            Bits, 0 or 1.
-
-        Returns
-        -------
-        ndarray of intp of shape (n,)
+        `columns` (n,): Bits, 0 or 1.
         """
         shows = np.zeros(self.n_bits + 1, dtype=np.intp)
         shows[list(self.shown)] = 1
@@ -388,20 +374,7 @@ class MaskedParity:
 def masked_layout(n_features: int) -> tuple[int, int]:
     """Return the number of columns of bits, and of the index; the remaining last column is the mask.
 
-    Parameters
-    ----------
-    n_features : int
-        At least 2.
-
-    Returns
-    -------
-    n_bits, n_index : int
-        n_bits is the greatest number with n_bits <= 2**n_index.
-
-    Raises
-    ------
-    ValueError
-        If `n_features` is below 2.
+    `n_features`: at least 2. `n_bits`, `n_index`: n_bits is the greatest number with n_bits <= 2**n_index.
     """
     if check_count("n_features", n_features) < 2:
         raise ValueError(
@@ -416,23 +389,8 @@ def masked_layout(n_features: int) -> tuple[int, int]:
 def masked_rows(bits: Any, index: Any, mask: Any) -> NDArray[np.uint8]:
     """Return the table of a masked parity: bits, the index in binary (lowest bit first), and the mask.
 
-    Parameters
-    ----------
-    bits : array-like of shape (n, n_bits)
-        0 or 1.
-    index : array-like of int of shape (n,)
-        From 0 to n_bits - 1.
-    mask : array-like of shape (n,)
-        0 or 1; if it is 1, the label is that of the index.
-
-    Returns
-    -------
-    ndarray of uint8 of shape (n, n_bits + ceil(log2(n_bits)) + 1)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described; the message contains no value.
+    `bits` (n, n_bits): 0 or 1. `index` (n,): from 0 to n_bits - 1. `mask` (n,): 0 or 1; if it is 1, the label
+    is that of the index.
     """
     bits, index, mask = np.asarray(bits), np.asarray(index), np.asarray(mask)
     if bits.ndim != 2 or not bits.shape[1] or not index.shape == mask.shape == bits.shape[:1]:
@@ -452,14 +410,8 @@ def masked_rows(bits: Any, index: Any, mask: Any) -> NDArray[np.uint8]:
 def index_of(columns: Sequence[NDArray[Any]], n_bits: int, n: int) -> NDArray[np.intp]:
     """Return the minimum of each record's index and n_bits.
 
-    Parameters
-    ----------
-    columns : sequence of ndarray of shape (n,)
-        The bits of the index, the lowest first.
-    n_bits : int
-        The number of valid indices.
-    n : int
-        The number of records.
+    `columns` (n,): the bits of the index, the lowest first. `n_bits`: the number of valid indices. `n`: the
+    number of records.
     """
     index = np.zeros(n, dtype=np.intp)
     for place, column in enumerate(columns):

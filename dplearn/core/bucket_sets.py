@@ -43,19 +43,9 @@ class _Alike(NamedTuple):
 class BucketSets:
     """The sets of at most `largest` buckets, grouped by min(deficit, cap).
 
-    Parameters
-    ----------
-    nets : ndarray of int64 of shape (n_buckets,)
-        Private. The net count of each bucket.
-    largest : int
-        The greatest number of buckets in a set, from 1 to n_buckets.
-    cap : int
-        At least 1. Deficits of `cap` or more are not distinguished.
-
-    Attributes
-    ----------
-    best : int
-        Private. The greatest sum of the net counts of a set, whose deficit is 0.
+    `nets` (n_buckets,): Private. The net count of each bucket. `largest`: the greatest number of buckets in a
+    set, from 1 to n_buckets. `cap`: at least 1. Deficits of `cap` or more are not distinguished. `best`:
+    Private. The greatest sum of the net counts of a set, whose deficit is 0.
 
     Notes
     -----

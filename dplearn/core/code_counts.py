@@ -22,12 +22,8 @@ __all__ = ["CodeCounts", "CodePlaces", "first_codes"]
 class CodeCounts:
     """The codes of a multiset, and how often each occurs.
 
-    Attributes
-    ----------
-    codes : ndarray of shape (k,)
-        Distinct integers of any dtype, possibly Python integers in an object array; increasing.
-    counts : ndarray of int64 of shape (k,)
-        Positive.
+    `codes` (k,): distinct integers of any dtype, possibly Python integers in an object array; increasing.
+    `counts` (k,): positive.
     """
 
     codes: NDArray[Any]
@@ -72,13 +68,8 @@ class CodePlaces:
     A code's highest bits are looked up. They determine the last interval that has a code with these bits. If
     it and the one before are the only such intervals, then one comparison with its first code decides.
 
-    Parameters
-    ----------
-    starts : ndarray of int of shape (k,)
-        Public. The first code of each interval; increasing, from 0.
-    size : int
-        Public. The number of codes, at most 2**64 - 1. The code `size`, that of no value, is alone in the
-        interval k.
+    `starts` (k,): Public. The first code of each interval; increasing, from 0. `size`: Public. The number of
+    codes, at most 2**64 - 1. The code `size`, that of no value, is alone in the interval k.
     """
 
     def __init__(self, starts: NDArray[Any], size: int):
@@ -89,14 +80,7 @@ class CodePlaces:
     def __call__(self, codes: NDArray[Any]) -> NDArray[np.int16]:
         """Return the interval of each code.
 
-        Parameters
-        ----------
-        codes : ndarray of unsigned int of shape (n,)
-            From 0 to `size`.
-
-        Returns
-        -------
-        ndarray of int16 of shape (n,)
+        `codes` (n,): from 0 to `size`.
         """
         if codes.dtype == object:
             codes = codes.astype(np.uint64)
@@ -136,18 +120,8 @@ class CodePlaces:
 def first_codes(place_of: Callable[[NDArray[np.uint64]], NDArray[Any]], n: int, size: int) -> NDArray[Any]:
     """Return the first code of each of n intervals.
 
-    Parameters
-    ----------
-    place_of : callable
-        From codes to intervals, 0 to n - 1; nondecreasing.
-    n : int
-        The number of intervals; each has a code.
-    size : int
-        The number of codes, at most 2**64 - 1.
-
-    Returns
-    -------
-    ndarray of uint64 of shape (n,)
+    `place_of`: from codes to intervals, 0 to n - 1; nondecreasing. `n`: the number of intervals; each has a
+    code. `size`: the number of codes, at most 2**64 - 1.
     """
     low, high = np.zeros(n, dtype=np.uint64), np.full(n, size - 1, dtype=np.uint64)
     wanted = np.arange(n)

@@ -23,20 +23,9 @@ _AIMED, _ASKED = 1 - 2e-6, 1 - 1e-6  # shares of the error; the rest is a margin
 def success_bounds(hits: int, n: int, error: Any) -> tuple[float, float]:
     """Return confidence bounds on the success probability of independent trials.
 
-    Parameters
-    ----------
-    hits : int
-        Number of successes, from 0 to n.
-    n : int
-        Number of trials, from 1 to 10**9.
-    error : number
-        The greatest probability that the lower bound is too high, and also that the upper bound is too low;
-        from 1e-100 to 1/2.
-
-    Returns
-    -------
-    low, high : float
-        0 <= low < high <= 1.
+    `hits`: number of successes, from 0 to n. `n`: number of trials, from 1 to 10**9. `error`: the greatest
+    probability that the lower bound is too high, and also that the upper bound is too low; from 1e-100 to
+    1/2. `low`, `high`: 0 <= low < high <= 1.
 
     Notes
     -----
@@ -71,19 +60,9 @@ _MARGIN = 1e-9  # relative, for the rounding of logarithms
 def mean_bounds(mean: float, n: int, error: float) -> tuple[float, float]:
     """Return confidence bounds on the mean of a distribution on [0, 1].
 
-    Parameters
-    ----------
-    mean : float
-        The mean of n independent draws; values outside [0, 1] count as its nearest end.
-    n : int
-        Number of draws, at least 1.
-    error : float
-        The greatest probability that the lower bound is too high, and also that the upper bound is too low.
-
-    Returns
-    -------
-    low, high : float
-        0 <= low <= mean <= high <= 1.
+    `mean`: the mean of n independent draws; values outside [0, 1] count as its nearest end. `n`: number of
+    draws, at least 1. `error`: the greatest probability that the lower bound is too high, and also that the
+    upper bound is too low. `low`, `high`: 0 <= low <= mean <= high <= 1.
 
     Notes
     -----

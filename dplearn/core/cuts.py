@@ -41,14 +41,9 @@ _CHUNK = 1 << 20  # float64 sums of this many 32-bit numbers are exact
 class Cuts:
     """Intervals of cuts that split the records in the same way.
 
-    Attributes
-    ----------
-    starts : ndarray of uint64 of shape (m,)
-        The first cut of each interval, increasing from 0.
-    lengths : ndarray of uint64 of shape (m,) or None
-        The number of cuts in each interval; None if all are 1.
-    inside : ndarray of int64 of shape (n_labels, m)
-        The number of records of each label on the inner side (codes at most the cut, or equal to it).
+    `starts` (m,): the first cut of each interval, increasing from 0. `lengths` (m,): the number of cuts in
+    each interval; None if all are 1. `inside` (n_labels, m): the number of records of each label on the inner
+    side (codes at most the cut, or equal to it).
     """
 
     starts: NDArray[np.uint64]
@@ -84,14 +79,8 @@ class Cuts:
 def cut_column(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -> Cuts:
     """Count the records of each label at or below each cut 0..size-1.
 
-    Parameters
-    ----------
-    codes : ndarray of unsigned int of shape (n,)
-        Below `size`.
-    y : ndarray of int of shape (n,)
-        Label codes 0..n_labels-1.
-    size, n_labels : int
-        At most 2**64 - 1 codes.
+    `codes` (n,): below `size`. `y` (n,): label codes 0..n_labels-1. `size`, `n_labels`: at most 2**64 - 1
+    codes.
     """
     if _is_dense(size, codes.size):
         return cuts_of(label_histogram(codes, y, size, n_labels), ordered=True)
@@ -151,10 +140,7 @@ def _sorted_together(
 class ErrorHistogram:
     """The exact number of cuts for each number of errors, for up to 2**64 cuts a column.
 
-    Parameters
-    ----------
-    n : int
-        Number of records, the greatest number of errors.
+    `n`: number of records, the greatest number of errors.
     """
 
     def __init__(self, n: int):
@@ -227,16 +213,8 @@ NONUNIFORM_SIZE = 2 * _LARGEST + 1
 def nonuniform_codes(codes: NDArray[Any]) -> NDArray[np.uint64]:
     """Return the place of each float in the grid, after rounding towards 0.
 
-    Parameters
-    ----------
-    codes : ndarray of unsigned int of shape (n,)
-        Positions in the order of all finite float64 values, with 0 and -0 equal, as returned by
-        `Floats().encode`.
-
-    Returns
-    -------
-    ndarray of uint64 of shape (n,)
-        From 0 to NONUNIFORM_SIZE - 1, nondecreasing in the code.
+    `codes` (n,): positions in the order of all finite float64 values, with 0 and -0 equal, as returned by
+    `Floats().encode`. Result: from 0 to NONUNIFORM_SIZE - 1, nondecreasing in the code.
     """
     steps = (codes.astype(np.uint64) - np.uint64(_MAGNITUDES)).view(np.int64)  # modulo 2**64
     sign = steps >> 63  # 0 or -1
@@ -252,10 +230,7 @@ def nonuniform_codes(codes: NDArray[Any]) -> NDArray[np.uint64]:
 def last_code(place: int) -> int:
     """Return the greatest code with at most this place; -1 for place -1.
 
-    Parameters
-    ----------
-    place : int
-        From -1 to NONUNIFORM_SIZE - 1.
+    `place`: from -1 to NONUNIFORM_SIZE - 1.
     """
     if place < 0:
         return -1

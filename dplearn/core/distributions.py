@@ -84,12 +84,7 @@ def _between(tails: list[Fraction]) -> list[Fraction]:
 def power_at_most(ratio: Fraction, target: Fraction) -> int:
     """Return the least k >= 0 with ratio**k <= target.
 
-    Parameters
-    ----------
-    ratio : Fraction
-        Strictly between 0 and 1.
-    target : Fraction
-        Positive.
+    `ratio`: strictly between 0 and 1. `target`: positive.
     """
     if target >= 1:
         return 0
@@ -108,12 +103,7 @@ def power_at_most(ratio: Fraction, target: Fraction) -> int:
 def laplace_quantile(ratio: Fraction, delta: Fraction) -> int:
     """Return the least threshold >= 1 with P[Z >= threshold] <= delta, Z discrete Laplace.
 
-    Parameters
-    ----------
-    ratio : Fraction
-        P(k) proportional to ratio**abs(k).
-    delta : Fraction
-        Positive.
+    `ratio`: P(k) proportional to ratio**abs(k). `delta`: positive.
     """
     check_number("delta", delta, above=0)
     return max(
@@ -156,21 +146,10 @@ def _times_one_minus(polynomial: list[Fraction], p: Fraction) -> list[Fraction]:
 def gaussian_probabilities(sigma2: Fraction, bits: int = 40) -> tuple[list[int], list[Fraction], Fraction]:
     """Return the discrete Gaussian's probabilities, truncated and rounded down, and the omitted mass.
 
-    Parameters
-    ----------
-    sigma2 : Fraction
-        P(k) proportional to exp(-k**2 / (2 sigma2)).
-    bits : int, default=40
-        Masses are multiples of 2**-bits; integers with mass 0 after rounding are not in the support.
-
-    Returns
-    -------
-    support : list of int
-        Symmetric about 0.
-    masses : list of Fraction
-        Each at most the true mass.
-    left_out : Fraction
-        1 - sum(masses): the true probability of any event exceeds its listed mass by at most this.
+    `sigma2`: P(k) proportional to exp(-k**2 / (2 sigma2)). `bits`: masses are multiples of 2**-bits; integers
+    with mass 0 after rounding are not in the support. `support`: symmetric about 0. `masses`: each at most
+    the true mass. `left_out`: 1 - sum(masses): the true probability of any event exceeds its listed mass by
+    at most this.
     """
     digits = 20 + bits // 3
     highs = [Fraction(1)]
@@ -197,20 +176,10 @@ def partial_sum_bound(
 ) -> Any:
     """Return a bound that all partial sums of discrete Laplace noise exceed with small probability only.
 
-    Parameters
-    ----------
-    ratio : Fraction
-        The ratio of the noise: P(k) proportional to ratio**abs(k).
-    steps : number or array of numbers
-        The number of draws; for a weighted sum with weights of at most 1, the sum of their squares.
-    log_odds : float
-        The greatest partial sum reaches the bound with probability at most exp(-log_odds).
-    shares : ndarray of float64 of shape (k,), optional
-        The exponents t of Chernoff's bound that are tried, as shares of their limit ln(1 / ratio).
-
-    Returns
-    -------
-    float or ndarray of float64 of the shape of `steps`
+    `ratio`: the ratio of the noise: P(k) proportional to ratio**abs(k). `steps`: the number of draws; for a
+    weighted sum with weights of at most 1, the sum of their squares. `log_odds`: the greatest partial sum
+    reaches the bound with probability at most exp(-log_odds). `shares` (k,): the exponents t of Chernoff's
+    bound that are tried, as shares of their limit ln(1 / ratio).
 
     Notes
     -----

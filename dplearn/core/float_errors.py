@@ -55,11 +55,8 @@ def scipy_errors_ignored() -> Iterator[None]:
 def ignores_float_errors(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Return a function that runs with floating-point errors ignored.
 
-    Parameters
-    ----------
-    function : callable
-        Not a generator function: its body would run after the setting is restored. It must not issue warnings
-        with `stacklevel`, since the decorator adds a frame.
+    `function`: not a generator function: its body would run after the setting is restored. It must not issue
+    warnings with `stacklevel`, since the decorator adds a frame.
     """
 
     @wraps(function)

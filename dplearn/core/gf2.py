@@ -490,17 +490,10 @@ _CANDIDATES = 72
 class Pivots:
     """The pivots of a column of words.
 
-    Attributes
-    ----------
-    columns : int
-        A word with a bit for each pivot's column: the first columns, from the lowest bit, whose sums are all
-        columns.
-    rows : ndarray of int of shape (rank,)
-        The indices of the pivots' rows, in the order of their columns.
-    sums : ndarray of uint64 of shape (64,)
-        For each pivot's column c, the set of pivots' rows whose sum is 1 in column c and 0 in all other
-        pivots' columns: bit k is set if the row of the pivot in column k belongs to the sum. 0 for other
-        columns.
+    `columns`: a word with a bit for each pivot's column: the first columns, from the lowest bit, whose sums
+    are all columns. `rows` (rank,): the indices of the pivots' rows, in the order of their columns. `sums`
+    (64,): for each pivot's column c, the set of pivots' rows whose sum is 1 in column c and 0 in all other
+    pivots' columns: bit k is set if the row of the pivot in column k belongs to the sum. 0 for other columns.
     """
 
     columns: int
@@ -511,10 +504,7 @@ class Pivots:
 def pivots_of(words: Words) -> Pivots | None:
     """Return the pivots of a column of words, or None if all words are 0.
 
-    Parameters
-    ----------
-    words : ndarray of uint64 of shape (n,)
-        Contiguous.
+    `words` (n,): contiguous.
 
     Notes
     -----
@@ -576,17 +566,10 @@ def _exchanged(words: Words) -> tuple[int, list[int], Words]:
 class _Step:
     """The pivots found in one word, with their rows.
 
-    Attributes
-    ----------
-    word : int
-        The index of the word in each row.
-    columns : int
-        A word with a bit for each pivot's column.
-    places : ndarray of int of shape (rank,)
-        The positions of the bits that are set in `columns`.
-    rows : ndarray of uint64 of shape (64, width)
-        Row c is 1 in the pivot's column c, and 0 in the other pivots' columns and in the words before. If
-        column c has no pivot, the row is 0.
+    `word`: the index of the word in each row. `columns`: a word with a bit for each pivot's column. `places`
+    (rank,): the positions of the bits that are set in `columns`. `rows` (64, width): row c is 1 in the
+    pivot's column c, and 0 in the other pivots' columns and in the words before. If column c has no pivot,
+    the row is 0.
     """
 
     word: int
@@ -604,12 +587,7 @@ class _Step:
 class Echelon:
     """The row space of a growing matrix.
 
-    Parameters
-    ----------
-    n_columns : int
-        The number of columns of the matrix.
-    n_sides : int
-        The number of additional words of each row, for the right-hand sides.
+    `n_sides`: the number of additional words of each row, for the right-hand sides.
     """
 
     def __init__(self, n_columns: int, n_sides: int):
@@ -622,15 +600,8 @@ class Echelon:
     def insert(self, rows: Words) -> bool:
         """Add rows to the matrix.
 
-        Parameters
-        ----------
-        rows : ndarray of uint64 of shape (n, width + n_sides)
-            With zeros beyond the last column. It is overwritten.
-
-        Returns
-        -------
-        bool
-            True if all sums of rows that are 0 in all columns are also 0 in the right-hand sides.
+        `rows` (n, width + n_sides): with zeros beyond the last column. It is overwritten. Result: True if all
+        sums of rows that are 0 in all columns are also 0 in the right-hand sides.
         """
         for word, steps in enumerate(self._steps):
             if not len(rows):
@@ -688,15 +659,8 @@ class Echelon:
     def solution(self, bits: Words) -> Words:
         """Return the solution with given bits in the free columns.
 
-        Parameters
-        ----------
-        bits : ndarray of uint64 of shape (n_columns, n_sides)
-            Only the bits of the free columns are used.
-
-        Returns
-        -------
-        ndarray of uint64 of shape (n_columns, n_sides)
-            The unknowns of the solution for each right-hand side.
+        `bits` (n_columns, n_sides): only the bits of the free columns are used. Result: the unknowns of the
+        solution for each right-hand side.
         """
         rows, free, unknowns = self._rows(), self._free_words(), bits.copy()
         sums = rows[:, self.width :].copy()
@@ -739,17 +703,8 @@ class Echelon:
     def _substituted(self, rows: Words, sums: Words) -> Words:
         """Return the values of the pivots' unknowns by back substitution, from the last step to the first.
 
-        Parameters
-        ----------
-        rows : ndarray of uint64 of shape (64 * n_steps, width + n_sides)
-            The rows of all steps.
-        sums : ndarray of uint64 of shape (64 * n_steps, k)
-            The right-hand side of each row. It is modified.
-
-        Returns
-        -------
-        ndarray of uint64 of shape (rank, k)
-            In the order of `_columns`.
+        `rows` (64 * n_steps, width + n_sides): the rows of all steps. `sums` (64 * n_steps, k): the
+        right-hand side of each row. It is modified. Result: in the order of `_columns`.
         """
         places = [np.empty(0, dtype=np.intp)]
         for i, step in reversed(list(enumerate(self._in_order()))):

@@ -53,21 +53,7 @@ def low_bits(count: int) -> np.uint64:
 def packed(bits: NDArray[Any]) -> Words:
     """Return the words of a matrix of bits, with zeros beyond its last column.
 
-    Parameters
-    ----------
-    bits : ndarray of bool or int of shape (n_rows, n_columns)
-        Each 0 or 1.
-
-    Returns
-    -------
-    ndarray of uint64 of shape (n_rows, n_words)
-
-    Raises
-    ------
-    TypeError
-        If `bits` is of another type.
-    ValueError
-        If an integer is neither 0 nor 1. The message does not show it.
+    `bits` (n_rows, n_columns): each 0 or 1.
     """
     if bits.size and bits.dtype.kind not in "biu":
         raise TypeError("bits must be booleans or the integers 0 and 1")
@@ -90,16 +76,8 @@ def packed(bits: NDArray[Any]) -> Words:
 def read_bits(words: Words, n_columns: int) -> NDArray[np.uint8]:
     """Return the first columns of a matrix in words, as 0/1 integers.
 
-    Parameters
-    ----------
-    words : ndarray of uint64 of shape (n_rows, n_words)
-        Bits beyond the first `n_columns` columns are ignored.
-    n_columns : int
-        At most 64 * n_words.
-
-    Returns
-    -------
-    ndarray of uint8 of shape (n_rows, n_columns)
+    `words` (n_rows, n_words): Bits beyond the first `n_columns` columns are ignored. `n_columns`: at most 64
+    * n_words.
     """
     used = words[:, : n_words(n_columns)]
     bits = np.empty((len(words), n_columns), dtype=np.uint8)
@@ -120,14 +98,8 @@ _FEW = 6  # greatest number of columns for which a product is computed bit by bi
 def add_product(total: Words, left: Words, right: Words) -> None:
     """Add the product of two matrices to a third.
 
-    Parameters
-    ----------
-    total : ndarray of uint64 of shape (n, width)
-        It is modified.
-    left : ndarray of uint64 of shape (n, n_words)
-        Bits beyond the number of rows of `right` are ignored.
-    right : ndarray of uint64 of shape (m, width)
-        m is at most 64 * n_words.
+    `total` (n, width): it is modified. `left` (n, n_words): Bits beyond the number of rows of `right` are
+    ignored. `right` (m, width): m is at most 64 * n_words.
     """
     columns = _columns(right)
     if columns is not None:
@@ -140,16 +112,9 @@ def add_product(total: Words, left: Words, right: Words) -> None:
 def add_rows(total: Words, choices: Words, rows: Words, used: int = ALL) -> None:
     """Add to each row of a matrix the sum of some of at most 64 other rows.
 
-    Parameters
-    ----------
-    total : ndarray of uint64 of shape (n, width)
-        It is modified.
-    choices : ndarray of uint64 of shape (n,)
-        Bit j is set if rows[j] belongs to the sum. Contiguous.
-    rows : ndarray of uint64 of shape (m, width)
-        m is at most 64.
-    used : int
-        A word; for each bit that is not set in it, the bit is 0 in all choices or its row is 0.
+    `total` (n, width): it is modified. `choices` (n,): bit j is set if rows[j] belongs to the sum.
+    Contiguous. `rows` (m, width): m is at most 64. `used`: a word; for each bit that is not set in it, the
+    bit is 0 in all choices or its row is 0.
     """
     n, width = total.shape
     if not (n and width and len(rows)):

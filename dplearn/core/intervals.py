@@ -66,24 +66,11 @@ _WIDE = 1 << 64
 def piece_arrays(codes: Sequence[int], size: int, *, start: int = 0, before: int = 0) -> Pieces:
     """Return the nonempty pieces into which sorted codes cut a domain.
 
-    Parameters
-    ----------
-    codes : sequence of int
-        Private. Nondecreasing, from `start` to `size` - 1; integers of any size.
-    size : int
-        The end of the domain, not in it.
-    start : int, default=0
-        The first code of the domain.
-    before : int, default=0
-        The number of further codes less than `start`.
-
-    Returns
-    -------
-    starts, lengths : ndarray of uint64, or of int objects if 64 bits do not suffice
-        First code of each piece, and the number of its codes: 1 for a piece at one of `codes`; a piece
-        between two of them has all codes between.
-    below, upto : ndarray of int64
-        The number of data less than the codes of the piece, and the number of data not greater.
+    `codes`: Private. Nondecreasing, from `start` to `size` - 1; integers of any size. `size`: the end of the
+    domain, not in it. `start`: the first code of the domain. `before`: the number of further codes less than
+    `start`. `starts`, `lengths`: first code of each piece, and the number of its codes: 1 for a piece at one
+    of `codes`; a piece between two of them has all codes between. `below`, `upto`: the number of data less
+    than the codes of the piece, and the number of data not greater.
     """
     exact = _dtype(size)
     data = np.array(codes, dtype=exact)
@@ -103,19 +90,9 @@ def piece_arrays(codes: Sequence[int], size: int, *, start: int = 0, before: int
 class EqualCosts:
     """The codes of a domain grouped by cost, from pieces of equal cost.
 
-    Parameters
-    ----------
-    starts, lengths : ndarray of shape (k,)
-        As returned by `piece_arrays`, k at least 1.
-    costs : ndarray of int64, or of int objects, of shape (k,)
-        The cost of each code of a piece.
-
-    Attributes
-    ----------
-    costs : list of int
-        Private. The distinct costs, increasing.
-    sizes : list of int
-        Private. The number of codes of each cost.
+    `starts`, `lengths` (k,): as returned by `piece_arrays`, k at least 1. `costs` (k,): the cost of each code
+    of a piece. `costs`: Private. The distinct costs, increasing. `sizes`: Private. The number of codes of
+    each cost.
     """
 
     def __init__(self, starts: NDArray[Any], lengths: NDArray[Any], costs: NDArray[Any]):
@@ -140,14 +117,9 @@ class EqualCosts:
 class Level:
     """The nodes of one depth of a tree, in the order of their codes.
 
-    Attributes
-    ----------
-    starts, lengths : ndarray of uint64 or object of shape (k,)
-        First code of each node, and the number of its codes.
-    parents : ndarray of int64 of shape (k,)
-        Index of each node's parent in the level above; children of one parent are adjacent.
-    counts : ndarray of int64 of shape (k,)
-        The number of records in each node, exact or noisy.
+    `starts`, `lengths` (k,): first code of each node, and the number of its codes. `parents` (k,): index of
+    each node's parent in the level above; children of one parent are adjacent. `counts` (k,): the number of
+    records in each node, exact or noisy.
     """
 
     starts: Codes
@@ -164,14 +136,8 @@ class Level:
 class Knots:
     """The starts of the leaves of a tree, with estimated prefix counts.
 
-    Attributes
-    ----------
-    starts : ndarray of uint64 or object of shape (k,)
-        Increasing; the first is 0.
-    below : ndarray of float64 of shape (k,)
-        The estimated number of data less than each start.
-    levels : ndarray of int64 of shape (k,)
-        The least depth of a node with this start; 0 for the first.
+    `starts` (k,): increasing; the first is 0. `below` (k,): the estimated number of data less than each
+    start. `levels` (k,): the least depth of a node with this start; 0 for the first.
     """
 
     starts: Codes
@@ -216,12 +182,7 @@ class TreeRecords(ABC):
 class SortedRecords(TreeRecords):
     """Records in memory.
 
-    Parameters
-    ----------
-    codes : array-like of int of shape (n,)
-        Private. From 0 to size - 1, in any order.
-    size : int
-        Public. Number of codes in the domain.
+    `codes` (n,): Private. From 0 to size - 1, in any order. `size`: Public. Number of codes in the domain.
     """
 
     def __init__(self, codes: Any, size: int):
@@ -245,14 +206,9 @@ def whole(size: int, count: int) -> Level:
 def children_of(level: Level, places: NDArray[np.int64], fan_out: int) -> Level:
     """Return the level of the children of some nodes, with counts 0.
 
-    Parameters
-    ----------
-    level : Level
-        The level of the nodes.
-    places : ndarray of int64 of shape (k,)
-        Indices of the nodes, increasing; each node has at least two codes.
-    fan_out : int
-        The greatest number of children; a node with fewer codes has one child for each code.
+    `level`: the level of the nodes. `places` (k,): indices of the nodes, increasing; each node has at least
+    two codes. `fan_out`: the greatest number of children; a node with fewer codes has one child for each
+    code.
     """
     families = np.minimum(level.lengths[places], fan_out).astype(np.int64)
     parents = np.repeat(places, families)
@@ -278,15 +234,8 @@ def counted(level: Level, codes: Codes) -> NDArray[np.int64]:
 def prefix_counts(levels: Sequence[Level]) -> Knots:
     """Return least-squares estimates of the number of data less than the start of each leaf.
 
-    Parameters
-    ----------
-    levels : sequence of Level
-        From the root downwards, with noisy counts; the root's count is exact.
-
-    Returns
-    -------
-    Knots
-        Prefix counts; because of the noise they need not be monotone.
+    `levels`: from the root downwards, with noisy counts; the root's count is exact. Result: prefix counts;
+    because of the noise they need not be monotone.
 
     Notes
     -----

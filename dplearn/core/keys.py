@@ -33,10 +33,7 @@ class KeyCounts:
     Keys of different types are never compared: "a" and b"a" have equal hashes, and `python -b` warns of their
     comparison.
 
-    Parameters
-    ----------
-    counters : mapping of str to Counter
-        For the name of each type the counts of its keys, as sortable values.
+    `counters`: for the name of each type the counts of its keys, as sortable values.
     """
 
     def __init__(self, counters: Mapping[str, Counter[Any]]):
@@ -122,14 +119,8 @@ def multiply_shift(x: int, *, multiplier: int, shift: int, width: int, bits: int
     If multiplier and shift are uniform below 2**width, the values of any two different x below
     2**(width - bits + 1) are independent and uniform, so they collide with probability exactly 2**-bits.
 
-    Parameters
-    ----------
-    x : int
-        From 0 to 2**(width - bits + 1) - 1.
-    multiplier, shift : int
-        From 0 to 2**width - 1.
-    width, bits : int
-        bits <= width.
+    `x`: from 0 to 2**(width - bits + 1) - 1. `multiplier`, `shift`: from 0 to 2**width - 1. `width`, `bits`:
+    bits <= width.
 
     Notes
     -----
@@ -146,12 +137,8 @@ def multiply_shift(x: int, *, multiplier: int, shift: int, width: int, bits: int
 class KeyHash:
     """A public function from bytes of any length to 2**bits buckets.
 
-    Parameters
-    ----------
-    multiplier, shift : int
-        From 0 to 2**256 - 1. They must be drawn uniformly, and independently of the keys.
-    bits : int
-        From 0 to 32.
+    `multiplier`, `shift`: from 0 to 2**256 - 1. They must be drawn uniformly, and independently of the keys.
+    `bits`: from 0 to 32.
 
     Notes
     -----

@@ -20,14 +20,7 @@ _ROUNDS = 200
 def nearest_shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the Euclidean projection of values onto the probability simplex.
 
-    Parameters
-    ----------
-    values : ndarray of float64 of shape (..., n)
-
-    Returns
-    -------
-    ndarray of float64 of shape (..., n)
-        Nonnegative, with sum 1 along the last axis.
+    Result: nonnegative, with sum 1 along the last axis.
     """
     # Without change of the projection: 0 > -1, also after rounding.
     values = values - values.max(axis=-1, keepdims=True)
@@ -43,19 +36,8 @@ def fitted_shares(
 ) -> NDArray[np.float64]:
     """Return shares for which `shares @ rows` is near `image`, by accelerated projected gradient descent.
 
-    Parameters
-    ----------
-    rows : ndarray of float64 of shape (n, r)
-        Not all zero.
-    image : ndarray of float64 of shape (..., r)
-        One image, or several.
-    rounds : int, default=200
-        The number of steps.
-
-    Returns
-    -------
-    ndarray of float64 of shape (..., n)
-        Nonnegative, with sum 1 along the last axis.
+    `rows` (n, r): not all zero. `image` (..., r): one image, or several. `rounds`: the number of steps.
+    Result: nonnegative, with sum 1 along the last axis.
     """
     gram, aim = rows @ rows.T, image @ rows.T
     step = 1 / np.linalg.eigvalsh(gram)[-1]

@@ -51,15 +51,7 @@ def scores_per_row(n_labels: int) -> int:
 def fixed_point(scores: NDArray[Any]) -> NDArray[np.int16]:
     """Return fixed-point scores, in units of 1 / `FIXED_POINT_ONE`.
 
-    Parameters
-    ----------
-    scores : ndarray of float
-        They are clipped to [0, 1].
-
-    Returns
-    -------
-    ndarray of int16
-        From 0 to FIXED_POINT_ONE - 1; -1 for NaN.
+    `scores`: they are clipped to [0, 1]. Result: from 0 to FIXED_POINT_ONE - 1; -1 for NaN.
     """
     scores = np.asarray(scores, dtype=np.float64)
     known = ~np.isnan(scores)
@@ -70,12 +62,7 @@ def fixed_point(scores: NDArray[Any]) -> NDArray[np.int16]:
 def half_bins(fixed_scores: NDArray[Any], n_bins: int) -> NDArray[np.int64]:
     """Return the half bin of each score, from 0 to 2 n_bins - 1; -1 is kept.
 
-    Parameters
-    ----------
-    fixed_scores : ndarray of int
-        As returned by `fixed_point`.
-    n_bins : int
-        From 2 to FIXED_POINT_ONE // 2.
+    `fixed_scores`: as returned by `fixed_point`. `n_bins`: from 2 to FIXED_POINT_ONE // 2.
     """
     return (
         fixed_scores.astype(np.int64) * (2 * n_bins)
@@ -111,12 +98,8 @@ _ENTRIES = 1 << 21  # scores, or counts of bins, eight bytes each, at a time
 class Lead:
     """The winning bin of each query, and its distance to instability. Private.
 
-    Attributes
-    ----------
-    winner : ndarray of int64 of shape (n_queries,)
-        The first bin with the most scores.
-    distance : ndarray of int64 of shape (n_queries,)
-        The distance to instability, as defined in `core.votes.plurality`.
+    `winner` (n_queries,): the first bin with the most scores. `distance` (n_queries,): the distance to
+    instability, as defined in `core.votes.plurality`.
     """
 
     winner: NDArray[np.int64]
@@ -127,17 +110,10 @@ class Lead:
 class SoftVotes:
     """Teachers' scores for queries, with the winning bins and shifted bins.
 
-    Attributes
-    ----------
-    fixed_scores : ndarray of int of shape (n_teachers, n_queries)
-        Private. The fixed-point scores, -1 if a teacher has none.
-    n_bins : ndarray of int64 of shape (n_queries,)
-        Public. The number of bins of each query.
-    width : int
-        Public. The number of consecutive queries that belong to one row.
-    plain, shifted : Lead
-        The leads among bins, and among shifted bins, where the last label, n_bins - 1, stands for the first
-        and the last half bin.
+    `fixed_scores` (n_teachers, n_queries): Private. The fixed-point scores, -1 if a teacher has none.
+    `n_bins` (n_queries,): Public. The number of bins of each query. `width`: Public. The number of
+    consecutive queries that belong to one row. `plain`, `shifted`: the leads among bins, and among shifted
+    bins, where the last label, n_bins - 1, stands for the first and the last half bin.
     """
 
     fixed_scores: NDArray[Any]
@@ -153,18 +129,8 @@ class SoftVotes:
 def soft_tally(fixed_scores: NDArray[Any], n_bins: NDArray[np.int64], width: int = 1) -> SoftVotes:
     """Count the scores in each bin and in each shifted bin.
 
-    Parameters
-    ----------
-    fixed_scores : ndarray of int of shape (n_teachers, n_rows * width)
-        Private. As returned by `fixed_point`.
-    n_bins : ndarray of int64 of shape (n_rows,)
-        Public. Each from 2 to `FIXED_POINT_ONE` // 2.
-    width : int
-        Public. The number of scores of each row.
-
-    Returns
-    -------
-    SoftVotes
+    `fixed_scores` (n_teachers, n_rows * width): Private. As returned by `fixed_point`. `n_bins` (n_rows,):
+    Public. Each from 2 to `FIXED_POINT_ONE` // 2. `width`: Public. The number of scores of each row.
     """
     n_bins = np.repeat(n_bins, width)
     leads = np.zeros((4, fixed_scores.shape[1]), dtype=np.int64)

@@ -31,23 +31,11 @@ def unit_rows(
 ) -> NDArray[np.signedinteger[Any]]:
     """Return rows of integers with norm at most `reach`, each in the direction of the given row.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d), or CSR matrix or `EncodedMatrix`, whose blocks become arrays
-        Private. Any numbers; those that are not finite are replaced by 0.
-    reach : int
-        The norm to which rows are scaled before rounding towards zero: from 1 to 2**20.
-    order : {1, 2}, default=2
-        The order of the norm: the sum of magnitudes, or the root of the sum of squares.
-    intercept : bool, default=False
-        True to append a column of ones first.
-    image : ndarray of float64 of shape (d, e), optional
-        A matrix by which each row is multiplied first; the products must be exact in floats.
-
-    Returns
-    -------
-    ndarray of int16 or int32 of shape (n, d), (n, d + 1) or (n, e)
-        Of int16 if `reach` is below 2**15. A row of zeros stays zero.
+    `rows` (n, d): Private. Any numbers; those that are not finite are replaced by 0. `reach`: the norm to
+    which rows are scaled before rounding towards zero: from 1 to 2**20. `order`: the order of the norm: the
+    sum of magnitudes, or the root of the sum of squares. `intercept`: True to append a column of ones first.
+    `image` (d, e): a matrix by which each row is multiplied first; the products must be exact in floats.
+    Result: of int16 if `reach` is below 2**15. A row of zeros stays zero.
 
     Notes
     -----
@@ -72,16 +60,8 @@ def unit_rows(
 def norm_powers(rows: NDArray[Any], order: int) -> NDArray[Any]:
     """Return the norm of each row to the power of its order.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d)
-        Private. Integers or floats; of whole numbers the result is exact below 2**63 or 2**53.
-    order : {1, 2}
-        The order of the norm: the sum of magnitudes, or the root of the sum of squares.
-
-    Returns
-    -------
-    ndarray of shape (n,)
+    `rows` (n, d): Private. Integers or floats; of whole numbers the result is exact below 2**63 or 2**53.
+    `order`: the order of the norm: the sum of magnitudes, or the root of the sum of squares.
     """
     if order == 1:
         return np.asarray(np.abs(rows).sum(axis=1))
@@ -111,23 +91,8 @@ _ROWS = 1 << 12  # number of rows in a block
 def kept_short(rows: Any, size: int, norm: int) -> NDArray[np.int64]:
     """Return the rows, with zeros in place of each row of Euclidean norm above `norm`.
 
-    Parameters
-    ----------
-    rows : ndarray of int of shape (n, size)
-        Private. Any integers; error messages do not show them.
-    size : int
-        At most 2**30.
-    norm : int
-        At most 2**30, so that the square of a clipped number fits into 64 bits.
-
-    Returns
-    -------
-    ndarray of int64 of shape (n, size)
-
-    Raises
-    ------
-    TypeError
-        If `rows` are not integers of that shape.
+    `rows` (n, size): Private. Any integers; error messages do not show them. `size`: at most 2**30. `norm`:
+    at most 2**30, so that the square of a clipped number fits into 64 bits.
     """
     rows = np.asarray(rows)
     if rows.ndim != 2 or rows.shape[1] != size or rows.dtype.kind not in "iu":

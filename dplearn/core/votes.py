@@ -41,14 +41,8 @@ _BINS = 1 << 18  # number of bins of one histogram
 class Votes:
     """The result of the votes for each query. Private.
 
-    Attributes
-    ----------
-    counts : ndarray of int64 of shape (n_queries, n_labels)
-        Number of votes for each label.
-    winner : ndarray of int64 of shape (n_queries,)
-        The first label with the most votes.
-    distance : ndarray of int64 of shape (n_queries,)
-        The distance to instability, as defined in `plurality`.
+    `counts` (n_queries, n_labels): number of votes for each label. `winner` (n_queries,): the first label
+    with the most votes. `distance` (n_queries,): the distance to instability, as defined in `plurality`.
     """
 
     counts: NDArray[np.int64]
@@ -62,18 +56,10 @@ class Votes:
 def plurality(counts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the winner of each query and its distance to instability.
 
-    Parameters
-    ----------
-    counts : ndarray of int of shape (..., n_labels)
-        Number of votes for each label; at least two labels.
-
-    Returns
-    -------
-    winner : ndarray of int64 of shape (...)
-        The first label with the most votes.
-    distance : ndarray of int64 of shape (...)
-        One less than the least number of changed votes after which another label wins. It is 0 if one changed
-        vote may change the winner; one changed, added or removed vote changes it by at most 1.
+    `counts` (..., n_labels): number of votes for each label; at least two labels. `winner` (...): the first
+    label with the most votes. `distance` (...): one less than the least number of changed votes after which
+    another label wins. It is 0 if one changed vote may change the winner; one changed, added or removed vote
+    changes it by at most 1.
 
     Notes
     -----
@@ -92,25 +78,8 @@ def plurality(counts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64
 def tally(labels: Any, n_labels: int) -> Votes:
     """Count the teachers' votes for each query.
 
-    Parameters
-    ----------
-    labels : array-like of int of shape (n_teachers, n_queries)
-        Private. From 0 to n_labels - 1, or -1 for no vote.
-    n_labels : int
-        At least 2; public.
-
-    Returns
-    -------
-    Votes
-        The result for all queries.
-
-    Raises
-    ------
-    TypeError
-        If `labels` is not an array of integers, or `n_labels` is not an integer.
-    ValueError
-        If `labels` is not two-dimensional or contains another number, or `n_labels` is below 2. The message
-        shows no label.
+    `labels` (n_teachers, n_queries): Private. From 0 to n_labels - 1, or -1 for no vote. `n_labels`: at least
+    2; public.
 
     Notes
     -----
@@ -184,18 +153,8 @@ def blocks(length: int, step: int) -> Iterator[slice]:
 def sliced_counts(labels: NDArray[Any], n_labels: int) -> NDArray[Any]:
     """Count votes for at most 255 labels, by bit slices.
 
-    Parameters
-    ----------
-    labels : ndarray of int of shape (n_teachers, n_queries)
-        From 0 to n_labels - 1, or -1 for no vote.
-    n_labels : int
-        From 1 to 255.
-
-    Returns
-    -------
-    ndarray of shape (n_labels, n_queries)
-        Of the narrowest signed integer dtype for -n_teachers - 1.
-
+    `labels` (n_teachers, n_queries): from 0 to n_labels - 1, or -1 for no vote. `n_labels`: from 1 to 255.
+    Result: of the narrowest signed integer dtype for -n_teachers - 1.
     """
     n_teachers, n_queries = labels.shape
     bits = n_labels.bit_length()
@@ -215,17 +174,8 @@ def sliced_counts(labels: NDArray[Any], n_labels: int) -> NDArray[Any]:
 def binned_counts(labels: NDArray[Any], n_labels: int) -> NDArray[np.int64]:
     """Count votes for any number of labels, by a histogram.
 
-    Parameters
-    ----------
-    labels : ndarray of int of shape (n_teachers, n_queries)
-        From 0 to n_labels - 1, or -1 for no vote.
-    n_labels : int
-        At least 1.
-
-    Returns
-    -------
-    ndarray of int64 of shape (n_labels, n_queries)
-        The counts of one query are contiguous in memory.
+    `labels` (n_teachers, n_queries): from 0 to n_labels - 1, or -1 for no vote. `n_labels`: at least 1.
+    Result: the counts of one query are contiguous in memory.
     """
     n_teachers, n_queries = labels.shape
     firsts = 1 + (n_labels + 1) * np.arange(n_queries)  # the bin before a query's first is for no votes

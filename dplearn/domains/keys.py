@@ -33,22 +33,7 @@ _DEEPEST = 16
 
 
 def read_keys(cells: Iterable[Any]) -> list[Hashable]:
-    """Return each cell as None, str, bytes, int, float with a fraction or infinite, or a tuple of these.
-
-    Parameters
-    ----------
-    cells : iterable of length n
-        Private.
-
-    Returns
-    -------
-    list of length n
-
-    Raises
-    ------
-    DomainError
-        If a cell is of another type; the message contains no cell.
-    """
+    """Return each cell as None, str, bytes, int, float with a fraction or infinite, or a tuple of these."""
     kept = list(cells)
     if set(map(type, kept)) <= _AS_THEY_ARE:
         return kept
@@ -58,10 +43,7 @@ def read_keys(cells: Iterable[Any]) -> list[Hashable]:
 def spelled(key: Hashable) -> bytes:
     """Return an encoding of a key as bytes, different for different keys and the same on every machine.
 
-    Parameters
-    ----------
-    key : None, str, bytes, int, float, or tuple of these
-        As `read_keys` returns them.
+    `key`: as `read_keys` returns them.
     """
     if isinstance(key, tuple):
         return b"t%d:%b" % (len(key), b"".join(map(spelled, key)))

@@ -29,29 +29,12 @@ def block_points(codes: Any, plan: "_Blocks", *, privacy: ApproxDP, dice: Dice) 
 
     An interior point of a block is a code from its least record to its greatest.
 
-    Parameters
-    ----------
-    codes : array-like of int of shape (n,)
-        Private. From 0 to plan.size - 1, in any order; integers of any size.
-    plan : BlockPlan
-        Public. The numbers of blocks, their lengths in records, and the budget of each step; from
-        `dplearn.theory.block_plan`.
-    privacy : ApproxDP
-        Budget; the cost of `plan` must not exceed it.
-    dice : Dice
-        Source of chance.
-
-    Returns
-    -------
-    list of int of length left + right
-        In ascending order. Each block has length spacing + Z, with Z discrete Laplace noise: `left` blocks
-        are cut from the least record upwards, then `right` blocks from the greatest record downwards, from
-        the records that are in no left block.
-
-    Raises
-    ------
-    ValueError
-        If the cost of the plan exceeds `privacy`.
+    `codes` (n,): Private. From 0 to plan.size - 1, in any order; integers of any size. `plan`: Public. The
+    numbers of blocks, their lengths in records, and the budget of each step; from
+    `dplearn.theory.block_plan`. `privacy`: budget; the cost of `plan` must not exceed it. Result: in
+    ascending order. Each block has length spacing + Z, with Z discrete Laplace noise: `left` blocks are cut
+    from the least record upwards, then `right` blocks from the greatest record downwards, from the records
+    that are in no left block.
 
     Notes
     -----
@@ -161,10 +144,7 @@ class _Blocks(Protocol):
 def block_cost(plan: _Blocks) -> ApproxDP:
     """Return the privacy cost of `block_points`.
 
-    Parameters
-    ----------
-    plan : BlockPlan
-        Only `noise`, `point` and `sizes` are read.
+    `plan`: only `noise`, `point` and `sizes` are read.
 
     Notes
     -----
@@ -187,10 +167,7 @@ def block_cost(plan: _Blocks) -> ApproxDP:
 def deltas_of_points(point: Fraction) -> Fraction:
     """Return the delta of the points of all blocks, as a multiple of the delta of one point.
 
-    Parameters
-    ----------
-    point : Fraction
-        Epsilon of one point.
+    `point`: epsilon of one point.
 
     Notes
     -----

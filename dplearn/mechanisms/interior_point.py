@@ -160,21 +160,9 @@ def choose_prefix(
 ) -> int | None:
     """Return a prefix that many codes share, as an integer of `length` bits, or None if too few share one.
 
-    Parameters
-    ----------
-    codes : sequence of int
-        Private. Integers of `n_bits` bits.
-    n_bits, length : int
-        Number of bits in a code, and in a prefix.
-    privacy : ApproxDP
-        Epsilon and delta are spent whole; both positive.
-    dice : Dice
-        Source of chance.
-
-    Returns
-    -------
-    int or None
-        The prefix that the choosing mechanism selects; None if it abstains.
+    `codes`: Private. Integers of `n_bits` bits. `n_bits`, `length`: number of bits in a code, and in a
+    prefix. `privacy`: epsilon and delta are spent whole; both positive. Result: the prefix that the choosing
+    mechanism selects; None if it abstains.
 
     Notes
     -----
@@ -252,15 +240,9 @@ def _random_pairs(codes: Sequence[int], dice: Dice) -> list[tuple[int, int]]:
 class PrefixLevel:
     """Public sizes and budgets of one recursive call.
 
-    Attributes
-    ----------
-    aside : int
-        Number of greatest records that are not paired.
-    threshold : int
-        The greater of the two candidates is returned if the noisy number of records at or above it is at
-        least this.
-    choice, comparison : ApproxDP
-        Budget of the choice of a prefix, and of the comparison of its two candidates (delta 0).
+    `aside`: number of greatest records that are not paired. `threshold`: the greater of the two candidates is
+    returned if the noisy number of records at or above it is at least this. `choice`, `comparison`: budget of
+    the choice of a prefix, and of the comparison of its two candidates (delta 0).
 
     Notes
     -----
@@ -323,10 +305,7 @@ class RecursiveSizes:
 def next_domain_size(size: int) -> int:
     """Return the number of possible lengths, 0 included, of a common prefix of two codes below `size`.
 
-    Parameters
-    ----------
-    size : int
-        Public. Number of codes in the domain, at least 1.
+    `size`: Public. Number of codes in the domain, at least 1.
 
     Notes
     -----

@@ -200,17 +200,8 @@ def sanitized_noisy_max_epsilon(
 def costs_of_candidates(candidates: EpsilonCandidates, gaps: NDArray[np.int64]) -> list[int]:
     """Return the selection cost of each candidate.
 
-    Parameters
-    ----------
-    candidates : EpsilonCandidates
-        Public.
-    gaps : ndarray of int64 of shape (n_queries,)
-        Private. Nonnegative gap between the two greatest counts of each query.
-
-    Returns
-    -------
-    list of int of length n_candidates
-        Private. Nonnegative.
+    `gaps` (n_queries,): Private. Nonnegative gap between the two greatest counts of each query. Result:
+    Private. Nonnegative.
 
     Notes
     -----

@@ -97,17 +97,6 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
 def random_bits(d: int, dice: Dice) -> NDArray[np.uint8]:
     """Return d independent fair bits.
 
-    Parameters
-    ----------
-    d : int
-        Number of bits.
-    dice : Dice
-        Source of chance.
-
-    Returns
-    -------
-    ndarray of uint8 of shape (d,)
-
     Notes
     -----
     **Privacy.** Reads no data. **Assumes.** d is public. **Accuracy.** Exactly uniform: one draw below 2**d.

@@ -26,25 +26,13 @@ _WIDE = 1 << 64
 class WindowTerms:
     """The public numbers of `codes_in_windows`.
 
-    Attributes
-    ----------
-    targets : tuple of int of length k
-        The wanted ranks: numbers of records below the quantiles, nondecreasing.
-    n : int
-        Number of records.
-    noise : Fraction
-        Epsilon of the noise: a gap between neighbouring ranks moves by d with a weight of
-        exp(-noise |d| / 2).
-    choice : Fraction
-        A code at a distance of d ranks from the noisy rank has weight exp(-choice d) at full strength.
-    reach : int
-        Greatest distance that is told apart: a window has 2 `reach` records.
-    least : int
-        Up to this gap the windows on both sides have no strength; at least 2 `reach`.
-    ramp : int
-        From a gap of `least` + `ramp` on they have full strength.
-    decay, zone : Fraction, int
-        Numbers of the proof, kappa > 0 and H from 1 to 2 `reach`; no release depends on them.
+    `targets`: the wanted ranks: numbers of records below the quantiles, nondecreasing. `noise`: epsilon of
+    the noise: a gap between neighbouring ranks moves by d with a weight of exp(-noise |d| / 2). `choice`: A
+    code at a distance of d ranks from the noisy rank has weight exp(-choice d) at full strength. `reach`:
+    greatest distance that is told apart: a window has 2 `reach` records. `least`: up to this gap the windows
+    on both sides have no strength; at least 2 `reach`. `ramp`: from a gap of `least` + `ramp` on they have
+    full strength. `decay`, `zone`: numbers of the proof, kappa > 0 and H from 1 to 2 `reach`; no release
+    depends on them.
     """
 
     targets: tuple[int, ...]

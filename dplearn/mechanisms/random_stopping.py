@@ -31,22 +31,9 @@ def best_of_runs(
 ) -> tuple[Score, Outcome]:
     """Return the outcome with the highest score among a random number of runs; of equal scores, the first.
 
-    Parameters
-    ----------
-    run : callable
-        Takes dice; returns a score (int or Fraction) and an outcome, which together are the output of one
-        private run.
-    stopping : RandomStopping
-        The distribution of the number of runs.
-    dice : Dice
-        Source of chance.
-
-    Returns
-    -------
-    score : int or Fraction
-        Score of the best run.
-    outcome : object
-        Outcome of the best run.
+    `run`: takes dice; returns a score (int or Fraction) and an outcome, which together are the output of one
+    private run. `stopping`: the distribution of the number of runs. `score`: score of the best run.
+    `outcome`: outcome of the best run.
 
     Notes
     -----

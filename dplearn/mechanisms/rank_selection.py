@@ -135,19 +135,8 @@ def examined_ranks(
 ) -> tuple[int, int]:
     """Return the ranks among which `code_near_rank` looks for a code, except with probability 2**-64.
 
-    Parameters
-    ----------
-    n : int
-        The number of codes of the cell.
-    fraction, privacy, alone
-        As for `code_near_rank`.
-    size : int
-        The number of codes in the interval of the cell.
-
-    Returns
-    -------
-    tuple of int
-        The first of these ranks, and the last plus 1.
+    `n`: the number of codes of the cell. `size`: the number of codes in the interval of the cell. Result: the
+    first of these ranks, and the last plus 1.
 
     Notes
     -----
@@ -168,12 +157,7 @@ def examined_ranks(
 def examined_reach(fraction: Fraction, size: int, *, privacy: ApproxDP, alone: bool = True) -> int:
     """Return how far from its target rank `code_near_rank` looks, except with probability 2**-64.
 
-    Parameters
-    ----------
-    fraction, privacy, alone
-        As for `code_near_rank`.
-    size : int
-        The number of codes in the interval of the cell, or more.
+    `size`: the number of codes in the interval of the cell, or more.
 
     Notes
     -----

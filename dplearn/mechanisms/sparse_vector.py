@@ -300,10 +300,7 @@ _OF_THRESHOLD = Fraction(2, 3)
 def reaching_ratios(epsilon: Fraction) -> tuple[Fraction, Fraction]:
     """Return the ratios a and b of the noises of `first_reaching`, of the threshold and of the counts.
 
-    Parameters
-    ----------
-    epsilon : Fraction
-        The privacy cost of one search.
+    `epsilon`: the privacy cost of one search.
 
     Notes
     -----

@@ -197,16 +197,6 @@ def release_probabilities(privacy: ApproxDP) -> tuple[Fraction, ...]:
 def release_probability_table(privacy: ApproxDP) -> tuple[list[int], int]:
     """Return the numerators of `release_probabilities` and their common denominator.
 
-    Parameters
-    ----------
-    privacy : ApproxDP
-        As for `release_probabilities`.
-
-    Returns
-    -------
-    numerators : list of int
-    denominator : int
-
     Notes
     -----
     **Privacy.** That of `release_probabilities`: the same numbers as unreduced fractions. **Assumes.** As for

@@ -157,10 +157,8 @@ def stable_histogram_threshold(privacy: ApproxDP) -> int:
 def stable_histogram_ratio(privacy: ApproxDP) -> Fraction:
     """Return the ratio of the noise of one count.
 
-    Parameters
-    ----------
-    privacy : ApproxDP
-        Epsilon positive. A replaced record moves two counts by 1 each, an added or removed one moves one.
+    `privacy`: epsilon positive. A replaced record moves two counts by 1 each, an added or removed one moves
+    one.
     """
     return decay_ratio(epsilon_of(privacy) / moved_counts(privacy.neighbors))
 

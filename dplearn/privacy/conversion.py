@@ -66,14 +66,7 @@ def rounded_up(x: Fraction, digits: int = _DIGITS) -> Fraction:
 def epsilon_at(order: Fraction, divergence: Fraction, delta: Fraction) -> Fraction:
     """Return the epsilon at `delta` implied by the Renyi divergence of one order, rounded up to 12 digits.
 
-    Parameters
-    ----------
-    order : Fraction
-        Above 1.
-    divergence : Fraction
-        At least the Renyi divergence of that order.
-    delta : Fraction
-        Above 0.
+    `order`: above 1. `divergence`: at least the Renyi divergence of that order. `delta`: above 0.
     """
     tail = -log_bounds(order * delta)[0] / (order - 1)
     return max(Fraction(0), rounded_up(divergence + tail + log_bounds(1 - 1 / order)[1]))
@@ -83,12 +76,7 @@ def epsilon_at(order: Fraction, divergence: Fraction, delta: Fraction) -> Fracti
 def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """Return the least epsilon at `delta` implied by zero-concentrated privacy, rounded up to 12 digits.
 
-    Parameters
-    ----------
-    rho : Fraction
-        Nonnegative.
-    delta : Fraction
-        Above 0 and below 1.
+    `rho`: nonnegative. `delta`: above 0 and below 1.
     """
     if not rho:
         return Fraction(0)
@@ -129,17 +117,8 @@ _LEAST_EPSILON = 2.0**-400  # smaller ones are rounded up to it, so that no prod
 def pure_and_concentrated(epsilons: Floats, rhos: Floats, orders: Floats) -> Floats:
     """Return bounds on the Renyi divergences of releases with a known epsilon, a known rho, or both.
 
-    Parameters
-    ----------
-    epsilons, rhos : ndarray of float of shape (n,)
-        Rounded up; infinite if unknown.
-    orders : ndarray of float of shape (k,)
-        Finite and above 1.
-
-    Returns
-    -------
-    ndarray of float of shape (n, k)
-        The minimum of the two curves; infinite if both numbers are unknown.
+    `epsilons`, `rhos` (n,): rounded up; infinite if unknown. `orders` (k,): finite and above 1. Result: the
+    minimum of the two curves; infinite if both numbers are unknown.
     """
     with np.errstate(over="ignore"):
         bounds: Floats = rhos[:, None] * orders * _MARGIN
@@ -180,19 +159,8 @@ def chords(points: Sequence[Fraction], values: Sequence[Fraction], orders: Float
     bounds the divergences of smaller orders. The chords' heights then increase, so their differences add
     without cancellation.
 
-    Parameters
-    ----------
-    points : sequence of Fraction
-        Orders above 1, increasing.
-    values : sequence of Fraction
-        Bounds on the divergences of these orders.
-    orders : ndarray of float of shape (k,)
-        Finite and above 1.
-
-    Returns
-    -------
-    ndarray of float of shape (k,)
-        Rounded up; infinite above the last point.
+    `points`: orders above 1, increasing. `values`: bounds on the divergences of these orders. `orders` (k,):
+    finite and above 1. Result: rounded up; infinite above the last point.
     """
     at = np.array([1.0, *(-float_above(-point) for point in points)])
     least = np.minimum.accumulate([float_above(value) for value in values][::-1])[::-1]

@@ -70,18 +70,6 @@ def checked(name: str, event: Any) -> "Event":
     Compositions count equal events together. An inherited equality, or one that ignores a field, could make
     two events of different cost equal. The event's own class must therefore be a frozen dataclass, all
     attributes of the event must be compared fields, and no cost may be negative.
-
-    Parameters
-    ----------
-    name : str
-        The parameter's name, for the message.
-    event : object
-        The value to check.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `event` does not meet these conditions.
     """
     if not isinstance(event, Event):
         raise TypeError(f"{name} must hold privacy events, got {event!r}")

@@ -58,17 +58,8 @@ _BELOW = 1 - Fraction(1, 1 << 32)
 def sums_sigma2(squared_l2: int, budget: Fraction) -> Fraction:
     """Return the variance parameter of discrete Gaussian noise on integers with a budget of mu^2 / 2.
 
-    Parameters
-    ----------
-    squared_l2 : int
-        The greatest squared Euclidean distance of the vectors of integers between neighbours, at least 1.
-    budget : Fraction
-        Positive; mu^2 / 2, which is a rho, too.
-
-    Returns
-    -------
-    Fraction
-        squared_l2 / (2 budget) + SLACK.
+    `squared_l2`: the greatest squared Euclidean distance of the vectors of integers between neighbours, at
+    least 1. `budget`: positive; mu^2 / 2, which is a rho, too. Result: squared_l2 / (2 budget) + SLACK.
 
     Notes
     -----
@@ -93,10 +84,7 @@ def mu2_of_pure(epsilon: Fraction) -> Fraction:
 
     A release of bounded range epsilon has a quarter of it (docs/theory/gaussian_sums.md).
 
-    Parameters
-    ----------
-    epsilon : Fraction
-        Nonnegative.
+    `epsilon`: nonnegative.
     """
     return epsilon**2 * pi_bounds(64)[1] / 2
 
@@ -109,14 +97,8 @@ def without_failure(delta: Fraction, failure: Fraction = FAILURE) -> Fraction:
 def delta_of_mu(mu: Fraction, epsilon: Fraction, bits: int) -> Fraction:
     """Return an upper bound on the delta of Gaussian-DP.
 
-    Parameters
-    ----------
-    mu : Fraction
-        Positive.
-    epsilon : Fraction
-        Nonnegative, at most LARGEST_EPSILON.
-    bits : int
-        The bound exceeds the delta by less than 2**-bits.
+    `mu`: positive. `epsilon`: nonnegative, at most LARGEST_EPSILON. `bits`: the bound exceeds the delta by
+    less than 2**-bits.
     """
     return _delta_and_tail(mu, epsilon, bits)[0]
 
@@ -138,16 +120,9 @@ def _bits_for(delta: Fraction) -> int:
 def greatest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the greatest mu found with a delta of at most a given one.
 
-    Parameters
-    ----------
-    epsilon, delta : Fraction
-        Epsilon in (0, LARGEST_EPSILON], delta in (0, 1).
-
-    Returns
-    -------
-    Fraction
-        Within one part in 2**29 of the greatest, and so far below it that the epsilon at `delta`, rounded up
-        to 12 digits, is at most `epsilon`.
+    `epsilon`, `delta`: epsilon in (0, LARGEST_EPSILON], delta in (0, 1). Result: within one part in 2**29 of
+    the greatest, and so far below it that the epsilon at `delta`, rounded up to 12 digits, is at most
+    `epsilon`.
     """
     bits, log = _bits_for(delta), -log_float(delta)
 
@@ -173,19 +148,8 @@ def least_epsilon_of_mu2(
 ) -> Fraction | float:
     """Return the least epsilon of Gaussian-DP at a delta, rounded up to 12 digits.
 
-    Parameters
-    ----------
-    mu2 : Fraction
-        Nonnegative; mu^2.
-    delta : Fraction
-        Above 0 and below 1.
-    below : Fraction or infinity, default=inf
-        A known epsilon; a greater one is of no use.
-
-    Returns
-    -------
-    Fraction or float
-        Infinity if none is found below `below` and LARGEST_EPSILON.
+    `mu2`: nonnegative; mu^2. `delta`: above 0 and below 1. `below`: a known epsilon; a greater one is of no
+    use. Result: infinity if none is found below `below` and LARGEST_EPSILON.
 
     Notes
     -----
@@ -224,10 +188,7 @@ _GUARD = 20  # additional bits: the error of pi is below 2**20 units for up to 1
 def pi_bounds(bits: int) -> tuple[Fraction, Fraction]:
     """Return rationals below and above pi, which differ by less than 2**-bits.
 
-    Parameters
-    ----------
-    bits : int
-        The precision, at most 10,000 bits.
+    `bits`: the precision, at most 10,000 bits.
 
     Notes
     -----
@@ -252,12 +213,8 @@ def _arctan(n: int, unit: int) -> tuple[int, int]:
 def tail_bounds(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
     """Return rationals below and above P[Z > x] for a standard normal Z.
 
-    Parameters
-    ----------
-    x : Fraction
-        Of any sign.
-    bits : int
-        The precision: the bounds differ by less than 2**-bits for values of `bits` from 40 to 2,000.
+    `x`: of any sign. `bits`: the precision: the bounds differ by less than 2**-bits for values of `bits` from
+    40 to 2,000.
 
     Notes
     -----

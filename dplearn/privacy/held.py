@@ -32,10 +32,7 @@ def held_by(value: Any) -> Iterator[Any]:
     members of object arrays, referents of weak references, parameters of estimators, and the global variables
     used by functions of the user.
 
-    Parameters
-    ----------
-    value : object
-        An estimator, or any object that may hold one.
+    `value`: an estimator, or any object that may hold one.
     """
     seen: dict[int, Any] = {}
     left = [value]

@@ -106,10 +106,7 @@ class Account(Protocol):
 class MemoryAccount:
     """A thread-safe account in the memory of the process that opened it.
 
-    Attributes
-    ----------
-    token : str
-        The key of the account in this process.
+    `token`: the key of the account in this process.
     """
 
     token: str
@@ -155,14 +152,8 @@ class MemoryAccount:
 class FileAccount:
     """An account in an existing file, safe for threads, forks and processes.
 
-    Attributes
-    ----------
-    path : str
-        The absolute path.
-    identity : str
-        A random number that distinguishes this ledger from another at the same path.
-    timeout : float
-        Seconds to wait for another process.
+    `path`: the absolute path. `identity`: a random number that distinguishes this ledger from another at the
+    same path. `timeout`: seconds to wait for another process.
     """
 
     path: str
@@ -241,19 +232,9 @@ def open_file(
 ) -> tuple["FileAccount", PrivacyFilter]:
     """Return the account of a file and its privacy filter.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The path is resolved now, with its links, so that a later `chdir` has no effect.
-    rule : PrivacyFilter or None
-        The filter for a new file; an existing file must have the same one. None: the file must exist.
-    timeout : float
-        Seconds to wait for another process.
-
-    Raises
-    ------
-    LedgerError
-        If the file is no ledger, has another filter, is damaged, or cannot be opened or made.
+    `path`: the path is resolved now, with its links, so that a later `chdir` has no effect. `rule`: the
+    filter for a new file; an existing file must have the same one. None: the file must exist. `timeout`:
+    seconds to wait for another process.
     """
     try:
         file = Path(path).resolve()
@@ -450,19 +431,8 @@ class _Busy(Exception):  # noqa: N818 - this module catches it
 def _in_session(file: Path, timeout: float, work: Callable[[sqlite3.Connection], T]) -> T:
     """Return the result of `work` on the file, run exclusively and committed as one transaction.
 
-    Parameters
-    ----------
-    file : Path
-        An existing file.
-    timeout : float
-        Seconds to wait for other threads and processes.
-    work : callable
-        A function of the connection; it may be called again if another program locked the file.
-
-    Raises
-    ------
-    LedgerError
-        If the file cannot be used.
+    `file`: an existing file. `timeout`: seconds to wait for other threads and processes. `work`: a function
+    of the connection; it may be called again if another program locked the file.
     """
     end = time.monotonic() + timeout
     while True:
@@ -575,15 +545,7 @@ def _make_durable(db: sqlite3.Connection) -> None:
 
 
 def _publish(draft: Path, file: Path) -> None:
-    """Rename a file, unless the new name exists.
-
-    Raises
-    ------
-    FileExistsError
-        If it exists.
-    OSError
-        If the file cannot be renamed.
-    """
+    """Rename a file, unless the new name exists."""
 
     def rename(_: IO[bytes]) -> None:
         try:

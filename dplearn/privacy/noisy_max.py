@@ -255,15 +255,7 @@ def secret_noisy_max_renyi(counts: Any, *, sigma2: Any, orders: Any) -> Floats:
 def secret_log_chance_of_another(counts: Any, *, sigma2: Any) -> Floats:
     """Return bounds on ln P[the released label is not the winner of the votes]; NEVER show them.
 
-    Parameters
-    ----------
-    counts, sigma2
-        As for `secret_noisy_max_renyi`.
-
-    Returns
-    -------
-    ndarray of float of shape (n_queries,)
-        Private. At most 0, rounded up.
+    Result: Private. At most 0, rounded up.
 
     Notes
     -----
@@ -313,12 +305,8 @@ _MARGIN = 2.0**-44
 class EpsilonCandidates:
     """Public candidates, and tables to test them on given votes; see `epsilon_candidates`.
 
-    Attributes
-    ----------
-    reserve : int
-        A candidate that is too small costs at least one more than this.
-    values : tuple of Fraction
-        The candidates, not falling. The last one is an epsilon on any votes.
+    `reserve`: a candidate that is too small costs at least one more than this. `values`: the candidates, not
+    falling. The last one is an epsilon on any votes.
     """
 
     n_queries: int
@@ -384,25 +372,10 @@ def epsilon_candidates(
 ) -> EpsilonCandidates:
     """Return candidates for an upper bound on what answers to all queries, and the bound's release, cost.
 
-    Parameters
-    ----------
-    n_queries, n_labels : int
-        Public; at least 0 and at least 2.
-    n_teachers : int
-        At least 1; leads are cut there.
-    sigma2 : number
-        From 1e-100 to 1e100; variance parameter of the noise with which the queries were answered.
-    delta : number
-        Above 0 and below 1.
-    epsilon : Fraction
-        Positive; what the release of the bound is to cost.
-    beta : number
-        Above 0 and below 1; the probability that the bound is too small.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
+    `n_queries`, `n_labels`: Public; at least 0 and at least 2. `n_teachers`: at least 1; leads are cut there.
+    `sigma2`: from 1e-100 to 1e100; variance parameter of the noise with which the queries were answered.
+    `delta`: above 0 and below 1. `epsilon`: positive; what the release of the bound is to cost. `beta`: above
+    0 and below 1; the probability that the bound is too small.
     """
     asked = EpsilonCandidates(
         n_queries=check_count("n_queries", n_queries),
@@ -431,20 +404,10 @@ _SHORT_OF = 2.0**-40  # relative margin for rounding in condition (1)
 def likely_outcome_renyi(log_q: Floats, rho: float, orders: Floats) -> Floats:
     """Return bounds on the Renyi divergences of releases that each have one likely outcome.
 
-    Parameters
-    ----------
-    log_q : ndarray of float of shape (n,)
-        Private. For each release, a bound on the logarithm of the probability of all outcomes but one; at
-        most 0, possibly minus infinity.
-    rho : float
-        From 1e-100 to 1e100; each release is rho zero-concentrated private for all data sets.
-    orders : ndarray of float of shape (k,)
-        Finite and above 1.
-
-    Returns
-    -------
-    ndarray of float of shape (n, k)
-        Private. Divergences, rounded up; at most rho times the order, rounded up.
+    `log_q` (n,): Private. For each release, a bound on the logarithm of the probability of all outcomes but
+    one; at most 0, possibly minus infinity. `rho`: from 1e-100 to 1e100; each release is rho
+    zero-concentrated private for all data sets. `orders` (k,): finite and above 1. Result: Private.
+    Divergences, rounded up; at most rho times the order, rounded up.
     """
     with np.errstate(over="ignore"):
         line = orders * rho * _RAISED
@@ -515,18 +478,9 @@ _UNIT = 2.0**-50
 def log_tails(sigma2: float, size: int) -> NDArray[np.float64]:
     """Return bounds on ln P[Y - X >= g] for g from 0 to size - 1.
 
-    Parameters
-    ----------
-    sigma2 : float
-        From 1e-100 to 1e100; P(k) proportional to exp(-k^2 / (2 sigma2)) for both variables.
-    size : int
-        At least 1.
-
-    Returns
-    -------
-    ndarray of float64 of shape (size,)
-        Decreasing, and at least the true values; they exceed these by rounding errors and by the bound on the
-        terms that are not summed.
+    `sigma2`: from 1e-100 to 1e100; P(k) proportional to exp(-k^2 / (2 sigma2)) for both variables. `size`: at
+    least 1. Result: decreasing, and at least the true values; they exceed these by rounding errors and by the
+    bound on the terms that are not summed.
     """
     end = size + _BEYOND
     d = np.arange(end, dtype=np.float64)

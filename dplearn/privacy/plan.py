@@ -41,10 +41,7 @@ ALPHA = 0.05
 def noted(note: str) -> dict[str, str]:
     """Return the metadata of a plan's field that is printed with a note.
 
-    Parameters
-    ----------
-    note : str
-        A short explanation of the number, printed in parentheses after it.
+    `note`: a short explanation of the number, printed in parentheses after it.
     """
     return {_NOTE: note}
 
@@ -52,10 +49,7 @@ def noted(note: str) -> dict[str, str]:
 def hidden(default: Any = None) -> Any:
     """Return a field of a plan that only a fit uses; it is neither printed nor compared.
 
-    Parameters
-    ----------
-    default : object
-        Immutable; its value where none is given.
+    `default`: immutable; its value where none is given.
     """
     return field(default=default, repr=False, compare=False, kw_only=True)
 
@@ -63,18 +57,10 @@ def hidden(default: Any = None) -> Any:
 def records_needed(plan_for: Callable[[int], Any] | None, suffices: Callable[[Any], bool]) -> int | None:
     """Return a number of records for which a plan suffices, at most 1 % more than the least such number.
 
-    Parameters
-    ----------
-    plan_for : callable or None
-        From a number of records to the plan of a fit on them; a ValueError means too few records. None in
-        the plan of a running fit, which needs no such number.
-    suffices : callable
-        Whether a plan is good enough; if it is for some number of records, then for all greater ones.
-
-    Returns
-    -------
-    int or None
-        None if 10**10 records do not suffice, or without `plan_for`.
+    `plan_for`: from a number of records to the plan of a fit on them; a ValueError means too few records.
+    None in the plan of a running fit, which needs no such number. `suffices`: whether a plan is good enough;
+    if it is for some number of records, then for all greater ones. Result: None if 10**10 records do not
+    suffice, or without `plan_for`.
     """
     if plan_for is None:
         return None

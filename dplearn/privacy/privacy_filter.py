@@ -29,12 +29,8 @@ _MOST_BITS = 14_000  # about 4200 digits; Python writes integers of at most 4300
 class PrivacyFilter:
     """A privacy filter: adds the costs of adaptively chosen releases and refuses a sum beyond the budget.
 
-    Attributes
-    ----------
-    budget : Guarantee
-        The greatest total cost. Its kind decides which numbers add: epsilon and delta, or rho.
-    allow_reproducible : bool
-        Whether the filter accepts releases with reproducible noise.
+    `budget`: the greatest total cost. Its kind decides which numbers add: epsilon and delta, or rho.
+    `allow_reproducible`: whether the filter accepts releases with reproducible noise.
 
     Notes
     -----
@@ -59,15 +55,7 @@ class PrivacyFilter:
         return with_amounts(self.budget, dict.fromkeys(amounts(self.budget), Fraction(0)))
 
     def cost(self, guarantee: Guarantee) -> Guarantee:
-        """Return the cost of a release, in the budget's kind and for the budget's neighbours.
-
-        Raises
-        ------
-        TypeError
-            If `guarantee` is not one of the kinds of guarantee.
-        LedgerError
-            If no theorem implies a guarantee of the budget's kind, or the noise is reproducible.
-        """
+        """Return the cost of a release, in the budget's kind and for the budget's neighbours."""
         if type(guarantee) not in _KINDS:  # a subclass could override methods
             names = " or ".join(kind.__name__ for kind in _KINDS)
             raise TypeError(f"guarantee must be an {names}, got {type(guarantee).__name__}")
@@ -105,15 +93,7 @@ class PrivacyFilter:
             ) from None
 
     def after(self, spent: Guarantee, cost: Guarantee) -> Guarantee:
-        """Return the sum of the spent cost and the cost of one more release.
-
-        Raises
-        ------
-        BudgetExceededError
-            If a number of the sum exceeds the budget's.
-        LedgerError
-            If the exact sum has too many digits.
-        """
+        """Return the sum of the spent cost and the cost of one more release."""
         before, more, most = amounts(spent), amounts(cost), amounts(self.budget)
         total = {name: before[name] + more[name] for name in most}
         if any(total[name] > most[name] for name in most):

@@ -147,21 +147,10 @@ def gaussian_runs_delta(
 ) -> Fraction:
     """Return an upper bound on the delta of the best of a random number of Gaussian-DP runs.
 
-    Parameters
-    ----------
-    stopping : RandomStopping
-        The distribution of the number of runs; at most 1024 runs, and a concentration of at most 64.
-    mu2 : Fraction
-        Positive; mu^2 of one run, for its score and its outcome together.
-    epsilon : Fraction
-        At most 64.
-    fits : int, default=1
-        The number of releases of Gaussian sums in a run, each with a probability of failure of 2**-79.
-
-    Returns
-    -------
-    Fraction
-        At most 1.
+    `stopping`: the distribution of the number of runs; at most 1024 runs, and a concentration of at most 64.
+    `mu2`: positive; mu^2 of one run, for its score and its outcome together. `epsilon`: at most 64. `fits`:
+    the number of releases of Gaussian sums in a run, each with a probability of failure of 2**-79. Result: at
+    most 1.
 
     Notes
     -----
@@ -194,20 +183,9 @@ def gaussian_runs_delta(
 def gaussian_run_budget(stopping: RandomStopping, total: ApproxDP, fits: int = 1) -> Fraction:
     """Return the greatest mu^2 / 2 of a run found for which the best run has the guarantee `total`.
 
-    Parameters
-    ----------
-    stopping : RandomStopping
-        The distribution of the number of runs.
-    total : ApproxDP
-        Epsilon and delta positive.
-    fits : int, default=1
-        The number of releases of Gaussian sums in a run, which divide its budget.
-
-    Returns
-    -------
-    Fraction
-        At least the budget of runs of which only epsilon and delta are known; 0 if a delta below 2**-64 is
-        left for a run.
+    `stopping`: the distribution of the number of runs. `total`: epsilon and delta positive. `fits`: the
+    number of releases of Gaussian sums in a run, which divide its budget. Result: at least the budget of runs
+    of which only epsilon and delta are known; 0 if a delta below 2**-64 is left for a run.
     """
     return _gaussian_run_budget(stopping, ApproxDP(epsilon_of(total), delta_of(total)), fits)
 

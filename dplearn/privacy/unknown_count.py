@@ -39,9 +39,6 @@ TAKING_ADDED = (
 def moved_counts(neighbors: str) -> int:
     """Return how many counts of a histogram differ between neighbours, by 1 each.
 
-    Parameters
-    ----------
-    neighbors : {"replace_one", "add_remove"}
-        A replaced record leaves one cell and enters another.
+    `neighbors`: a replaced record leaves one cell and enters another.
     """
     return 1 if neighbors == ADDED else 2

@@ -325,10 +325,7 @@ class LittlestoneDimension:
 class Row:
     """A concept of a table; it maps the position of a column to the label.
 
-    Attributes
-    ----------
-    labels : tuple of int
-        The label of each column.
+    `labels`: the label of each column.
     """
 
     labels: tuple[int, ...]
@@ -490,15 +487,7 @@ def least_sample_size(plan: Any) -> int | None:
 def concept_table(concepts: Any) -> NDArray[np.uint8]:
     """Return the distinct rows of a 0/1 table, or of the labels of a class on all points of its domain.
 
-    Parameters
-    ----------
-    concepts : array-like of shape (n_concepts, n_points), or ConceptClass
-        As for `littlestone_dimension`.
-
-    Returns
-    -------
-    ndarray of uint8 of shape (n_distinct, n_points)
-        Sorted by rows.
+    Result: sorted by rows.
     """
     table = _listed(concepts) if isinstance(concepts, ConceptClass) else np.asarray(concepts)
     if table.ndim != 2 or not table.size or table.dtype.kind not in "iub":
