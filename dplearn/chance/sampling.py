@@ -1,20 +1,15 @@
 """Exact samplers for all primitives of the dice, from uniform random bytes.
 
-The samplers combine inversion by `Table` with exact identities:
+A `Table` draws by inversion from weights that can be computed to any precision. While the interval of the
+known bits of a uniform number may contain a boundary between two outcomes, more bits are drawn and the
+boundaries are computed more precisely. So the outcome has exactly the distribution of the weights. Sixteen
+bits decide most draws by one look-up, and sixty-four decide nearly all others. Identities do the rest:
 
-- the base-256 digits of a geometric variable are independent (the first digit is unbounded), and the
-difference
-  of two geometric variables is discrete Laplace, so a few small tables suffice for any scale;
+- the base-256 digits of a geometric variable are independent (the first is unbounded), and the difference of
+  two geometric variables is discrete Laplace, so a few small tables suffice for any scale;
 - a discrete Gaussian is drawn by rejection: a block of integers, weighted by its end nearest to zero, then an
   offset within the block, then a coin with the offset's relative weight;
 - permute-and-flip is the exponential mechanism with some draws rejected (see `permute_and_flip`).
-
-Exact inversion sampling from weights that can be computed to any precision.
-
-The bits of a uniform number in [0, 1) are drawn as needed. While the interval of its known bits may contain a
-boundary between two outcomes, more bits are drawn and the boundaries are computed more precisely. The outcome
-therefore has exactly the distribution of the weights, although no number is ever computed completely. Sixteen
-bits decide most draws by one look-up, and sixty-four decide nearly all others.
 """
 
 import itertools

@@ -1,9 +1,4 @@
-"""The base class of concept classes over columns of bits, and the names of literals.
-
->>> from dplearn.domains import Bits, Product
->>> literal("age", 0, Product([Bits(40)])), literal("smoker", 0, None)
-('age > 40', 'smoker')
-"""
+"""The base class of concept classes over columns of bits, and the names of literals."""
 
 from typing import Any, ClassVar, Self
 

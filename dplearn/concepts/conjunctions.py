@@ -1,17 +1,5 @@
 """Conjunctions of literals over bits: label code 1 if some bits are 1 and some others are 0.
 
->>> import numpy as np
->>> concepts = Conjunctions(n_features=2, max_literals=1, binarize=None)
->>> concepts.size  # always, not x0, not x1, x0, x1
-5
->>> columns = concepts.domain.encode(np.array([[0, 1], [1, 1], [1, 0]]))
->>> concepts.error_counts(columns, np.array([0, 1, 1])).tolist()
-[1, 3, 1, 0, 2]
->>> concepts.member_at(3).describe(["smoker", "retired"], ["low", "high"])
-"'high' if smoker, else 'low'"
-
-Errors of all conjunctions of literals, counted together.
-
 A conjunction over d bits has some positive and some negative variables; it gives label 1 to the records in
 which all positive variables are 1 and all negative variables are 0, and label 0 to all others. For n records,
 n1 of them with label 1,

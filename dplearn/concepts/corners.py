@@ -1,7 +1,5 @@
 """Corners: one label where each of one or two columns is up to, or above, a cut, and the other elsewhere.
 
-Net labels of the records in all corners of a plane, and exact numbers of pairs of cuts.
-
 The distinct values of two columns divide the cuts of each column into intervals of cuts that divide the
 records alike, and so the pairs of cuts into cells. One table of prefix sums has the records of all cells, for
 each direction of the corners. A cell has as many pairs of cuts as the product of two lengths, up to 2**128.

@@ -1,6 +1,4 @@
-"""Finite concept classes, given as a list of functions or as a table of predictions.
-
-The Littlestone dimension of a table of concepts, by recursion over version spaces.
+"""Finite concept classes, as a list of functions or a table of predictions, and their Littlestone dimension.
 
 A version space is a set of concepts, here the bits of a Python integer. Its Littlestone dimension is 0 if it
 holds one concept; otherwise it is the maximum over the points that split it of 1 + the lesser dimension of

@@ -1,12 +1,8 @@
 """Lines over the integers modulo a prime p: label code 1 at the points (x, y) with y = a x + b modulo p.
 
-Lines in the plane over the integers modulo a prime p: the points (x, a x + b), for each a and b.
-
 Two points with different x lie on exactly one line, two with equal x on none. The quality of a line is the
 number of its points, counted with multiplicity, minus the greatest multiplicity of one of them. If all points
 lie on one line, every other line has quality 0.
-
-Primality of integers of any size.
 """
 
 from collections import Counter

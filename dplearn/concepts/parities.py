@@ -1,17 +1,4 @@
-"""Parities of bits: label code 1 if an odd number of some columns' bits is 1.
-
->>> import numpy as np
->>> concepts = Parities(n_features=2, binarize=None)
->>> concepts.size  # never, x0, x1, x0 + x1
-4
->>> columns = concepts.domain.encode(np.array([[0, 1], [1, 1], [1, 0]]))
->>> concepts.error_counts(columns, np.array([1, 0, 1])).tolist()
-[2, 2, 2, 0]
->>> concepts.member_at(3).describe(["smoker", "retired"], ["low", "high"])
-"'high' if smoker + retired is odd, else 'low'"
-
-Masked parities: the label of a record is a coefficient of a parity if the mask is 1, else the parity.
-"""
+"""Parities of bits: label code 1 if an odd number of some columns' bits is 1; and masked parities."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

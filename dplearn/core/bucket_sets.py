@@ -3,14 +3,6 @@
 A bucket's net count is the number of its records with label 1 minus the number with label 0. The errors of a
 set of buckets, as the rule that exactly these buckets have label 1, are the number of all records with label
 1 minus the net counts of the set. The deficit of a set is its errors minus the least errors of any set.
-
->>> sets = BucketSets(np.array([3, 0, -1]), largest=2, cap=4)
->>> sets.best
-3
->>> sets.groups()  # {0}, {0, 1}; {0, 2}; {}, {1}; {2}, {1, 2}
-([0, 1, 3, 4], [2, 1, 2, 2])
->>> [sets.member(4, index) for index in range(2)]
-[(2,), (1, 2)]
 """
 
 from collections.abc import Iterator

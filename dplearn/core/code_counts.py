@@ -1,11 +1,4 @@
-"""Multisets of integers as counts, which can be added, and ranks within them.
-
->>> few = CodeCounts.of(np.array([5, 9, 5])) + CodeCounts.of(np.array([2, 5]))
->>> few.window(1, 4), few.count(5), few.count(6), len(few)
-([5, 5, 5], (1, 4), (4, 4), 5)
-
-The interval that contains a code, by lookups in small tables instead of a search.
-"""
+"""Multisets of integer codes as counts, which can be added, with ranks; and the intervals of codes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

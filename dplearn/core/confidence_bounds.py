@@ -1,11 +1,4 @@
-"""Clopper-Pearson bounds on a probability from the number of successes, rounded outwards.
-
->>> low, high = success_bounds(0, 1000, 0.01)
->>> low, 0.00459 < high < 0.0046
-(0.0, True)
-
-Confidence bounds on the mean of a distribution on [0, 1] from the mean of independent draws.
-"""
+"""Confidence bounds on a probability (Clopper-Pearson), and on the mean of a distribution on [0, 1]."""
 
 import math
 from math import nextafter

@@ -2,14 +2,6 @@
 
 These formulas define the primitives of the dice: the enumeration uses them, and the samplers are tested
 against them. The arithmetic is exact and meant for small supports.
-
->>> from fractions import Fraction
->>> power_probabilities(Fraction(1, 2), [3, 4], [1, 2])
-[Fraction(1, 2), Fraction(1, 2)]
->>> sum(laplace_probabilities(Fraction(1, 2), -2, 2))
-Fraction(1, 1)
-
-A bound on the greatest partial sum of discrete Laplace noise.
 """
 
 from collections.abc import Sequence

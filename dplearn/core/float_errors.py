@@ -4,13 +4,6 @@
 record with a tiny or huge number raises an error, shows a warning or calls a function, and each of these
 reveals something about private data. Methods and functions that read private rows therefore ignore all
 floating-point errors, and restore the caller's settings when they return.
-
->>> @ignores_float_errors
-... def halved(rows):
-...     return rows / 2
->>> with np.errstate(all="raise"):
-...     halved(np.array([5e-324])).tolist(), np.geterr()["under"]
-([0.0], 'raise')
 """
 
 from collections.abc import Callable, Iterator

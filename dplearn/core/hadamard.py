@@ -13,24 +13,9 @@ adds faster than numpy. Its float additions are exact. In any order of additions
 some of the values, each at most once and with a sign, so it is an integer of magnitude at most the sum of all
 absolute values. Single precision represents all integers up to 2**24, double precision up to 2**53.
 
->>> import numpy as np
->>> walsh_hadamard(np.array([1, 0, -2, 0])).tolist()
-[-1, -1, 3, 3]
->>> points = points_of([np.array([0, 1, 1], dtype=np.uint8), np.array([0, 0, 1], dtype=np.uint8)])
->>> points.tolist()
-[0, 1, 3]
->>> parity_errors(points, np.array([0, 1, 0]), 2).tolist()  # of 0, x0, x1, x0 + x1
-[1, 1, 2, 0]
-
 **Rows.** The signed transform multiplies each entry of a row by a fixed public sign before the Hadamard
 transform, which distributes the row's norm over all coordinates. This module computes one coordinate of each
 row, and the inverse.
-
->>> row = np.array([[3, 0, 0]])
->>> [int(hadamard_coordinate(row, np.array([j]))[0]) for j in range(hadamard_size(3))]
-[-3, -3, -3, -3]
->>> hadamard_inverse(np.array([-3.0, -3.0, -3.0, -3.0]), 3).tolist()
-[3.0, 0.0, 0.0]
 """
 
 import hashlib

@@ -2,31 +2,8 @@
 
 **Pieces.** Sorted data cut a domain into intervals; all codes of one piece have the same rank in the data.
 
->>> starts, lengths, below, upto = piece_arrays([3, 3, 7], 10)
->>> starts.tolist()  # 0..2, 3, 4..6, 7, 8..9
-[0, 3, 4, 7, 8]
->>> lengths.tolist()
-[3, 1, 3, 1, 2]
->>> below.tolist(), upto.tolist()
-([0, 0, 2, 2, 3], [0, 2, 2, 3, 3])
->>> alike = EqualCosts(starts, lengths, np.maximum(below, 3 - upto))
->>> alike.costs, alike.sizes
-([1, 2, 3], [1, 4, 5])
->>> [alike.code(2, place) for place in range(5)]
-[0, 1, 2, 8, 9]
-
 **Trees.** Each node is an interval; its children are at most `fan_out` nearly equal intervals. Only the
 children of selected nodes are stored, so the size of a tree does not depend on the size of the domain.
-
->>> root = whole(10, count=4)
->>> halves = children_of(root, np.array([0]), fan_out=2)
->>> halves.starts.tolist(), halves.lengths.tolist()
-([0, 5], [5, 5])
->>> SortedRecords([9, 1, 6, 1], 10).counted(halves).tolist()
-[2, 2]
->>> knots = prefix_counts([root, halves.with_counts(np.array([1, 5]))])  # 2 too many: 1 less for each
->>> knots.starts.tolist(), knots.below.tolist(), knots.levels.tolist()
-([0, 5], [0.0, 0.0], [0, 1])
 """
 
 from abc import ABC, abstractmethod

@@ -1,12 +1,4 @@
-"""A function that keeps its results, for several sums over the same records.
-
->>> class Records(list):
-...     pass
->>> rows = KeptResults(lambda records: [2 * record for record in records])
->>> records = Records([1, 2])
->>> rows(records) is rows(records)
-True
-"""
+"""A function that keeps its results, for several sums over the same records."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,12 +1,4 @@
-"""Counts of keys of mixed types, in an order that depends on the set of keys alone.
-
->>> counted_keys(["b", "a", 7, "a", None, (1, "x")])
-[(None, 1), (7, 1), ('a', 2), ('b', 1), ((1, 'x'), 1)]
->>> counted_keys(KeyCounts.of(["b", "a"]) + KeyCounts.of(["a"]))
-[('a', 2), ('b', 1)]
-
-Hash functions from keys to buckets that, drawn at random, make any two keys collide rarely.
-"""
+"""Keys of mixed types: counts in an order that depends on the set of keys alone, and hashes to buckets."""
 
 import hashlib
 from collections import Counter

@@ -3,17 +3,6 @@
 A point function is 1 at one key and 0 at all others, or 0 everywhere. The net count of a key is the number of
 its records with label 1 minus the number with label 0. The errors of the key's point function are the number
 of all records with label 1 minus the net count.
-
->>> leading_key([b"a", b"a", b"a", b"b", b"c", b"c"], [1, 1, 1, 1, 0, 1])
-((b'a',), 0)
->>> leading_key([b"a"] * 9 + [b"b"] * 2, [1] * 9 + [0, 1])
-((b'a',), 4)
->>> bucket_errors(np.array([0, 0, 2]), np.array([1, 0, 1]), 3).tolist()
-[2, 2, 1, 2]
->>> prefix_errors([np.array([0, 0, 2]), np.array([2, 1, 1])], np.array([1, 0, 1]), 3).tolist()
-[2, 2, 1, 2, 2, 1, 2, 1]
->>> best_entries(np.array([40, 30]), np.array([[1, 0, 0], [1, 1, 0]]))
-[0, 1, None]
 """
 
 from collections import Counter

@@ -1,16 +1,4 @@
-"""Access to codes by rank, with ties broken if required, and the steps of recursive halving for quantiles.
-
->>> ranks = UnsortedCodes(np.array([5, 9, 5, 2]))
->>> ranks.window(1, 3), ranks.count(5)
-([5, 5], (1, 3))
->>> apart = ApartCodes(ranks, bits=2)  # four places for each number; the two 5 take the places 0 and 2
->>> apart.window(0, 4) == [4 * 2, 4 * 5, 4 * 5 + 2, 4 * 9]
-True
->>> for level in halving([Fraction(i, 4) for i in (1, 2, 3)], finest=100):
-...     print([(step.place, str(step.fraction), step.sensitivity) for step in level])
-[(1, '1/2', 2)]
-[(0, '1/2', 2), (2, '1/2', 2)]
-"""
+"""Access to codes by rank, with ties broken if required, and the steps of recursive halving for quantiles."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,12 +1,4 @@
-"""Blocks of consecutive rows, such that the intermediate results of a block stay in the cache.
-
->>> [(block.start, block.stop) for block in row_blocks(9_000, 20)]
-[(0, 3276), (3276, 6552), (6552, 9000)]
->>> [rows.tolist() for _, rows in float_blocks(np.array([[1, 2]], dtype=np.int16))]
-[[[1.0, 2.0]]]
->>> sums_and_squares(np.array([[1, 2], [3, 4]])).tolist()
-[[4, 6], [10, 20]]
-"""
+"""Blocks of consecutive rows, such that the intermediate results of a block stay in the cache."""
 
 from collections.abc import Iterator
 from typing import Any

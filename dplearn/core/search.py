@@ -1,10 +1,4 @@
-"""Searches over integers: the least one that satisfies a monotone condition, and the minimum of a cost.
-
->>> first(lambda n: n * n >= 50, 0, 100), least(lambda n: n * n >= 50, 0)
-(8, 8)
->>> lowest(lambda n: (n - 700.0) ** 2, 0, 10**6)
-700
-"""
+"""Searches over integers: the least one that satisfies a monotone condition, and the minimum of a cost."""
 
 from collections.abc import Callable
 

@@ -1,11 +1,4 @@
-"""Shares that sum to 1: the nearest to given numbers, and those whose images under a matrix are nearest.
-
->>> nearest_shares(np.array([0.9, 0.4, -0.5])).tolist()
-[0.75, 0.25, 0.0]
->>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
->>> fitted_shares(rows, np.array([0.5, 0.5])).round(2).tolist()
-[0.33, 0.33, 0.33]
-"""
+"""Shares that sum to 1: the nearest to given numbers, and those whose images under a matrix are nearest."""
 
 import math
 

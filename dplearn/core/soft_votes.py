@@ -1,19 +1,10 @@
-"""Fixed-point scores, their bins, and bins shifted by half a bin.
+"""Soft votes: fixed-point scores, their bins, the winning bin of each query, and its distance to instability.
 
 A score in [0, 1] is rounded down to a multiple of 1 / `FIXED_POINT_ONE`, a fixed-point score. With b bins,
 each score is in one of 2 b half bins. Half bins 2 j and 2 j + 1 form bin j, and 2 j + 1 and 2 j + 2 form
 shifted bin j, so each score between the first and the last half bin is in the middle half of a bin or of a
 shifted bin. The first and the last half bin belong to no shifted bin: they have the last shifted label, b -
 1, an abstention.
-
->>> fixed_scores = fixed_point(np.array([0.0, 0.2, 0.26, 0.5, 1.0, np.nan]))
->>> half = half_bins(fixed_scores, 2)
->>> half.tolist(), bins(half).tolist(), shifted_bins(half, 2).tolist()
-([0, 0, 1, 2, 3, -1], [0, 0, 0, 1, 1, -1], [1, 1, 0, 0, 1, -1])
->>> midpoints(np.array([0, 1]), 2).tolist(), shifted_midpoints(np.array([0, 1]), 2).tolist()
-([0.25, 0.75], [0.5, nan])
-
-Soft votes: the winning bin of teachers' fixed-point scores, and its distance to instability.
 """
 
 from dataclasses import dataclass

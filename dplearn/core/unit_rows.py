@@ -1,12 +1,4 @@
-"""Scaling of rows to a common norm, with entries rounded to integers; only a row's direction is kept.
-
->>> unit_rows(np.array([[3.0, 4.0], [0.03, 0.04], [0.0, 0.0]]), 10).tolist()
-[[6, 8], [6, 8], [0, 0]]
->>> unit_rows(np.array([[3.0, 4.0]]), 100, order=1).tolist()
-[[42, 57]]
-
-Enforcement of a norm bound on rows of integers: rows above the bound are replaced by zeros.
-"""
+"""Rows of integers of a bounded norm: rows scaled to a common norm, or set to zero if they are longer."""
 
 from typing import Any
 

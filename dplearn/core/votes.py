@@ -1,14 +1,4 @@
-"""Votes: the plurality winner of each query, and its distance to instability.
-
->>> import numpy as np
->>> winner, distance = plurality(np.array([[7, 3, 0], [5, 5, 0]]))
->>> winner.tolist(), distance.tolist()
-([0, 0], [2, 0])
->>> votes = tally(np.array([[2, 0], [2, 1], [2, -1], [0, 1]]), 3)  # four teachers, two queries
->>> votes.counts.tolist(), votes.winner.tolist(), votes.distance.tolist()
-([[1, 0, 3], [1, 2, 0]], [2, 1], [0, 0])
-
-Counts of teachers' votes for each label and query, by bit slices for few labels and by bins for many.
+"""Votes: the counts of teachers' votes, the plurality winner of each query, and its distance to instability.
 
 For few labels, eight teachers are counted together. The code of a vote is its label plus one, and 0 for no
 vote. The codes of eight teachers are regrouped into bytes such that one byte has the lowest bits of all

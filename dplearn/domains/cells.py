@@ -4,10 +4,6 @@ numpy, pandas and polars choose one type for a whole column or table: one missin
 floats, one fraction turns a list of lists into floats, one text turns all cells into text. One record would
 then change how all others are read, and no guarantee would hold. Therefore lists, data frames and other
 containers without a declared type are read into object arrays of unchanged cells.
-
->>> from collections import deque
->>> as_cells(deque([2**53 + 1, 0.5])).tolist() == [2**53 + 1, 0.5]
-True
 """
 
 import math

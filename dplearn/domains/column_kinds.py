@@ -1,12 +1,6 @@
 """The public kinds of columns, from declarations and types, for tables whose domains are learned.
 
 A kind is declared, or derived from the type (dtype) of a column. No cell is read.
-
->>> import numpy as np
->>> kinds_of(np.zeros((5, 2), dtype=int)).kinds
-('integers', 'integers')
->>> kinds_of(np.array([[31, "north"]], dtype=object), {"age": "integers", "town": "categories"}).names
-('age', 'town')
 """
 
 import re

@@ -3,12 +3,6 @@
 Each cell is converted independently of the others. numpy and pandas turn a column of integers into floats if
 one record has a missing value, so a whole float has the key of the integer. NaN, None and pandas' missing
 values have the key None.
-
->>> import numpy as np
->>> read_keys([np.int64(3), 3.0, "3", float("nan"), (np.str_("a"), 1)])
-[3, 3, '3', None, ('a', 1)]
->>> spelled(("a", 1)), spelled("a1")
-(b't2:s1:ai1:1', b's2:a1')
 """
 
 from collections.abc import Hashable, Iterable

@@ -1,8 +1,4 @@
-"""Domains of numbers: integer ranges, evenly spaced grids, and floats rounded to some significand bits.
-
-A domain of integers with more than 64 bits, for algorithms whose accuracy depends little on the domain's
-size.
-"""
+"""Domains of numbers: integer ranges of any size, even grids, and floats of some significand bits."""
 
 import math
 import sys

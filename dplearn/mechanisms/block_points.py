@@ -1,13 +1,4 @@
-"""Private interior points of consecutive blocks of the sorted records, one a block, for a domain of any size.
-
->>> import numpy as np
->>> from dplearn.chance import SeededDice
->>> from dplearn.releases.block_errors import block_plan
->>> plan = block_plan(2**64, ApproxDP(1), 10_000)
->>> points = block_points(np.arange(10_000), plan, privacy=ApproxDP(1), dice=SeededDice(0))
->>> plan.left + plan.right, plan.spacing, [int(point) // 1000 for point in points]
-(14, 700, [0, 1, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 8, 9])
-"""
+"""Private interior points of consecutive blocks of the sorted records, for a domain of any size."""
 
 from collections.abc import Iterator
 from fractions import Fraction

@@ -1,7 +1,4 @@
-"""A private interior point of integer data by the exponential mechanism, for a domain of any size.
-
-RecPrefix: a private interior point whose sample size hardly grows with the size of the domain.
-"""
+"""A private interior point of integer data: by the exponential mechanism, or RecPrefix for huge domains."""
 
 from bisect import bisect_left
 from collections import Counter

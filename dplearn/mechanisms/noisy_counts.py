@@ -1,8 +1,4 @@
-"""Noisy counts: discrete Laplace noise for pure DP, discrete Gaussian noise for concentrated or Gaussian
-DP.
-
-Noisy counts of nested intervals in an adaptive tree, for releases of cumulative distribution functions.
-"""
+"""Noisy counts: with discrete Laplace or Gaussian noise, and of the nested intervals of an adaptive tree."""
 
 from typing import Any
 

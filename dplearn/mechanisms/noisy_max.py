@@ -1,6 +1,4 @@
-"""Report noisy max: private selection of the candidate whose quality plus one-sided noise is greatest.
-
-A private upper bound on the data-dependent epsilon of noisy-max aggregation.
+"""Report noisy max, and a publishable upper bound on the data-dependent epsilon of noisy-max aggregation.
 
 The data-dependent epsilon of noisy-max aggregation is itself private. The number of teachers that must change
 their votes before it exceeds a given candidate has sensitivity 1. So the exponential mechanism can select a

@@ -1,7 +1,4 @@
-"""Private learning of parities: a random solution of a random sample of linear equations over GF(2).
-
-`parity_probabilities` gives the probability that a record is kept, and that the mechanism abstains:
-"""
+"""Private learning of parities: a random solution of a random sample of linear equations over GF(2)."""
 
 from fractions import Fraction
 from functools import lru_cache

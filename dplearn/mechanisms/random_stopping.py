@@ -1,16 +1,4 @@
-"""Private selection with random stopping: the best of a random number of runs of a private algorithm.
-
->>> import numpy as np
->>> from dplearn.chance import SeededDice
->>> from dplearn.mechanisms.noisy_counts import laplace_counts
->>> from dplearn.privacy import ApproxDP
->>> errors = [30, 50, 10, 70]
->>> def one_of_four(dice):
-...     candidate = dice.below(4)
-...     return -laplace_counts(errors[candidate], privacy=ApproxDP(1), dice=dice), candidate
->>> best_of_runs(one_of_four, stopping=RandomStopping(20), dice=SeededDice(2))
-(-11, 2)
-"""
+"""Private selection with random stopping: the best of a random number of runs of a private algorithm."""
 
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,8 +1,4 @@
-"""Private selection of one quantile from a domain of any size, which examines only data near the target
-rank.
-
-Several private quantiles at once, by recursive halving of the data.
-"""
+"""Private quantiles of a domain of any size: one, by data near its rank alone, and several by halving."""
 
 from bisect import bisect_left
 from collections.abc import Sequence

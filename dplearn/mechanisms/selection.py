@@ -1,7 +1,4 @@
-"""The exponential mechanism on integer qualities, with exact probabilities for any number of candidates.
-
-The permute-and-flip mechanism: private selection, at least as accurate as the exponential mechanism.
-"""
+"""Private selection on integer qualities: the exponential mechanism, and permute-and-flip."""
 
 from bisect import bisect_right
 from collections.abc import Sequence

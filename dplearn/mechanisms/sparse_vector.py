@@ -1,7 +1,4 @@
-"""The sparse vector technique: noisy threshold tests of private values, with a limit on positive answers.
-
-Private search for the first of rising counts that reaches a threshold.
-"""
+"""The sparse vector technique: noisy threshold tests of private values, with a limit on positive answers."""
 
 from dataclasses import dataclass
 from fractions import Fraction

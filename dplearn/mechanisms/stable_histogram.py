@@ -1,7 +1,4 @@
-"""The stability-based histogram: noisy counts of the frequent keys from an undeclared, even infinite, set.
-
-The frequent keys of several columns at once, from undeclared sets, by Gaussian noise and a threshold.
-"""
+"""The frequent keys of an undeclared, even infinite, set with noisy counts, and those of several columns."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction

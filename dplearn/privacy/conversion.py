@@ -1,4 +1,4 @@
-"""Conversion of Renyi divergences into epsilon at a given delta, rounded up.
+"""Renyi divergences: bounds as functions of the order, and their conversion into epsilon at a given delta.
 
 For P with Renyi divergence at most D of order a > 1 from P', every event has
 P[E] <= exp(epsilon) P'[E] + delta with
@@ -10,18 +10,10 @@ under P' of max(0, r - exp(epsilon)), where r is their ratio. The maximum is at 
 which the two curves touch, at r = exp(epsilon) a / (a - 1), and the mean of r^a is exp((a - 1) D).
 
 Every order gives a valid epsilon. Floats therefore choose the order, and exact enclosures compute the
-epsilon.
-
->>> from fractions import Fraction
->>> float(concentrated_epsilon(Fraction(1, 2), Fraction(1, 10**6)))
-5.22153444454
-
-Renyi curves: divergences as functions of the order, in floats that are rounded up.
-
-Rounding. The errors of numpy's exp, log1p, sinh and tanh are at most 4 units in the last place, those of an
-arithmetic operation at most half a unit. No formula below has cancellation or accumulates as many as 100 such
-errors, so a relative margin of 2**-44, at least 256 units in the last place, covers them. Arguments are
-rounded up before they enter an increasing curve.
+epsilon. Curves are floats, rounded up: the errors of numpy's exp, log1p, sinh and tanh are at most
+4 units in the last place, those of an arithmetic operation half a unit. No formula has cancellation or 100
+such errors, so a relative margin of 2**-44, at least 256 units, covers them. Arguments are rounded up before
+they enter an increasing curve.
 """
 
 import math

@@ -1,7 +1,4 @@
-"""Privacy events derived from other events: a release on a secret sample, and releases on disjoint parts.
-
-Secrecy of the sample: the guarantee for n records of a release computed from a secret sample of m rows.
-"""
+"""Guarantees derived from those of other releases: on a secret sample, and on disjoint parts of a table."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

@@ -1,8 +1,4 @@
-"""Errors of the privacy ledger, which `except Exception` does not catch.
-
->>> issubclass(BudgetExceededError, LedgerError), issubclass(LedgerError, Exception)
-(True, False)
-"""
+"""Errors of the privacy ledger, which `except Exception` does not catch."""
 
 __all__ = ["BudgetExceededError", "LedgerError"]
 

@@ -8,12 +8,6 @@ therefore, the failure probabilities add, and the main parts compose as if no fa
 
 A subclass of `Event` overrides the bounds that hold for it, and `Event` derives the others. An event without
 any bound has unbounded cost.
-
->>> PureDP(0.1).rho, BoundedRange(0.1).rho
-(Fraction(1, 200), Fraction(1, 800))
->>> import numpy as np
->>> PureDP(0.1).renyi(np.array([2.0, 100.0])).round(6)
-array([0.009959, 0.093491])
 """
 
 from collections.abc import Iterable, Mapping

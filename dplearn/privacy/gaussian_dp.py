@@ -9,13 +9,6 @@ then at most
 Adaptive releases compose: mu^2 adds. Discrete Gaussian noise on integers is Gaussian-DP, too, but for a small
 additional variance and a tiny probability of failure: see `sums_sigma2` and
 docs/theory/gaussian_sums.md.
-
->>> sums_sigma2(2, Fraction(1, 50))
-Fraction(54, 1)
->>> float(least_epsilon_of_mu2(Fraction(1, 25), Fraction(1, 10**6)))
-0.834117548625
-
-Rational enclosures of pi and of the tail of the standard normal distribution.
 """
 
 import math

@@ -1,10 +1,5 @@
 """Search for all objects reachable from an object, such as private estimators or ledgers in nested
 attributes.
-
->>> from functools import partial
->>> ledger = object()
->>> any(each is ledger for each in held_by([partial(max, key={"a": lambda _, kept=ledger: kept})]))
-True
 """
 
 import gc

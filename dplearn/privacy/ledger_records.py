@@ -1,10 +1,4 @@
-"""The records of a ledger: one for each release, stored exactly as JSON, and tables of them in text and HTML.
-
->>> from dplearn.privacy.guarantees import ApproxDP
->>> record = new_record(1, "a histogram", ApproxDP(0.1), ApproxDP(0.1))
->>> ReleaseRecord.from_json(record.to_json()) == record
-True
-"""
+"""The records of a ledger, one for each release, stored exactly as JSON, and tables of them."""
 
 import json
 from dataclasses import dataclass

@@ -12,9 +12,6 @@ and never creates it, so that a deleted or replaced file does not begin a second
 process, and closing any descriptor of the file drops them: even a thread that only reads the file drops them.
 So `flock` locks the whole file as long as a connection is open. A system without `flock`, such as Windows, is
 refused: the file is neither made nor opened.
-
->>> process_identity() == process_identity()
-True
 """
 
 import errno

@@ -6,58 +6,6 @@ changes two counts by 1, which has one cost for any votes: `publishable_noisy_ma
 nearly all teachers agree, the cost is much smaller, but this smaller cost depends on the votes and may reveal
 a single vote. So the results of `secret_noisy_max_renyi` and `secret_noisy_max_epsilon` are private;
 `dplearn.mechanisms.sanitized_noisy_max_epsilon` computes an upper bound of the latter that may be published.
-
-Candidate bounds on the cost of noisy-max answers on given votes, with public tables to test them.
-
-A query in which the winner leads by a gap g costs at most h(g), by `dplearn.privacy.noisy_max` with
-q = (n_labels - 1) P[difference of two noises >= g]. One teacher moves every gap by at most 2. So for a number
-c, count the teachers whose changed votes would reduce all gaps so far that the answers and the release of the
-bound cost more than c: this count changes by at most 1 if one teacher changes the votes.
-
-Everything about h is computed in floats from public numbers, once; it is then rounded up to integer
-multiples of a public unit, so that all computations on the votes are exact.
-
-Renyi divergence bounds that depend on the data: smaller if one outcome of a release is nearly certain.
-
-Let P and P' be the output distributions of a release on the actual data and on a neighbour. For every order
-a, let the Renyi divergences of P from P' and of P' from P be at most rho a. Let w be an outcome with P[not w]
-<= q. For any orders m1 >= a > 1 and m2 > 1, with
-
-    x = (q exp(rho m2))^(1 - 1/m2),   A = (1 - q) / (1 - x),   B = exp(rho m1) q^(-1/(m1 - 1)),
-
-the divergence of order a of P from P' satisfies exp((a - 1) D) <= F(q) = (1 - q) A^(a - 1) + q B^(a - 1),
-provided that x < 1, A <= B, and
-
-    ln q <= rho m2 (m2 - 1) - m2 ln(m1 / (m1 - 1)) - m2 ln(m2 / (m2 - 1)).                             (1)
-
-Proof. First let q = P[not w]. The divergence of order m2 of P' from P bounds P'[not w] by x, so P'[w] >= 1 -
-x, and w contributes at most (1 - q) A^(a - 1) to the mean of (P / P')^(a - 1) under P. By Jensen's
-inequality, the mean of (P / P')^(a - 1) given not w is at most the mean of (P / P')^(m1 - 1) given not w to
-the power (a - 1) / (m1 - 1), and q times the latter mean is at most exp((m1 - 1) rho m1). So the other
-outcomes contribute at most q B^(a - 1).
-
-It remains to show that F increases on the interval up to q. With x' = dx/dq, the derivative of F is
-
-    A^(a - 1) (-a + (a - 1) A x') + B^(a - 1) (m1 - a) / (m1 - 1).
-
-Inequality (1) states that x' >= m1 / (m1 - 1) at q, and then the same holds at every smaller q. It implies x
->= q, hence A >= 1. So A increases with q, since the derivative of its logarithm is (A x' - 1) / (1 - q) > 0,
-and B decreases; since A <= B at q, the same holds at every smaller q. The derivative of F is therefore at
-least A^(a - 1) times -a + (a - 1) m1 / (m1 - 1) + (m1 - a) / (m1 - 1) = 0.
-
-This is Theorem 6 of Papernot et al. (2018), with their choice (Proposition 10) m2 = sqrt(ln(1/q) / rho) and
-m1 = m2 + 1. They do not list the condition A <= B. If a condition fails, the bound is rho a.
-
-Upper bounds on the logarithms of the tails of the difference of two discrete Gaussian variables.
-
-Let X and Y have P(k) proportional to exp(-k^2 / (2 s)), and let Z be the sum of these weights. Since
-x^2 + (x + d)^2 = d^2 / 2 + 2 (x + d / 2)^2,
-
-    P[Y - X = d] = exp(-d^2 / (4 s)) c(d),   c(d) = sum over integers x of exp(-(x + d / 2)^2 / s) / Z^2,
-
-and c(d) depends only on the parity of d. So the distribution of the difference has a closed form, and its
-tails are sums of its terms. At distance 2 and s = 1 the tail is .1393; for continuous noise it would be
-.0786:
 """
 
 import math
@@ -376,6 +324,16 @@ def epsilon_candidates(
     `sigma2`: from 1e-100 to 1e100; variance parameter of the noise with which the queries were answered.
     `delta`: above 0 and below 1. `epsilon`: positive; what the release of the bound is to cost. `beta`: above
     0 and below 1; the probability that the bound is too small.
+
+    Notes
+    -----
+    A query in which the winner leads by a gap g costs at most h(g), by `likely_outcome_renyi` with q =
+    (n_labels - 1) P[difference of two noises >= g]. One teacher moves every gap by at most 2. So for a number
+    c, count the teachers whose changed votes would reduce all gaps so far that the answers and the release of
+    the bound cost more than c: this count changes by at most 1 if one teacher changes the votes.
+
+    Everything about h is computed in floats from public numbers, once; it is then rounded up to integer
+    multiples of a public unit, so that all computations on the votes are exact.
     """
     asked = EpsilonCandidates(
         n_queries=check_count("n_queries", n_queries),
@@ -408,6 +366,37 @@ def likely_outcome_renyi(log_q: Floats, rho: float, orders: Floats) -> Floats:
     one; at most 0, possibly minus infinity. `rho`: from 1e-100 to 1e100; each release is rho
     zero-concentrated private for all data sets. `orders` (k,): finite and above 1. Result: Private.
     Divergences, rounded up; at most rho times the order, rounded up.
+
+    Notes
+    -----
+    Let P and P' be the output distributions of a release on the actual data and on a neighbour. For every
+    order a, let the Renyi divergences of P from P' and of P' from P be at most rho a. Let w be an outcome
+    with P[not w] <= q. For any orders m1 >= a > 1 and m2 > 1, with
+
+        x = (q exp(rho m2))^(1 - 1/m2),   A = (1 - q) / (1 - x),   B = exp(rho m1) q^(-1/(m1 - 1)),
+
+    the divergence of order a of P from P' satisfies exp((a - 1) D) <= F(q) = (1 - q) A^(a - 1) + q B^(a - 1),
+    provided that x < 1, A <= B, and
+
+        ln q <= rho m2 (m2 - 1) - m2 ln(m1 / (m1 - 1)) - m2 ln(m2 / (m2 - 1)).                             (1)
+
+    Proof. First let q = P[not w]. The divergence of order m2 of P' from P bounds P'[not w] by x, so P'[w] >=
+    1 - x, and w contributes at most (1 - q) A^(a - 1) to the mean of (P / P')^(a - 1) under P. By Jensen's
+    inequality, the mean of (P / P')^(a - 1) given not w is at most the mean of (P / P')^(m1 - 1) given not w
+    to the power (a - 1) / (m1 - 1), and q times the latter mean is at most exp((m1 - 1) rho m1). So the other
+    outcomes contribute at most q B^(a - 1).
+
+    It remains to show that F increases on the interval up to q. With x' = dx/dq, the derivative of F is
+
+        A^(a - 1) (-a + (a - 1) A x') + B^(a - 1) (m1 - a) / (m1 - 1).
+
+    Inequality (1) states that x' >= m1 / (m1 - 1) at q, and then the same holds at every smaller q. It
+    implies x >= q, hence A >= 1. So A increases with q, since the derivative of its logarithm is (A x' - 1) /
+    (1 - q) > 0, and B decreases; since A <= B at q, the same holds at every smaller q. The derivative of F is
+    therefore at least A^(a - 1) times -a + (a - 1) m1 / (m1 - 1) + (m1 - a) / (m1 - 1) = 0.
+
+    This is Theorem 6 of Papernot et al. (2018), with their choice (Proposition 10) m2 = sqrt(ln(1/q) / rho)
+    and m1 = m2 + 1. They do not list the condition A <= B. If a condition fails, the bound is rho a.
     """
     with np.errstate(over="ignore"):
         line = orders * rho * _RAISED
@@ -481,6 +470,16 @@ def log_tails(sigma2: float, size: int) -> NDArray[np.float64]:
     `sigma2`: from 1e-100 to 1e100; P(k) proportional to exp(-k^2 / (2 sigma2)) for both variables. `size`: at
     least 1. Result: decreasing, and at least the true values; they exceed these by rounding errors and by the
     bound on the terms that are not summed.
+
+    Notes
+    -----
+    Let X and Y have P(k) proportional to exp(-k^2 / (2 s)), and let Z be the sum of these weights. Since
+    x^2 + (x + d)^2 = d^2 / 2 + 2 (x + d / 2)^2,
+
+        P[Y - X = d] = exp(-d^2 / (4 s)) c(d),   c(d) = sum over integers x of exp(-(x + d / 2)^2 / s) / Z^2,
+
+    and c(d) depends only on the parity of d. So the distribution of the difference has a closed form, and its
+    tails are sums of its terms.
     """
     end = size + _BEYOND
     d = np.arange(end, dtype=np.float64)

@@ -2,20 +2,6 @@
 
 A plan is a frozen dataclass of public numbers, with the guarantee among them. A `plan` method or function
 computes it without data.
-
->>> from dataclasses import dataclass, field
->>> from dplearn.privacy import ApproxDP
->>> @dataclass(frozen=True)
-... class CoinPlan(Plan):
-...     guarantee: ApproxDP
-...     n_needed: int = field(metadata=noted("for a failure of .05"))
-...     failure: float = field(metadata=noted("of so many records"))
->>> print(CoinPlan(ApproxDP(0.5), 1200, 1 / 3))
-CoinPlan
-  guarantee  epsilon 0.5, delta 0
-  advantage  0.244919  (of an attacker on one record, at most: see `risk`)
-  n_needed   1200  (for a failure of .05)
-  failure    0.333333  (of so many records)
 """
 
 from collections.abc import Callable, Iterator, Mapping

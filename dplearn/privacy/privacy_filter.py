@@ -1,12 +1,4 @@
-"""The privacy filter of a ledger: the cost of a release, the sum of costs, and refusal beyond the budget.
-
->>> from dplearn.privacy.guarantees import ApproxDP
->>> rule = PrivacyFilter(ApproxDP(1))
->>> rule.cost(ApproxDP(0.25, neighbors="add_remove")).epsilon
-Fraction(1, 2)
->>> rule.left(rule.after(rule.nothing, ApproxDP(0.25))).epsilon
-Fraction(3, 4)
-"""
+"""The privacy filter of a ledger: the cost of a release, the sum of costs, and refusal beyond the budget."""
 
 import json
 from dataclasses import dataclass

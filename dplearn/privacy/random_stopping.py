@@ -1,7 +1,4 @@
-"""Privacy cost of the best of a random number of private runs: about that of two or three runs.
-
-Random stopping of Gaussian-DP runs: the best of many runs costs less than three runs.
-"""
+"""Privacy cost of the best of a random number of private runs: about that of two or three runs."""
 
 import math
 from dataclasses import dataclass, replace

@@ -1,11 +1,4 @@
-"""Results that `print`, and a notebook, show as a table.
-
->>> from dplearn.releases import stable_counts
->>> print(stable_counts(["a"] * 900 + ["b"], epsilon=1, delta=1e-6, random_state=0))
-StableCounts: epsilon 1, delta 1e-06, one record replaced
-  key  count
-  a    901
-"""
+"""Results that `print`, and a notebook, show as a table."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence

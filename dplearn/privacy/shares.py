@@ -1,12 +1,4 @@
-"""Division of an (epsilon, delta) budget among equal releases, and its conversion into rho or mu^2 / 2.
-
->>> float(equal_epsilon(ApproxDP(1, 1e-6), 1000)), round(float(concentrated_budget(ApproxDP(1, 1e-6))), 9)
-(0.0074951001331210135, 0.02435597)
->>> round(float(gaussian_budget(ApproxDP(1, 1e-6))), 9)
-0.028014482
->>> equal_epsilon(ApproxDP(1), 1000)
-Fraction(1, 1000)
-"""
+"""Division of an (epsilon, delta) budget among equal releases, and its conversion into rho or mu^2 / 2."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,6 +1,4 @@
-"""The Littlestone dimension of small classes, and what it says about pure privacy.
-
-Mistake trees: proofs that a class has a great Littlestone dimension.
+"""The Littlestone dimension of classes, mistake trees as its proofs, and what it says about pure privacy.
 
 A mistake tree is a complete binary tree of points. Each leaf has a concept of the class that labels the
 points of its path by the branches taken. So an adversary can make any learner err on each level, and no pure

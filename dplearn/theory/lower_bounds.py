@@ -1,7 +1,4 @@
-"""A lower bound for private learners that are accurate on the data set itself.
-
-Lower bounds on the number of records with which a private method can find interior points.
-"""
+"""Lower bounds on the number of records of private learners, and of private methods for interior points."""
 
 import math
 from collections.abc import Iterator

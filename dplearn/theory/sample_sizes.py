@@ -1,9 +1,4 @@
-"""Generalisation bounds: the number of records with which a small empirical error implies a small true
-error.
-
-How many records a small database needs to answer all queries of a class, and how many noisy counts
-need.
-"""
+"""Numbers of records for generalisation from a small empirical error, and for small databases of answers."""
 
 import math
 from dataclasses import dataclass

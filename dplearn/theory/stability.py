@@ -3,8 +3,6 @@
 The bounds follow Hardt, Recht and Singer (2016), who bound the mean change. The soft labels of Bassily,
 Thakkar and Thakurta (2018) need the mean square, whose root can be much greater than the mean. For the proofs
 see `docs/theory/soft_label_stability.md`.
-
-Measure the stability of a learner's scores under one replaced example, on public or synthetic data.
 """
 
 import math
