@@ -136,15 +136,12 @@ MORE = ("core.exact.decay_ratio", "core.exact.selection_ratio")
 #: Modules of `dplearn.privacy` that hold no accounting figure.
 OTHER_MODULES = {
     "base": "the base class of guarantees and their formats",
-    "errors": "errors",
     "held": "where a guarantee is found",
     "ledger": "sums by the privacy filter, which is an accounting module",
-    "ledger_records": "records",
     "ledger_storage": "storage",
     "one_time_state": "storage",
     "pipelines": "sums of guarantees by composition",
     "plan": "formats",
-    "result_table": "formats",
     "unknown_count": "which parameters go with an unknown number of records",
     "unrepeatable": "protection from caches",
 }

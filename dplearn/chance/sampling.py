@@ -38,18 +38,6 @@ from dplearn.chance.dice import (
 )
 from dplearn.core.exact import fixed_decay, fixed_power, log_bounds
 
-__all__ = [
-    "BitSource",
-    "ByteDice",
-    "Enclosure",
-    "Table",
-    "Weights",
-    "exponential_event",
-    "power_blocks",
-    "power_weights",
-]
-
-
 BitSource = Callable[[int], bytes]  # maps a number of bytes to fresh uniform bytes
 
 _FEW = 64  # a look-up table is not worth its time for fewer draws

@@ -29,18 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
-from dplearn.concepts.base import Labels, ListedMembers
-from dplearn.concepts.bits import BitConcepts, literal
+from dplearn.concepts.base import BitConcepts, Labels, ListedMembers, literal
 from dplearn.domains import Bits, Product
-
-__all__ = [
-    "Conjunction",
-    "Conjunctions",
-    "conjunction_at",
-    "conjunction_errors",
-    "cube_errors",
-    "subset_errors",
-]
 
 _LARGEST = 1 << 28  # greatest number of members, each of which has a count in memory
 

@@ -22,17 +22,6 @@ from dplearn.core.cuts import Cuts, label_histogram
 from dplearn.core.grouping import distinct_values, group_counts
 from dplearn.domains import Domain, Floats, Product
 
-__all__ = [
-    "Corner",
-    "Corners",
-    "ListedCorners",
-    "blocks_of",
-    "net_counts",
-    "nets_inside",
-    "prefix_nets",
-    "row_totals",
-]
-
 _MOST_CELLS = 1 << 24
 _BLOCK = 1 << 20  # cells that are searched for a member together
 _MOST_COUNTS = 1 << 22  # numbers that a task on a part returns: 32 MiB

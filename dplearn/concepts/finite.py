@@ -19,8 +19,6 @@ from dplearn.domains import DomainError, Floats, IntegerRange, Product
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.domains.number_cells import as_numbers
 
-__all__ = ["MOST_SPACES", "FiniteClass", "VersionSpaces"]
-
 _BLOCK = 1 << 22  # table entries compared at a time
 _SEARCHED = 1 << 8  # concepts, values and version spaces in which a mistake tree is searched
 

@@ -21,24 +21,6 @@ from dplearn.core.points import distance_of_lead
 from dplearn.domains import IntegerRange, Product
 from dplearn.domains.numbers import LargeIntegerRange
 
-__all__ = [
-    "LARGEST_BITS",
-    "Line",
-    "LinePoint",
-    "Lines",
-    "Points",
-    "check_prime",
-    "counted",
-    "inverses",
-    "is_prime",
-    "leading_line",
-    "leading_point",
-    "plane",
-    "residues",
-    "slopes_from",
-    "written",
-]
-
 LARGEST_BITS = 8192  #: The most bits of the prime.
 _SHORT = 1 << 64
 _EXACT = 1 << 53  # floats represent all integers up to here

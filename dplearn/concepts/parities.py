@@ -10,13 +10,10 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_bool, check_count
 from dplearn._writing import brief
-from dplearn.concepts.base import CountedErrors, ErrorProfile, Labels, ListedMembers
-from dplearn.concepts.bits import BitConcepts, literal
+from dplearn.concepts.base import BitConcepts, CountedErrors, ErrorProfile, Labels, ListedMembers, literal
 from dplearn.core.grouping import group_counts, nth_equal
 from dplearn.core.hadamard import nearest_parity, parity_errors, points_of
 from dplearn.domains import Bits, Product
-
-__all__ = ["MOST_FEATURES", "MaskedParity", "Parities", "Parity", "index_of", "masked_layout", "masked_rows"]
 
 #: Greatest number of columns of the class: 2**26 counts of 32 bits take 256 MiB.
 MOST_FEATURES = 26

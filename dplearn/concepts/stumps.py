@@ -14,8 +14,6 @@ from dplearn.core.grouping import distinct_values
 from dplearn.domains import Domain, Floats, Product
 from dplearn.domains.base import smallest_uint
 
-__all__ = ["DecisionStumps", "ListedStumps", "Stump", "Thresholds", "levels_of_cuts"]
-
 _MOST_COUNTS = 1 << 22  # numbers that a task on a part returns: 32 MiB
 _CONSTANT = -1  # the position of the constant labels among the columns
 

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BucketSets", "n_sets"]
-
 
 def n_sets(n_buckets: int, largest: int) -> int:
     """Return the number of sets of at most `largest` of `n_buckets` buckets."""

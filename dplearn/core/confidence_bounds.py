@@ -8,8 +8,6 @@ from scipy.special import betainc, betaincinv
 
 from dplearn._validation import check_count, check_number
 
-__all__ = ["mean_bounds", "success_bounds"]
-
 _AIMED, _ASKED = 1 - 2e-6, 1 - 1e-6  # shares of the error; the rest is a margin for errors of betainc
 
 

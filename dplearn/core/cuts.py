@@ -18,18 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "NONUNIFORM_SIZE",
-    "Cuts",
-    "ErrorHistogram",
-    "cut_column",
-    "cuts_of",
-    "label_histogram",
-    "last_code",
-    "nonuniform_codes",
-    "split_by_value",
-]
-
 _DENSE = 1 << 12  # domains up to this size, or up to twice the number of records, are counted without sorting
 _CARRY = 1 << 9  # number of chunks, each with a sum of at most 2**52, whose sums fit into an int64
 _CHUNK = 1 << 20  # float64 sums of this many 32-bit numbers are exact

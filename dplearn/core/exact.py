@@ -13,21 +13,6 @@ from functools import lru_cache
 
 from dplearn._validation import check_count
 
-__all__ = [
-    "at_most_exp",
-    "decay_bounds",
-    "decay_rate",
-    "decay_ratio",
-    "exp_bounds",
-    "fixed_decay",
-    "fixed_power",
-    "float_above",
-    "log_bounds",
-    "root_above",
-    "selection_ratio",
-    "short_above",
-]
-
 _SIGNIFICANT_BITS = 100
 _SHORT = 10**40 << _SIGNIFICANT_BITS  # a fraction with a denominator that divides this is not rounded
 _LARGEST_RATE = 700  # exp(-700) is the smallest ratio; a larger rate gets more noise than requested

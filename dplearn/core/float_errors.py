@@ -15,8 +15,6 @@ from typing import Any, ClassVar, ParamSpec, TypeVar
 import numpy as np
 from scipy import special
 
-__all__ = ["IgnoresFloatErrors", "float_errors_ignored", "ignores_float_errors", "scipy_errors_ignored"]
-
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 

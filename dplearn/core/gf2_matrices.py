@@ -15,23 +15,6 @@ from scipy.sparse import issparse
 
 from dplearn._validation import check_count
 
-__all__ = [
-    "ALL",
-    "WORD",
-    "BitMatrix",
-    "Words",
-    "add_product",
-    "add_rows",
-    "as_columns",
-    "as_matrix",
-    "low_bits",
-    "n_words",
-    "pack",
-    "packed",
-    "read_bits",
-    "unpack",
-]
-
 Words = NDArray[np.uint64]
 
 WORD = np.dtype("<u8")  # little-endian, so that the bytes have the order of the bits on any machine

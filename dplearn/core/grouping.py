@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["check_integers", "distinct_values", "group_counts", "near_integers", "nth_equal"]
-
 _BLOCK = 1 << 15  # elements of a block, so that its copy fits into the cache
 _DENSE = 1 << 22  # widest range of values that is counted by one histogram
 

@@ -31,16 +31,6 @@ from scipy.linalg.blas import dasum, sasum
 from dplearn._validation import check_count
 from dplearn.core.grouping import check_integers
 
-__all__ = [
-    "hadamard_coordinate",
-    "hadamard_inverse",
-    "hadamard_size",
-    "nearest_parity",
-    "parity_errors",
-    "points_of",
-    "walsh_hadamard",
-]
-
 Floats = NDArray[np.floating[Any]]
 
 _MOST = 32  # bits of a point

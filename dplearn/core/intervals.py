@@ -19,21 +19,6 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 
-__all__ = [
-    "EqualCosts",
-    "Knots",
-    "Level",
-    "SortedRecords",
-    "TreeRecords",
-    "children_of",
-    "counted",
-    "depth_of",
-    "piece_arrays",
-    "prefix_counts",
-    "sorted_codes",
-    "whole",
-]
-
 Codes = NDArray[Any]  # uint64, or Python integers in an object array where 64 bits do not suffice
 Pieces = tuple[Codes, Codes, NDArray[np.int64], NDArray[np.int64]]
 

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
-__all__ = ["KeptResults"]
-
 
 class KeptResults:
     """A function of one object that keeps the result for each object, as long as the object exists.

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 
-__all__ = ["LARGEST_BITS", "WIDTH", "KeyCounts", "KeyHash", "counted_keys", "multiply_shift"]
-
 _PLAIN = {str, bytes, int}  # types whose values are published unchanged
 _DEEPEST = 16  # greatest depth of nested tuples
 _BLOCK = 1 << 16  # keys that are counted together

@@ -12,15 +12,6 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "best_entries",
-    "bucket_errors",
-    "distance_of_lead",
-    "leading_key",
-    "net_counts",
-    "prefix_errors",
-]
-
 
 def leading_key(keys: Iterable[bytes], labels: Iterable[int]) -> tuple[tuple[bytes] | None, int]:
     """Return the key with the greatest net count, and its distance to instability.

@@ -10,18 +10,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "ApartCodes",
-    "Cell",
-    "Ranks",
-    "SortedCodes",
-    "Step",
-    "UnsortedCodes",
-    "finest_fraction",
-    "halving",
-    "rank_sensitivity",
-]
-
 _FEW = 1 << 16  # for up to this many numbers, a full sort is as fast as a scan
 _SAMPLE = 1 << 14
 _BLOCK = 1 << 17  # numbers in one block of a scan; they fit into the cache

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["dense", "float_blocks", "row_blocks", "sums_and_squares"]
-
 _NUMBERS = 1 << 16  # in a block: half a megabyte of floats
 _FEWEST, _MOST = 1 << 10, 1 << 13  # rows in a block, so that the work for a block is in its rows
 

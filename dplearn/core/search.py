@@ -5,8 +5,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["first", "least", "lowest"]
-
 _CUTS = 32  # number of parts into which each round divides the range
 
 

@@ -5,8 +5,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["fitted_shares", "nearest_shares"]
-
 _ROUNDS = 200
 
 

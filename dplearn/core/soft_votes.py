@@ -15,20 +15,6 @@ from numpy.typing import NDArray
 
 from dplearn.core.votes import blocks, tally
 
-__all__ = [
-    "FIXED_POINT_ONE",
-    "Lead",
-    "SoftVotes",
-    "bins",
-    "fixed_point",
-    "half_bins",
-    "midpoints",
-    "scores_per_row",
-    "shifted_bins",
-    "shifted_midpoints",
-    "soft_tally",
-]
-
 _DIGITS = 12
 #: The fixed-point representation of 1: the number of steps between 0 and 1.
 FIXED_POINT_ONE = 1 << _DIGITS

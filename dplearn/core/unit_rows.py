@@ -9,8 +9,6 @@ from dplearn._validation import check_count
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.core.row_blocks import dense, row_blocks
 
-__all__ = ["kept_short", "norm_powers", "unit_rows"]
-
 
 @ignores_float_errors
 def unit_rows(

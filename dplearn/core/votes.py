@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 
-__all__ = ["Votes", "binned_counts", "blocks", "plurality", "sliced_counts", "tally"]
-
 _SLICED = 127  # greatest number of labels for which bit slices are faster than a histogram
 _QUERIES = 1 << 14  # number of queries counted together by bit slices
 _BINS = 1 << 18  # number of bins of one histogram

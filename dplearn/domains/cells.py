@@ -17,30 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "DATES_AS_DAYS",
-    "LAZY",
-    "as_cells",
-    "cell_type",
-    "cells_of",
-    "column_type",
-    "counts_by_key",
-    "exact_cells",
-    "floor_of",
-    "frame_column",
-    "holds_times",
-    "in_units",
-    "is_frame",
-    "is_missing",
-    "is_number",
-    "is_row",
-    "is_text",
-    "object_array",
-    "text_of",
-    "times_as_numbers",
-    "unread_times",
-]
-
 NOT_A_TABLE = (
     "Expected 2D array, got {}D array instead. Reshape your data either using array.reshape(-1, 1) if your"
     " data has a single feature or array.reshape(1, -1) if it contains a single sample."

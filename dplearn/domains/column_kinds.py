@@ -16,8 +16,6 @@ from dplearn.domains.cells import cell_type, column_type, holds_times, in_units,
 from dplearn.domains.product import Product
 from dplearn.domains.schema import Schema
 
-__all__ = ["KINDS", "ColumnKinds", "Learn", "as_learn", "declared_kinds", "kinds_of"]
-
 #: The kinds of columns.
 KINDS = ("numbers", "integers", "booleans", "categories")
 _OF_NUMBERS = ("numbers", "integers")

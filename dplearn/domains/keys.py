@@ -13,8 +13,6 @@ import numpy as np
 from dplearn.domains.base import DomainError
 from dplearn.domains.cells import is_missing, is_number
 
-__all__ = ["KEYS_ASSUMED", "read_keys", "spelled"]
-
 #: The precondition on keys, as listed in a guarantee.
 KEYS_ASSUMED = "keys are missing, text, bytes, numbers, or tuples of these"
 

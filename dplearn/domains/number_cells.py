@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dplearn.domains.base import Domain
 from dplearn.domains.cells import exact_cells, is_missing, is_number
 
-__all__ = ["any_as_number", "any_as_numbers", "as_numbers"]
-
 _LARGEST = sys.float_info.max
 
 

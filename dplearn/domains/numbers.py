@@ -16,8 +16,6 @@ from dplearn.domains.base import FILL_OR_LEAVE_OUT, GAPS, NO_GAPS, Codes, Number
 from dplearn.domains.cells import as_cells, exact_cells, floor_of, is_missing, is_number, object_array
 from dplearn.domains.number_cells import any_as_number, any_as_numbers, as_numbers
 
-__all__ = ["Floats", "Grid", "IntegerRange", "LargeIntegerRange", "as_numbers"]
-
 _OUTSIDE = ("refuse", "clip", "accept")
 _OF_FLOATS = ("refuse", "accept")
 _INTEGERS_WITH_GAPS = 'IntegerRange(low, high, missing=True), {"type": "integers", ..., "missing": true}'

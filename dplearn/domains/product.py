@@ -17,8 +17,6 @@ from dplearn.domains.cells import (
     unread_times,
 )
 
-__all__ = ["Product", "refuse_text"]
-
 _RefusedBy = Callable[[Domain], DomainError]
 
 _CELLS = 1 << 15  # of a block of rows, so that its intermediate results fit into the cache

@@ -12,8 +12,6 @@ from dplearn.mechanisms.interior_point import RecursiveSizes, interior_point_cod
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
-__all__ = ["block_cost", "block_points", "deltas_of_points"]
-
 
 def block_points(codes: Any, plan: "_Blocks", *, privacy: ApproxDP, dice: Dice) -> list[int]:
     """Return one interior point for each block of consecutive sorted records, with high probability.

@@ -17,11 +17,6 @@ from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
 
-__all__ = [
-    "choosing_mechanism",
-    "choosing_threshold",
-]
-
 
 def choosing_mechanism(
     qualities: NDArray[Any], *, growth: int = 1, privacy: ApproxDP, dice: Dice

@@ -16,15 +16,6 @@ from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
-__all__ = [
-    "PrefixLevel",
-    "RecursiveSizes",
-    "choose_prefix",
-    "interior_point_code",
-    "next_domain_size",
-    "recursive_interior_point",
-]
-
 
 def interior_point_code(codes: Sequence[int], size: int, *, privacy: ApproxDP, dice: Dice) -> int:
     """Return an interior point: a code between the least and the greatest of the data, with high probability.

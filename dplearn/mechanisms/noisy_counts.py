@@ -14,8 +14,6 @@ from dplearn.privacy import ApproxDP, GaussianSums, ZeroConcentratedDP
 from dplearn.privacy.gaussian_dp import sums_sigma2
 from dplearn.privacy.guarantees import epsilon_of, rho_of
 
-__all__ = ["gaussian_counts", "gaussian_sums", "laplace_counts", "tree_counts"]
-
 _FAR = (1 << 62) - 1  # sums and differences of two such numbers fit 64 bits
 _BLOCK = 1 << 15  # counts per block when noise is added, so that intermediate arrays fit the cache
 

@@ -19,8 +19,6 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.noisy_max import EpsilonCandidates, epsilon_candidates
 
-__all__ = ["costs_of_candidates", "report_noisy_max", "sanitized_noisy_max_epsilon"]
-
 
 def report_noisy_max(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, sensitivity: int = 1) -> int:
     """Return the index of the candidate with the greatest noisy quality.

@@ -14,8 +14,6 @@ from dplearn.core.gf2 import BitMatrix, pack, uniform_solution
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
-__all__ = ["consistent_parity", "parity_probabilities"]
-
 _LARGEST = 40  # greater epsilons count as 40, at which nearly every record is kept
 _BITS = 64  # precision of E - 1, where E replaces exp(epsilon)
 

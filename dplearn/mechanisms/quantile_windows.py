@@ -16,8 +16,6 @@ from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
-__all__ = ["WindowTerms", "codes_in_windows"]
-
 _RARE = 64  # greater noise than tabulated has a probability of about 2**-64
 _WIDE = 1 << 64
 

@@ -7,8 +7,6 @@ from typing import TypeVar
 from dplearn.chance.dice import Dice
 from dplearn.privacy.random_stopping import RandomStopping
 
-__all__ = ["best_of_runs"]
-
 Outcome = TypeVar("Outcome")
 Score = TypeVar("Score", int, Fraction)
 _ANY = Fraction(1, 2)  # raised to the power 0

@@ -16,8 +16,6 @@ from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
-__all__ = ["code_near_rank", "codes_at_fractions", "examined_ranks", "examined_reach"]
-
 _RARE = 64  # all data are examined with probability at most 2**-64
 
 

@@ -15,8 +15,6 @@ from dplearn.core.grouping import check_integers, group_counts, nth_equal
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
-__all__ = ["exponential_mechanism", "permute_and_flip", "select_exponential", "select_permute_and_flip"]
-
 _MANY = 1 << 10  # with more groups of costs than this, the groups of high cost are merged
 _RARE = 64  # merged groups are examined with probability at most 2**-64
 

@@ -15,8 +15,6 @@ from dplearn.privacy import ApproxDP, OneTimeState
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.shares import equal_epsilon
 
-__all__ = ["AboveThreshold", "SparseVector", "first_reaching", "reaching_ratios"]
-
 # The first chunk has this many questions, and each later chunk this many more than the one before. Draws
 # after the answer that ends an epoch are discarded, and each call of the dice has a fixed overhead: in an
 # epoch of n questions, chunks of the order of sqrt(n) keep the sum of both small.

@@ -14,13 +14,6 @@ from dplearn.core.votes import plurality
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
 
-__all__ = [
-    "most_frequent_if_stable",
-    "release_if_stable",
-    "release_probabilities",
-    "release_probability_table",
-]
-
 _LARGEST = Fraction(700)  # greater epsilons count as 700
 _LONGEST = 1_000_000  # greatest length of the table of probabilities
 

@@ -14,8 +14,6 @@ from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP, OneTimeState
 from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise
 
-__all__ = ["StableAnswers", "answered", "stability_questions"]
-
 _FAR = 1 << 61
 _STOPPED = "max_abstentions abstentions have occurred: the release has stopped"
 

@@ -19,14 +19,6 @@ from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of, rho_of
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
 
-__all__ = [
-    "frequent_keys",
-    "frequent_keys_threshold",
-    "stable_histogram",
-    "stable_histogram_ratio",
-    "stable_histogram_threshold",
-]
-
 
 def stable_histogram(
     keys: Iterable[Hashable] | KeyCounts,

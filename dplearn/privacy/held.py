@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["held_by"]
-
 _SHARED = (type, ModuleType, FrameType, CodeType)  # objects without a single owner are not traversed
 #: Packages whose functions use no global variables set by a user.
 _LIBRARIES = sys.stdlib_module_names | {"dplearn", "joblib", "numpy", "pandas", "polars", "scipy", "sklearn"}

@@ -10,15 +10,6 @@ from dplearn.privacy.base import PROTECTS
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 from dplearn.privacy.held import held_by
 
-__all__ = [
-    "PARTS",
-    "check_steps_leak_nothing",
-    "fitted_together",
-    "learns_nothing",
-    "may_learn",
-    "pipeline_guarantee",
-]
-
 Kind = TypeVar("Kind", bound=type)
 
 #: Attributes that hold the parts of pipelines, feature unions and column transformers. Each part is a tuple

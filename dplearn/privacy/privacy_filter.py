@@ -6,7 +6,6 @@ from decimal import ROUND_FLOOR
 from fractions import Fraction
 
 from dplearn.privacy.base import PROTECTS, amounts, in_words, with_amounts
-from dplearn.privacy.errors import BudgetExceededError, LedgerError
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 from dplearn.privacy.unknown_count import TAKING_ADDED
 
@@ -153,3 +152,20 @@ def _is_long(guarantee: Guarantee) -> bool:
     """Return True if a number has too many digits for Python to write."""
     parts = [part for x in amounts(guarantee).values() for part in x.as_integer_ratio()]
     return max(part.bit_length() for part in parts) > _MOST_BITS
+
+
+class LedgerError(BaseException):
+    """A ledger refused a charge, or cannot be read or written; nothing was charged, and nothing must be
+    released.
+
+    The class derives from BaseException, as KeyboardInterrupt does: scikit-learn's searches replace every
+    Exception of a fit by a score of NaN and continue, which would hide an exhausted budget or an unreachable
+    ledger. `except LedgerError` catches it; `except Exception` does not.
+    """
+
+
+class BudgetExceededError(LedgerError):
+    """A release costs more than the remaining budget; nothing was charged.
+
+    The message lists the requested, spent and remaining amounts and the budget. All four are public.
+    """

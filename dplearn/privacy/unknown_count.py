@@ -10,16 +10,6 @@ from fractions import Fraction
 
 from dplearn.privacy.base import NEIGHBORS
 
-__all__ = [
-    "ADDED",
-    "AT_LEAST_ONE",
-    "COUNT_SHARE",
-    "MOST_RECORDS",
-    "NEIGHBORS",
-    "TAKING_ADDED",
-    "moved_counts",
-]
-
 #: The assumption of a guarantee for one added or removed record, in place of that the number is public.
 AT_LEAST_ONE = "the table has at least one record"
 ADDED = NEIGHBORS[1]

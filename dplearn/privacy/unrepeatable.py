@@ -9,8 +9,6 @@ import inspect
 import os
 from typing import Any
 
-__all__ = ["MARK", "Unrepeatable", "UnrepeatablePickles", "refuse_cache", "without_mark"]
-
 #: Name of the entry of a pickled state that differs between pickles.
 MARK = "_unrepeatable"
 _CACHE, _PACKAGE = "joblib.memory", "dplearn"

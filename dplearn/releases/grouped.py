@@ -27,8 +27,7 @@ from dplearn.mechanisms.stable_histogram import (
     stable_histogram_threshold,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import ALPHA, hidden, noted
-from dplearn.privacy.result_table import ResultTable
+from dplearn.privacy.plan import ALPHA, ResultTable, hidden, noted
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
 from dplearn.records.dask_parts import DaskParts, is_dask, partitions
 from dplearn.records.groups import MOST_ROWS

@@ -23,8 +23,7 @@ from dplearn.mechanisms.quantile_windows import codes_in_windows
 from dplearn.mechanisms.rank_selection import codes_at_fractions, examined_reach
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
-from dplearn.privacy.plan import hidden
-from dplearn.privacy.result_table import ResultTable
+from dplearn.privacy.plan import ResultTable, hidden
 from dplearn.records.part_ranks import parted_ranks
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table

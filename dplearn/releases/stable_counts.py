@@ -23,8 +23,7 @@ from dplearn.mechanisms.stable_histogram import (
     stable_histogram_threshold,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import noted
-from dplearn.privacy.result_table import ResultTable
+from dplearn.privacy.plan import ResultTable, noted
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.records.table import Table
 from dplearn.releases.release import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan

@@ -14,19 +14,6 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
 from dplearn.privacy.stable_answers import stable_answers_noise
 
-__all__ = [
-    "PublishedSetting",
-    "TeachersRow",
-    "TransferSampleSize",
-    "agreement_bound",
-    "classification_queries_sample_size",
-    "knowledge_transfer_sample_size",
-    "published_max_abstentions",
-    "published_setting",
-    "teachers_needed",
-    "teachers_table",
-]
-
 _TINY = 1e-100  # parameters below this are refused: products and quotients of floats could underflow
 _HUGE = 10**100
 

@@ -20,24 +20,6 @@ from dplearn.concepts.finite import MOST_SPACES, VersionSpaces
 from dplearn.domains.base import smallest_uint
 from dplearn.learners.pure_lower_bound import pure_records
 
-__all__ = [
-    "Ball",
-    "Box",
-    "Halfspace",
-    "LittlestoneDimension",
-    "MistakeTree",
-    "Row",
-    "ball_mistake_tree",
-    "box_mistake_tree",
-    "concept_table",
-    "halfspace_mistake_tree",
-    "least_sample_size",
-    "littlestone_dimension",
-    "mistake_tree",
-    "pure_private_lower_bound",
-]
-
-
 _MOST_LEVELS = 16  # of a tree that is listed
 
 Point = tuple[int, ...]

@@ -11,8 +11,6 @@ from dplearn._validation import check_count, check_number
 from dplearn.core.exact import exp_bounds, float_above, log_bounds
 from dplearn.learners.pure_lower_bound import least_failure, packing_records
 
-__all__ = ["empirical_lower_bound", "interior_point_lower_bound"]
-
 _MARGIN = 1e-6  # far above the relative error of the computed bounds
 _TRIED = 1 << 12  # the most numbers of copies
 _LARGEST_EPSILON = Fraction(700)  # epsilon; with a greater one, the bound is that of this one

@@ -10,14 +10,6 @@ from dplearn.core.search import least
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import concentrated_budget
 
-__all__ = [
-    "SmallDatabaseSizes",
-    "generalisation_failure",
-    "generalisation_sample_size",
-    "noisy_counts_sample_size",
-    "small_database_sizes",
-]
-
 _TINY = 1e-9
 
 

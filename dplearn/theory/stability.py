@@ -18,23 +18,6 @@ from dplearn._validation import check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance import PublicStream
 
-__all__ = [
-    "ORDERS",
-    "LossConstants",
-    "MeasuredStability",
-    "SGDStability",
-    "decaying_steps",
-    "example_order",
-    "largest_step",
-    "logistic_constants",
-    "logistic_score_stability",
-    "logistic_sgd",
-    "measure_stability",
-    "published_decaying_bound",
-    "published_weight_bound",
-    "sgd_stability",
-]
-
 #: Orders of the examples: a new permutation for each pass, sampling with replacement, or the given order.
 ORDERS = ("permutation", "sampling", "in_turn")
 

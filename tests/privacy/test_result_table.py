@@ -6,7 +6,7 @@ from sklearn.dummy import DummyClassifier
 
 from dplearn.domains import IntegerRange
 from dplearn.model_selection import private_score
-from dplearn.privacy.result_table import cell_text
+from dplearn.privacy.plan import cell_text
 from dplearn.releases import grouped, quantiles, stable_counts
 
 KEYS = ["<north>"] * 900 + ["south"] * 600
