@@ -1,4 +1,4 @@
-"""The records of a ledger as exact JSON: in the memory of one process, or in a SQLite file for many processes.
+"""The records of a ledger, as exact JSON: in the memory of one process, or in a SQLite file for many.
 
 **Memory.** A token identifies an account. Copies and pickles of a ledger carry the token, not the account: in
 the process that opened the ledger, all of them reach one account; in another process, none.
