@@ -267,7 +267,20 @@ class CountedClass(ConceptClass):
 
     @abstractmethod
     def error_counts(self, columns: Any, y: Labels) -> NDArray[Any]:
-        """Return the number of errors of each member, in the class's order."""
+        """Return the number of errors of each member.
+
+        Parameters
+        ----------
+        columns : list of ndarray of shape (n,)
+            As returned by `domain.encode`.
+        y : ndarray of intp of shape (n,)
+            Label codes.
+
+        Returns
+        -------
+        ndarray of int of shape (size,)
+            Private. In the order of the class.
+        """
 
     @abstractmethod
     def member_at(self, position: int) -> Concept:

@@ -49,10 +49,7 @@ class Conjunction:
     domain: Product | None = field(default=None, repr=False, compare=False)
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
-        """Return the label code of each record.
-
-        `columns` (n,): as returned by the class's `domain.encode`.
-        """
+        """Return the label code of each record."""
         satisfied = np.ones(len(columns[0]), dtype=bool)
         for feature in self.positive:
             satisfied &= columns[feature] == 1
@@ -161,20 +158,7 @@ class Conjunctions(BitConcepts):
         return levels
 
     def error_counts(self, columns: Sequence[NDArray[np.uint8]], y: Labels) -> NDArray[Any]:
-        """Return the number of errors of each conjunction.
-
-        Parameters
-        ----------
-        columns : list of ndarray of uint8 of shape (n,)
-            As returned by `domain.encode`.
-        y : ndarray of intp of shape (n,)
-            Label codes, 0 or 1.
-
-        Returns
-        -------
-        ndarray of int32 (int64 from n = 2**31 on) of shape (size,)
-            Private. In the order of the class.
-        """
+        """Return the number of errors of each conjunction, as int32, or int64 from n = 2**31 on."""
         return conjunction_errors(columns, y, self.max_literals)
 
     def dichotomies(self, columns: Sequence[NDArray[np.uint8]]) -> ListedMembers:

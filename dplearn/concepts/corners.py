@@ -54,17 +54,7 @@ class Corner:
     inner: int
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
-        """Return the label code of each record.
-
-        Parameters
-        ----------
-        columns : list of ndarray of shape (n,)
-            As returned by the class's `domain.encode`.
-
-        Returns
-        -------
-        ndarray of intp of shape (n,)
-        """
+        """Return the label code of each record."""
         inside = np.ones(len(columns[self.features[0]]), dtype=bool)
         for feature, code, above in zip(self.features, self.codes, self.above, strict=True):
             inside &= (columns[feature] <= code) != above

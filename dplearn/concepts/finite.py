@@ -129,19 +129,7 @@ class FiniteClass(CountedClass):
         return ListedMembers(self, _first_of_each(self._table[:, np.unique(columns[0])]))
 
     def error_counts(self, columns: Sequence[NDArray[Any]], y: Labels) -> NDArray[np.int64]:
-        """Return the number of errors of each concept.
-
-        Parameters
-        ----------
-        columns : list of ndarray
-            As returned by `domain.encode`.
-        y : ndarray of int of shape (n,)
-            Label codes.
-
-        Returns
-        -------
-        ndarray of int64 of shape (size,)
-        """
+        """Return the number of errors of each concept, as int64."""
         if self._functions:
             return np.array([np.count_nonzero(column != y) for column in columns], dtype=np.int64)
         places = self._table.shape[1]

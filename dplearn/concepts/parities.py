@@ -52,17 +52,7 @@ class Parity:
         return bits
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
-        """Return the label code of each record.
-
-        Parameters
-        ----------
-        columns : list of ndarray of shape (n,)
-            Bits, 0 or 1, as returned by the class's `domain.encode`.
-
-        Returns
-        -------
-        ndarray of intp of shape (n,)
-        """
+        """Return the label code of each record."""
         odd = np.full(len(columns[0]), self.intercept, dtype=bool)
         for feature in self.features:
             odd ^= columns[feature] == 1
@@ -158,20 +148,7 @@ class Parities(BitConcepts):
         return self.n_features + self.fit_intercept
 
     def error_counts(self, columns: Sequence[NDArray[np.uint8]], y: Labels) -> NDArray[Any]:
-        """Return the number of errors of each parity.
-
-        Parameters
-        ----------
-        columns : list of ndarray of uint8 of shape (n,)
-            As returned by `domain.encode`.
-        y : ndarray of intp of shape (n,)
-            Label codes, 0 or 1.
-
-        Returns
-        -------
-        ndarray of int16 (int32 from n = 2**15 on, int64 from 2**31) of shape (size,)
-            Private. In the order of the class.
-        """
+        """Return the number of errors of each parity, as int16, int32 from n = 2**15, or int64 from 2**31 on."""
         errors = parity_errors(points_of(columns), y, self.n_features)
         return np.concatenate((errors, len(y) - errors)) if self.fit_intercept else errors
 
@@ -327,10 +304,7 @@ class MaskedParity:
     domain: Product | None = field(default=None, repr=False, compare=False)
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
-        """Return the label code of each record.
-
-        `columns` (n,): Bits, 0 or 1.
-        """
+        """Return the label code of each record."""
         shows = np.zeros(self.n_bits + 1, dtype=np.intp)
         shows[list(self.shown)] = 1
         index = index_of(columns[self.n_bits : -1], self.n_bits, len(columns[-1]))

@@ -34,10 +34,7 @@ class Stump:
     outer: int
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
-        """Return the label code of each record.
-
-        `columns` (n,): as returned by the class's `domain.encode`.
-        """
+        """Return the label code of each record."""
         codes = columns[self.feature]
         yes = codes <= self.code if self.domain.ordered else codes == self.code
         return np.where(yes, self.inner, self.outer).astype(np.intp)
