@@ -148,7 +148,7 @@ class Parities(BitConcepts):
         return self.n_features + self.fit_intercept
 
     def error_counts(self, columns: Sequence[NDArray[np.uint8]], y: Labels) -> NDArray[Any]:
-        """Return the number of errors of each parity, as int16, int32 from n = 2**15, or int64 from 2**31 on."""
+        """Return the errors of each parity: int16, int32 from n = 2**15 on, int64 from 2**31 on."""
         errors = parity_errors(points_of(columns), y, self.n_features)
         return np.concatenate((errors, len(y) - errors)) if self.fit_intercept else errors
 
