@@ -23,7 +23,6 @@ __all__ = [
     "laplace_probabilities",
     "laplace_quantile",
     "laplace_tail",
-    "partial_sum_bound",
     "permute_and_flip_probabilities",
     "power_at_most",
     "power_probabilities",
