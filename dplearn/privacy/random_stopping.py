@@ -36,20 +36,11 @@ class RandomStopping:
     -----
     **Privacy.** If each run is (epsilon, delta)-differentially private, the published outcome, the one of the
     highest rank together with its rank, is (m epsilon, mean delta)-differentially private, where m =
-    min(most, 2 + concentration). Proof: first let delta be 0. Let c be the concentration, p_k the probability
-    of k runs, and f(x) the sum of p_k x^k. For an outcome y, let Q(y) be its probability in one run, s the
-    probability of a lower rank than that of y, and r that of the same rank. The highest rank of all runs is
-    that of y with probability f(s + r) - f(s), and given this, the first run of that rank has outcome y with
-    probability Q(y) / r. So y is published with probability Q(y) times the mean of f'(u) over u from s to s +
-    r. Let u and u' be points at the same fraction of this interval for two neighbours. They satisfy u <=
-    e^epsilon u' and 1 - u >= e^-epsilon (1 - u'), and f' increases, so f'(u) exceeds f'(u') only if u > u'.
-    First, f'(u) / f'(u') is then at most (u / u')^(most - 1), since f' has degree most - 1. Second, (1 -
-    x)^(1 + c) f'(x) never increases: this is (1 - x) f'' <= (1 + c) f', which holds for each power of x if (k
-    + 1) p_{k+1} <= (k + c) p_k, and the p_k satisfy this. So f'(u) / f'(u') is at most ((1 - u') / (1 -
-    u))^(1 + c) <= exp((1 + c) epsilon), and Q(y) / Q'(y) is at most exp(epsilon). Now let delta be positive.
-    A run is a mixture of an epsilon-private run and, with probability delta, an arbitrary one. All runs are
-    epsilon-private with probability f(1 - delta) >= 1 - mean delta; given this, the number of runs has
-    weights p_k (1 - delta)^k, which satisfy both bounds too.
+    min(most, 2 + concentration). Let f(x) be the sum of p_k x^k, where p_k is the probability of k runs. An
+    outcome y with probability Q(y) in one run is published with probability Q(y) times the mean of f'(u) over
+    u from s, the probability of a lower rank than that of y, to s + r, where r is that of the same rank. For
+    neighbours f'(u) / f'(u') is at most exp((m - 1) epsilon), since f' has degree most - 1, and since
+    (1 - x)^(1 + concentration) f'(x) never increases. The whole proof is in docs/theory/random_stopping.md.
 
     **Assumes.** The rank of an outcome is a function of the outcome: a score computed from private data is
     part of the run's private outcome. The runs are independent. The number of runs and their duration are
