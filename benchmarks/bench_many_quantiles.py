@@ -28,8 +28,8 @@ from side_by_side import lined_up, options_of, public_generator, write
 from dplearn.chance import SystemDice
 from dplearn.core.ranks import SortedCodes
 from dplearn.domains import Floats, IntegerRange, NumberDomain
-from dplearn.mechanisms.halving import codes_at_fractions
 from dplearn.mechanisms.quantile_windows import codes_in_windows
+from dplearn.mechanisms.rank_selection import codes_at_fractions
 from dplearn.privacy import ApproxDP
 from dplearn.releases.cdf import cdf
 from dplearn.releases.quantiles import _halving_errors, _window_errors, window_terms, windows_for

@@ -20,7 +20,7 @@ from dplearn.audit.distributions import observe
 from dplearn.audit.events import Bins, Intervals, Names, choose_events
 from dplearn.chance import SystemDice
 from dplearn.chance.dice import Dice
-from dplearn.core.binomial import success_bounds
+from dplearn.core.confidence_bounds import success_bounds
 from dplearn.core.exact import at_most_exp, exp_bounds, log_bounds
 from dplearn.privacy import ApproxDP
 

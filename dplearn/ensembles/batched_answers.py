@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.score_bins import FIXED_POINT_ONE
+from dplearn.core.soft_votes import FIXED_POINT_ONE
 from dplearn.ensembles.asking import NO_VOTE, Asked, Scores, places_of
 from dplearn.ensembles.batched_teachers import BatchedFits, is_kind
 

@@ -37,7 +37,7 @@ from numpy.random import MT19937, mtrand  # noqa: TID251 - as above
 
 from dplearn.core.float_errors import scipy_errors_ignored
 from dplearn.ensembles.muted_output import muted_output
-from dplearn.privacy.errors import LedgerError
+from dplearn.privacy.privacy_filter import LedgerError
 
 __all__ = ["alone", "attempt", "isolated", "isolated_turn", "learner_alone", "reraised", "turn"]
 

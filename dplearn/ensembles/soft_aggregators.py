@@ -1,10 +1,10 @@
 """Aggregators release scores from teachers' scores: by stable histograms, or by noisy means.
 
 A row has one score if there are two labels, else one score per label. Scores are fixed-point scores (see
-`core.score_bins`); the scores of a row are in adjacent columns.
+`core.soft_votes`); the scores of a row are in adjacent columns.
 
 >>> from dplearn.chance import SeededDice
->>> from dplearn.core.score_bins import fixed_point
+>>> from dplearn.core.soft_votes import fixed_point
 >>> from dplearn.core.soft_votes import soft_tally
 >>> from dplearn.privacy import ApproxDP
 >>> public = SoftBallot(ApproxDP(1, 1e-6), n_labels=2, n_teachers=500, max_queries=10, max_abstentions=1)
@@ -22,8 +22,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.score_bins import FIXED_POINT_ONE, midpoints, scores_per_row, shifted_midpoints
-from dplearn.core.soft_votes import SoftVotes
+from dplearn.core.soft_votes import FIXED_POINT_ONE, SoftVotes, midpoints, scores_per_row, shifted_midpoints
 from dplearn.ensembles.aggregators import (
     BETA,
     Aggregator,

@@ -28,7 +28,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from dplearn._writing import brief
-from dplearn.core.score_bins import scores_per_row
+from dplearn.core.soft_votes import scores_per_row
 from dplearn.ensembles.score_regression import ScoreRegression
 from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.student import fit_weighted, takes_weights

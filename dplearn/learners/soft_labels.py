@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
-from dplearn.core.score_bins import FIXED_POINT_ONE
+from dplearn.core.soft_votes import FIXED_POINT_ONE
 from dplearn.ensembles.ensemble import SoftEnsemble
 from dplearn.ensembles.sizes import MANY_QUERIES
 from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_number
 from dplearn._writing import brief
-from dplearn.core.score_bins import FIXED_POINT_ONE
+from dplearn.core.soft_votes import FIXED_POINT_ONE
 from dplearn.ensembles.asking import NO_VOTE, Scores
 
 __all__ = [

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.binomial import success_bounds
+from dplearn.core.confidence_bounds import success_bounds
 from dplearn.model_selection.measures import Interval, Measure, NoisyTable, share_bounds
 from dplearn.model_selection.statistics import ConfusionCounts
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.core.binomial import success_bounds
+from dplearn.core.confidence_bounds import success_bounds
 from dplearn.model_selection.statistics import Statistic
 from dplearn.model_selection.table_noise import TableNoise
 

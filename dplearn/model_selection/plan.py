@@ -30,9 +30,8 @@ from dplearn.model_selection.splits import Exposure, Split
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.gaussian_dp import FAILURE
-from dplearn.privacy.gaussian_stopping import MOST_RUNS, gaussian_run_budget
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.privacy.random_stopping import RandomStopping
+from dplearn.privacy.random_stopping import MOST_RUNS, RandomStopping, gaussian_run_budget
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.records.reading import check_classes, labels_assumed
 

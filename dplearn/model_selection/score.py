@@ -26,7 +26,7 @@ from dplearn.model_selection.metrics import PrivateScorer, measure_of
 from dplearn.model_selection.statistics import Statistic
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.result_table import ResultTable
+from dplearn.privacy.plan import ResultTable
 from dplearn.records.reading import check_classes, label_cells
 from dplearn.records.rows import count_of
 from dplearn.records.table import Held, Table

@@ -158,7 +158,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
     **Privacy.** (epsilon, delta) for one replaced record; the number of records is public. The proof is in
     `SearchPlan` and `RandomStopping`. Candidates are Gaussian if delta is positive, each is a single private
     step that releases sums with Gaussian noise only, and no record both trains and tests. The mu^2 of their
-    fits then adds up, and `dplearn.privacy.gaussian_stopping.gaussian_runs_delta` has the proof for random
+    fits then adds up, and `dplearn.privacy.random_stopping.gaussian_runs_delta` has the proof for random
     stopping. Where this allows no less noise, they are accounted for like other candidates.
 
     **Assumes.** The entries of `guarantee_.assumes`.

@@ -10,8 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from dplearn.core.binomial import success_bounds
-from dplearn.core.bounded_means import mean_bounds
+from dplearn.core.confidence_bounds import mean_bounds, success_bounds
 from dplearn.model_selection.measures import Interval, Measure, NoisyTable
 from dplearn.model_selection.statistics import ErrorCount, LossSum, Statistic, TargetSums
 from dplearn.records.targets import TargetRange

@@ -22,7 +22,7 @@ from dplearn.domains.base import Codes
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.mechanisms.block_points import block_points
-from dplearn.mechanisms.tree_counts import tree_counts
+from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import hidden
 from dplearn.records.part_counts import PartedTreeRecords, gathered_codes

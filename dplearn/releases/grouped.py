@@ -14,7 +14,7 @@ from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
-from dplearn.core.key_counts import KeyCounts
+from dplearn.core.keys import KeyCounts
 from dplearn.domains import DomainError, Floats
 from dplearn.domains.cells import object_array
 from dplearn.domains.keys import read_keys, spelled
@@ -27,8 +27,7 @@ from dplearn.mechanisms.stable_histogram import (
     stable_histogram_threshold,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import ALPHA, hidden, noted
-from dplearn.privacy.result_table import ResultTable
+from dplearn.privacy.plan import ALPHA, ResultTable, hidden, noted
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
 from dplearn.records.dask_parts import DaskParts, is_dask, partitions
 from dplearn.records.groups import MOST_ROWS

@@ -21,10 +21,10 @@ from dplearn.domains.base import Codes
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.mechanisms.choosing import choosing_threshold
-from dplearn.mechanisms.interior_point import interior_point_code
-from dplearn.mechanisms.rec_prefix import (
+from dplearn.mechanisms.interior_point import (
     PrefixLevel,
     RecursiveSizes,
+    interior_point_code,
     next_domain_size,
     recursive_interior_point,
 )

@@ -1,7 +1,7 @@
 """Private release of quantiles, without bounds on the values, and plans with error bounds.
 
 There are two methods: halving, and windows for many quantiles that are far apart. `windows_for` chooses, by
-public numbers. Privacy is proved in `dplearn.mechanisms.halving` and, for any terms of windows, in
+public numbers. Privacy is proved in `dplearn.mechanisms.rank_selection` and, for any terms of windows, in
 `dplearn.mechanisms.quantile_windows`. Floats decide which terms are better, and never what they cost.
 
 >>> quantile_errors([Fraction(1, 2)], 2**64, 10_000, epsilon=1)
@@ -44,13 +44,11 @@ from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
 from dplearn.domains.number_cells import as_numbers
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
-from dplearn.mechanisms.halving import codes_at_fractions
 from dplearn.mechanisms.quantile_windows import WindowTerms, codes_in_windows
-from dplearn.mechanisms.rank_selection import examined_reach
+from dplearn.mechanisms.rank_selection import codes_at_fractions, examined_reach
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
-from dplearn.privacy.plan import hidden
-from dplearn.privacy.result_table import ResultTable
+from dplearn.privacy.plan import ResultTable, hidden
 from dplearn.records.part_ranks import parted_ranks
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table

@@ -11,7 +11,7 @@ import numpy as np
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
-from dplearn.core.key_counts import KeyCounts
+from dplearn.core.keys import KeyCounts
 from dplearn.domains import DomainError
 from dplearn.domains.cells import as_cells, counts_by_key, holds_times, is_frame
 from dplearn.domains.keys import read_keys
@@ -23,8 +23,7 @@ from dplearn.mechanisms.stable_histogram import (
     stable_histogram_threshold,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import noted
-from dplearn.privacy.result_table import ResultTable
+from dplearn.privacy.plan import ResultTable, noted
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.records.table import Table
 from dplearn.releases.release import ColumnRelease, Released, ReleasePlan

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.code_places import CodePlaces
+from dplearn.core.code_counts import CodePlaces
 from dplearn.core.exact import decay_ratio
 from dplearn.domains import Categories, Domain, Floats, Product
 from dplearn.domains.base import NumberDomain

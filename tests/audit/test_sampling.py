@@ -18,7 +18,7 @@ from dplearn.audit import (
 )
 from dplearn.audit.events import choose_events
 from dplearn.chance import SeededDice
-from dplearn.core.binomial import success_bounds
+from dplearn.core.confidence_bounds import success_bounds
 from dplearn.core.exact import decay_ratio, exp_bounds
 from dplearn.domains import IntegerRange
 from dplearn.learners import ExponentialMechanismClassifier
@@ -175,7 +175,7 @@ def test_a_whole_fit_is_not_refuted():
 def test_a_whole_fit_with_weights_for_the_whole_epsilon_is_refuted(monkeypatch):
     """Its exact epsilon is 3.3, and the event has probability 1/4 on one side."""
     monkeypatch.setattr(
-        "dplearn.mechanisms.exponential.selection_ratio", lambda epsilon, _: decay_ratio(epsilon)
+        "dplearn.mechanisms.selection.selection_ratio", lambda epsilon, _: decay_ratio(epsilon)
     )
     assert sample_privacy(fitted, LABELS, OTHER_LABELS, claim=ApproxDP(2), n_samples=5000).refutes
 

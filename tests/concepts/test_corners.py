@@ -140,8 +140,8 @@ def test_nets_over_a_wide_range_are_counted_too(monkeypatch):
     concepts = Corners(Product([IntegerRange(0, 9)] * 2))
     columns, y = records(rng, concepts, 300)
     expected = concepts.error_profile(columns, y).groups()
-    monkeypatch.setattr("dplearn.core.corners._DENSE", 4)
-    monkeypatch.setattr("dplearn.core.corners._BLOCK", 7)
+    monkeypatch.setattr("dplearn.concepts.corners._DENSE", 4)
+    monkeypatch.setattr("dplearn.concepts.corners._BLOCK", 7)
     assert concepts.error_profile(columns, y).groups() == expected
 
 

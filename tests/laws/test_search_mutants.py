@@ -11,9 +11,8 @@ from dplearn.audit.cases.scores import CASES as SCORE_CASES
 from dplearn.audit.cases.search import CASES as SEARCH_CASES
 from dplearn.mechanisms import random_stopping
 from dplearn.model_selection import plan, search, statistics, table_noise, trial, tuned_threshold
-from dplearn.privacy import gaussian_stopping
-from dplearn.privacy.gaussian_stopping import gaussian_runs_delta
-from dplearn.privacy.random_stopping import RandomStopping
+from dplearn.privacy import random_stopping as costs
+from dplearn.privacy.random_stopping import RandomStopping, gaussian_runs_delta
 from dplearn.privacy.shares import gaussian_budget
 from tests.laws.conftest import OnePair
 
@@ -54,7 +53,7 @@ def number_of_runs_shown(monkeypatch):
 
 
 def growth_of_the_slope_forgotten(monkeypatch):
-    monkeypatch.setattr(gaussian_stopping, "_growth", lambda stopping, mu: 1.0)
+    monkeypatch.setattr(costs, "_growth", lambda stopping, mu: 1.0)
 
 
 def number_of_runs_forgotten(monkeypatch):

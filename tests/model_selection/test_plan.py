@@ -12,7 +12,7 @@ from dplearn.model_selection.metrics import PrivateScorer
 from dplearn.model_selection.plan import SearchPlan, SearchTable
 from dplearn.model_selection.splits import Exposure
 from dplearn.privacy import ApproxDP, Composition, GaussianSums
-from dplearn.privacy.gaussian_stopping import gaussian_runs_delta
+from dplearn.privacy.random_stopping import gaussian_runs_delta
 from dplearn.privacy.shares import gaussian_budget
 from dplearn.privacy.theorems import least_epsilon
 

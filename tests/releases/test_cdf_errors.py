@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from dplearn.chance import SeededDice
-from dplearn.core.distributions import laplace_tail
+from dplearn.core.distributions import laplace_tail, partial_sum_bound
 from dplearn.core.intervals import prefix_counts
-from dplearn.core.partial_sums import partial_sum_bound
-from dplearn.mechanisms.tree_counts import tree_counts
+from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.releases.cdf_errors import (
     TreePlan,

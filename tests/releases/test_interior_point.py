@@ -16,7 +16,7 @@ from dplearn.core.distributions import laplace_tail
 from dplearn.core.exact import decay_ratio, selection_ratio
 from dplearn.domains import DomainError, Grid, IntegerRange, LargeIntegerRange
 from dplearn.mechanisms.choosing import choosing_threshold
-from dplearn.mechanisms.rec_prefix import next_domain_size
+from dplearn.mechanisms.interior_point import next_domain_size
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.releases.interior_point import (
     _InteriorPoint,
@@ -28,7 +28,7 @@ from dplearn.releases.interior_point import (
     iterated_logarithm,
     recursive_sizes,
 )
-from dplearn.theory.interior_point_limit import interior_point_lower_bound
+from dplearn.theory.lower_bounds import interior_point_lower_bound
 
 HUGE = LargeIntegerRange(0, 2**4096 - 1)
 PAGE = Path(__file__).parents[2] / "docs" / "theory" / "interior_point.md"

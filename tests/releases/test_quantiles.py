@@ -12,7 +12,7 @@ from dplearn.chance import SeededDice
 from dplearn.core.exact import selection_ratio
 from dplearn.core.ranks import SortedCodes
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange, LargeIntegerRange
-from dplearn.mechanisms.halving import codes_at_fractions
+from dplearn.mechanisms.rank_selection import codes_at_fractions
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.releases.quantiles import (
     _halving_errors,
