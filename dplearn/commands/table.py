@@ -27,6 +27,8 @@ from dplearn.commands.learners import (
     AUTO,
     CLASSIFIERS,
     REGRESSORS,
+    TASKS,
+    Task,
     assembled,
     best_learner,
     candidates,
@@ -38,7 +40,6 @@ from dplearn.commands.learners import (
 )
 from dplearn.commands.ledger import missing_ledger
 from dplearn.commands.refusal import Refusal, public
-from dplearn.commands.tasks import TASKS, Task
 from dplearn.domains import Schema
 from dplearn.estimator.public import cost_of_fit
 from dplearn.privacy import ApproxDP, BudgetExceededError, Guarantee, PrivacyLedger

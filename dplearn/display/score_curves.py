@@ -12,8 +12,7 @@ from sklearn.metrics import ConfusionMatrixDisplay, PrecisionRecallDisplay, RocC
 from dplearn._validation import check_count
 from dplearn.display.axes import dry_run
 from dplearn.model_selection import PrivateScore, PrivateScorer, private_score
-from dplearn.model_selection.curve_measures import Band, binned_counts, curve_band
-from dplearn.model_selection.measures import share_bounds
+from dplearn.model_selection.measures import Band, binned_counts, curve_band, share_bounds
 
 __all__ = [
     "PrivateCalibrationDisplay",

@@ -27,24 +27,12 @@ from dplearn.ensembles.own_code import check_own_code
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.fit.execute import begin
 from dplearn.fit.support import refuse_wrapped
-from dplearn.model_selection.held import answers_from_a_budget
+from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.privacy import ApproxDP, Event, GaussianSums, PrivacyLedger
 from dplearn.privacy.gaussian_dp import FAILURE
 from dplearn.privacy.held import held_by
 from dplearn.privacy.pipelines import check_steps_leak_nothing, may_learn
 from dplearn.privacy.shares import gaussian_budget
-
-__all__ = [
-    "check_candidate",
-    "fit_candidate",
-    "is_gaussian",
-    "last_step",
-    "named",
-    "private_steps",
-    "read_by_candidate",
-    "taken_on_trust",
-    "with_budget",
-]
 
 _IDLE = (None, "passthrough")
 #: For each type of estimators that can be searched, the parameter that makes public what they predict.
@@ -152,13 +140,20 @@ def private_steps(estimator: Any) -> list[Any]:
     return [step for _, step in _steps(estimator) if isinstance(step, PrivateEstimator)]
 
 
-def taken_on_trust(estimator: Any) -> list[str]:
-    """Return the names of the steps for which the guarantee assumes that they accept every input.
+def steps_assumed(candidates: Sequence[Any], stateless: Collection[str]) -> list[str]:
+    """Return the assumptions about the steps of pipelines.
 
-    These are all steps except the first private one, which reads all records before anything is spent.
+    Steps are assumed to accept every input, except the first private one, which reads all records before
+    anything is spent.
     """
-    first = private_steps(estimator)[0]
-    return [name for name, step in _steps(estimator) if step is not first and _acts(step)]
+    trusted: dict[str, None] = {}
+    for each in candidates:
+        first = private_steps(each)[0]
+        trusted |= dict.fromkeys(name for name, step in _steps(each) if step is not first and _acts(step))
+    return [
+        *(f"step {name!r} learns nothing from the data" for name in sorted(named(stateless))),
+        *(f"step {name!r} takes whatever it is given" for name in trusted),
+    ]
 
 
 def _steps(estimator: Any) -> list[tuple[str, Any]]:
@@ -364,3 +359,8 @@ def _exactly(guarantee: Any, name: str) -> Fraction:
         raise TypeError(f"estimator must have an ApproxDP guarantee, got {type(guarantee).__name__}")
     number: Fraction = getattr(guarantee, name)
     return number
+
+
+def answers_from_a_budget(estimator: Any) -> bool:
+    """Return whether predictions of an estimator may depend on earlier queries, through a spent budget."""
+    return any(isinstance(each, OnlineEnsembleClassifier) for each in held_by(estimator))

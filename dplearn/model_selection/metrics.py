@@ -21,7 +21,7 @@ from scipy.special import expit
 
 from dplearn._validation import check_count, check_number, shown
 from dplearn._writing import brief
-from dplearn.model_selection import confusion_measures, curve_measures, sum_measures
+from dplearn.model_selection import measures
 from dplearn.model_selection.measures import Measure
 from dplearn.records.targets import TargetRange
 
@@ -185,12 +185,12 @@ def _score_method(scorer: PrivateScorer, estimator: Any) -> str:
 
 
 def _correct(scorer: PrivateScorer, labels: tuple[Any, ...], method: str) -> Measure:  # noqa: ARG001
-    return sum_measures.accuracy()
+    return measures.accuracy()
 
 
 def _log_loss(scorer: PrivateScorer, labels: tuple[Any, ...], method: str) -> Measure:  # noqa: ARG001
     least = float(check_number("least_probability", scorer.least_probability, above=0, below=1))
-    return sum_measures.log_loss(labels, least)
+    return measures.log_loss(labels, least)
 
 
 def _of_targets(
@@ -209,7 +209,7 @@ def _of_targets(
 
 def _of_one_label(ratio: str, scorer: PrivateScorer, labels: tuple[Any, ...], method: str) -> Measure:  # noqa: ARG001
     others = [f"{ratio}_{average}" for average in ("macro", "micro", "weighted")]
-    return confusion_measures.one_label(ratio, labels, _positive(scorer, labels, others=others))
+    return measures.one_label(ratio, labels, _positive(scorer, labels, others=others))
 
 
 def _of_all_labels(
@@ -243,13 +243,13 @@ def _positive(scorer: PrivateScorer, labels: tuple[Any, ...], *, others: Sequenc
 def _roc_auc(scorer: PrivateScorer, labels: tuple[Any, ...], method: str) -> Measure:
     chosen = replace(scorer, pos_label=labels[-1]) if scorer.pos_label is None else scorer
     place = _positive(chosen, labels, others=["roc_auc_ovr"])
-    return curve_measures.roc_auc(labels, (place,), _edges(scorer, method), method)
+    return measures.roc_auc(labels, (place,), _edges(scorer, method), method)
 
 
 def _roc_auc_ovr(scorer: PrivateScorer, labels: tuple[Any, ...], method: str) -> Measure:
     if method != "predict_proba":
         raise TypeError("scoring='roc_auc_ovr' needs an estimator with a method predict_proba")
-    return curve_measures.roc_auc(labels, tuple(range(len(labels))), _edges(scorer, method), method)
+    return measures.roc_auc(labels, tuple(range(len(labels))), _edges(scorer, method), method)
 
 
 def _edges(scorer: PrivateScorer, method: str) -> tuple[float, ...]:
@@ -280,28 +280,24 @@ def _score_range(scorer: PrivateScorer) -> tuple[float, float]:
     return low, high
 
 
-_MACRO = {
-    ratio: partial(_of_all_labels, partial(confusion_measures.macro, ratio))
-    for ratio in confusion_measures.RATIOS
-}
+_MACRO = {ratio: partial(_of_all_labels, partial(measures.macro, ratio)) for ratio in measures.RATIOS}
 _WEIGHTED = {
-    ratio: partial(_of_all_labels, partial(confusion_measures.weighted, ratio))
-    for ratio in ("precision", "f1")
+    ratio: partial(_of_all_labels, partial(measures.weighted, ratio)) for ratio in ("precision", "f1")
 }
 _ERRORS = {
-    "r2": sum_measures.r2,
-    "neg_mean_absolute_error": sum_measures.absolute_error,
-    "neg_mean_squared_error": sum_measures.squared_error,
-    "neg_root_mean_squared_error": sum_measures.root_squared_error,
+    "r2": measures.r2,
+    "neg_mean_absolute_error": measures.absolute_error,
+    "neg_mean_squared_error": measures.squared_error,
+    "neg_root_mean_squared_error": measures.root_squared_error,
 }
 _CORRECT = Metric(_correct, any_labels=True, falls=True)  # the accuracy
 #: All metrics by name.
 METRICS: dict[str, Metric] = {
     "accuracy": _CORRECT,
-    "balanced_accuracy": Metric(partial(_of_all_labels, confusion_measures.balanced_accuracy)),
-    **{ratio: Metric(partial(_of_one_label, ratio)) for ratio in confusion_measures.RATIOS},
+    "balanced_accuracy": Metric(partial(_of_all_labels, measures.balanced_accuracy)),
+    **{ratio: Metric(partial(_of_one_label, ratio)) for ratio in measures.RATIOS},
     **{f"{ratio}_macro": Metric(make) for ratio, make in _MACRO.items()},
-    **{f"{ratio}_micro": _CORRECT for ratio in confusion_measures.RATIOS},
+    **{f"{ratio}_micro": _CORRECT for ratio in measures.RATIOS},
     **{f"{ratio}_weighted": Metric(make) for ratio, make in _WEIGHTED.items()},
     "recall_weighted": _CORRECT,
     "roc_auc": Metric(_roc_auc, method="scores"),

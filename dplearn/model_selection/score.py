@@ -19,8 +19,7 @@ from dplearn.domains.cells import cells_of
 from dplearn.ensembles.own_code import check_own_code
 from dplearn.fit.execute import Facts, Recipe, execute
 from dplearn.fit.relation import N_IS_PUBLIC, ROWS
-from dplearn.model_selection.candidates import last_step
-from dplearn.model_selection.held import answers_from_a_budget
+from dplearn.model_selection.candidates import answers_from_a_budget, last_step
 from dplearn.model_selection.measures import Measure, NoisyTable, noisy_table
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
 from dplearn.model_selection.statistics import Statistic

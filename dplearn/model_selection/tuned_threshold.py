@@ -34,11 +34,10 @@ from dplearn.model_selection.candidates import (
     last_step,
     private_steps,
     read_by_candidate,
+    steps_assumed,
     with_budget,
 )
-from dplearn.model_selection.plan import SearchTable, with_assumptions
-from dplearn.model_selection.search import steps_assumed
-from dplearn.model_selection.splits import Exposure, splits_by_position
+from dplearn.model_selection.plan import Exposure, SearchTable, splits_by_position, with_assumptions
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import fitted_together
 from dplearn.privacy.plan import Plan, hidden

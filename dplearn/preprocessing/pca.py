@@ -12,21 +12,24 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from dplearn._validation import check_count, check_number
 from dplearn.core.row_blocks import float_blocks
 from dplearn.estimator.public import Public
-from dplearn.preprocessing.boxed_columns import Asked, Box, BoxPlan, shortened
-from dplearn.preprocessing.number_columns import Numbers, finite
-from dplearn.preprocessing.spread import (
+from dplearn.preprocessing.boxed_columns import (
+    Asked,
+    Box,
+    BoxPlan,
     SpreadColumns,
     SpreadColumnsFit,
     reach_of,
     released_spread,
+    shortened,
     spread_query,
 )
+from dplearn.preprocessing.number_columns import Numbers, finite
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Answer, Oracle, VectorQuery
 
 __all__ = ["Nearby", "PrivatePCA", "moments_query"]
 
-# Chosen on the tables that `dplearn.preprocessing.spread` names.
+# Chosen on the tables that `dplearn.preprocessing.boxed_columns` names.
 _SPREAD_SHARE = Fraction(1, 5)  # of the budget, for the means and variances of columns
 # Rows are shortened to so many root mean squared distances from the mean: to more where noise is small, as
 # long as its eigenvalues stay below a part of the total variance.

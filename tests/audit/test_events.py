@@ -6,7 +6,7 @@ from math import e
 import numpy as np
 import pytest
 
-from dplearn.audit.events import _LEAST, Intervals, Names, _neighbourhoods, choose_events
+from dplearn.audit.sampling import _LEAST, Intervals, Names, _neighbourhoods, choose_events
 from dplearn.privacy import ApproxDP
 
 MANY = 10**6

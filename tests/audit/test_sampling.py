@@ -16,7 +16,7 @@ from dplearn.audit import (
     sample_privacy,
     sampling,
 )
-from dplearn.audit.events import choose_events
+from dplearn.audit.sampling import choose_events
 from dplearn.chance import SeededDice
 from dplearn.core.binomial import success_bounds
 from dplearn.core.exact import decay_ratio, exp_bounds

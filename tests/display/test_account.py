@@ -13,7 +13,7 @@ from dplearn import (
     SecretSampleClassifier,
     SubsampleAggregateClassifier,
 )
-from dplearn.display.account import require_all
+from dplearn.display.epsilon import require_all
 from dplearn.preprocessing import PrivateQuantileTransformer
 
 X, Y = np.zeros((100, 2)), np.zeros(100, dtype=int)

@@ -30,7 +30,7 @@ from dplearn import (
 )
 from dplearn.display import privacy_card
 from dplearn.display.evidence import recorded_evidence
-from dplearn.display.shape_cells import ShownCells
+from dplearn.display.shapes import ShownCells
 from dplearn.domains import Grid, IntegerRange, Product
 from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier, private_score
 from dplearn.preprocessing import (

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dplearn.display.limits import LIMITS, limits_of
+from dplearn.display.card import LIMITS, limits_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "limits.md"
 

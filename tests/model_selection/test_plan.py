@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplearn.model_selection.metrics import PrivateScorer
-from dplearn.model_selection.plan import SearchPlan, SearchTable
-from dplearn.model_selection.splits import Exposure
+from dplearn.model_selection.plan import Exposure, SearchPlan, SearchTable
 from dplearn.privacy import ApproxDP, Composition, GaussianSums
 from dplearn.privacy.gaussian_stopping import gaussian_runs_delta
 from dplearn.privacy.shares import gaussian_budget

@@ -12,7 +12,7 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from dplearn.model_selection.splits import Exposure, splits_by_position
+from dplearn.model_selection.plan import Exposure, splits_by_position
 
 
 @pytest.mark.parametrize("n", [2, 5, 1000])

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dplearn.domains import Floats, Grid, Schema
-from dplearn.preprocessing.min_max_clipper import PrivateMinMaxClipper
+from dplearn.preprocessing.quantile_columns import PrivateMinMaxClipper
 from dplearn.releases.extremes import ExtremesPlan
 from dplearn.releases.quantiles import QuantilesPlan
 

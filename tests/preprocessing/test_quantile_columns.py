@@ -12,12 +12,15 @@ from sklearn.base import clone
 from sklearn.preprocessing import RobustScaler
 
 from dplearn.domains import Categories, DomainError, Floats, Grid, IntegerRange, LargeIntegerRange, Schema
-from dplearn.preprocessing.k_bins_discretizer import PrivateKBinsDiscretizer
-from dplearn.preprocessing.min_max_clipper import PrivateMinMaxClipper
 from dplearn.preprocessing.number_columns import finite
-from dplearn.preprocessing.quantile_columns import interpolate, placed
-from dplearn.preprocessing.quantile_transformer import PrivateQuantileTransformer
-from dplearn.preprocessing.robust_scaler import PrivateRobustScaler
+from dplearn.preprocessing.quantile_columns import (
+    PrivateKBinsDiscretizer,
+    PrivateMinMaxClipper,
+    PrivateQuantileTransformer,
+    PrivateRobustScaler,
+    interpolate,
+    placed,
+)
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
 from dplearn.releases.extremes import ExtremesPlan
 from dplearn.theory import quantile_errors
