@@ -372,21 +372,8 @@ class Intervals:
 def choose_events(first: Counts, second: Counts, n: int, claim: ApproxDP) -> list[tuple[int, Mask]]:
     """Return the events with the greatest estimated lower bounds on epsilon and on delta.
 
-    Parameters
-    ----------
-    first : ndarray of int of shape (2, bins)
-        Counts from which the orders of the bins are computed.
-    second : ndarray of int of shape (2, bins)
-        Independent counts, from which the length of the initial segment is chosen.
-    n : int
-        Number of samples that will test the event.
-    claim : ApproxDP
-        The claimed guarantee.
-
-    Returns
-    -------
-    list of (int, ndarray of bool)
-        At most six different events, each with the side on which it is more probable.
+    The first counts order the bins; independent ones, the second, choose the length of the initial segment.
+    There are at most six events, each with the side on which it is more probable.
     """
     exp_epsilon, delta = exp(float(min(claim.epsilon, _LARGEST_EPSILON))), float(claim.delta)
     orders = list(_orders(first))

@@ -98,32 +98,6 @@ def candidates(
     """Return the unfitted learner by its name; for "auto" the default, and another for few records if any.
 
     Their parameters are checked, except `domain` and `ledger`, which are not set yet.
-
-    Parameters
-    ----------
-    name : str
-        A key of `known`, or "auto".
-    known : mapping of str to class
-        `CLASSIFIERS` or `REGRESSORS`.
-    epsilon, delta : str
-        The options of the command line. None: the learner's default delta.
-    settings : sequence of str
-        Texts "parameter=value".
-    given : mapping of str to object
-        Parameters that all of these learners have.
-    interactions : bool, default=True
-        False: those of these learners that have the parameter `interactions` have none.
-
-    Returns
-    -------
-    dict of str to PrivateClassifier or PrivateRegressor
-
-    Raises
-    ------
-    Refusal
-        If a name is unknown, or an option does not go with the learner.
-    TypeError, ValueError
-        If the learner refuses a value.
     """
     if name == AUTO and settings:
         raise Refusal(f"--set needs --learner, one of {', '.join(known)}, whose parameter it sets")
@@ -154,15 +128,7 @@ def _without_interactions(
 
 
 def best_learner(learners: Mapping[str, Learner], n: int) -> str:
-    """Return the name of the candidate with the greatest mean accuracy for n records.
-
-    Parameters
-    ----------
-    learners : mapping of str to PrivateClassifier or PrivateRegressor
-        From `candidates`.
-    n : int
-        Public. The number of records.
-    """
+    """Return the name of the candidate with the greatest mean accuracy for n records."""
     first, *others = learners
     return first if not others or n * float(learners[first].epsilon) >= _ENOUGH else others[0]
 
@@ -227,23 +193,7 @@ def assembled(
     names: Sequence[str],
     kinds: Mapping[str, str] | None = None,
 ) -> Any:
-    """Return the model: the learner with its domain; without schema and kinds, behind an encoder of cells.
-
-    Parameters
-    ----------
-    learner : PrivateClassifier or PrivateRegressor
-        Its `domain` is set, if it has this parameter.
-    schema : Schema or None
-        The domain of the columns.
-    names : sequence of str
-        The names of the columns.
-    kinds : mapping of str to str, optional
-        The declared kinds of all columns; the learner then learns the schema.
-
-    Returns
-    -------
-    PrivateClassifier, PrivateRegressor or Pipeline
-    """
+    """Return the model: the learner with its domain; without schema and kinds, behind an encoder of cells."""
     if kinds is not None and not learner.can_learn_schema:
         raise Refusal(f"--numbers does not go with {type(learner).__name__}, which does not learn a schema")
     if kinds is not None:
@@ -308,15 +258,7 @@ def _wants_numbers(domain: Domain) -> bool:
 
 
 class Task(ABC):
-    """What is predicted, and what follows from it.
-
-    Attributes
-    ----------
-    name : str
-        The value of --task.
-    learners : mapping of str to class
-        The learners, by their names for --learner.
-    """
+    """What is predicted, and what follows from it."""
 
     name: ClassVar[str]
     learners: ClassVar[Mapping[str, type[Learner]]]

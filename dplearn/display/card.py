@@ -424,19 +424,7 @@ def _about(date: datetime.date | None, shapes: bool) -> str:
 def limits_of(
     classes: Iterable[str], *, neighbors: str, reproducible: bool, whole_pipeline: bool
 ) -> list[tuple[str, str]]:
-    """Return the limits that apply, each as its heading and its text.
-
-    Parameters
-    ----------
-    classes : iterable of str
-        Names of the classes of the model and of its steps.
-    neighbors : str
-        The neighbours of the guarantee; with replace_one the number of records is public.
-    reproducible : bool
-        Whether the noise was drawn from a seed.
-    whole_pipeline : bool
-        Whether the model has steps.
-    """
+    """Return the limits that apply, each as its heading and its text."""
     chosen = ["Seeds"] if reproducible else []
     chosen += ["The number of records"] if neighbors == "replace_one" else []
     chosen += _ALWAYS

@@ -271,20 +271,7 @@ def _seeds(estimator: Any, param_name: str, random_state: Any, count: int) -> li
 def require_all(models: Iterable[Any], X: Any, y: Any) -> None:
     """Raise the error that fitting all of these models would raise in a ledger; nothing is charged.
 
-    Parameters
-    ----------
-    models : iterable of estimators
-        Unfitted. The costs of models with a ledger are added, and those of their parts with a ledger, such
-        as steps. A cost that is not known before the fit is omitted.
-    X, y : array-like
-        The data of the fits. Their sizes are read, and no value.
-
-    Raises
-    ------
-    BudgetExceededError
-        If the budget of a ledger is less than the sum of the costs.
-    LedgerError
-        If a ledger does not accept one of the costs at all.
+    Steps with a ledger count, too. A cost that is not known before the fit is left out.
     """
     accounts: dict[Any, tuple[PrivacyLedger, list[Guarantee]]] = {}
     for part in (part for model in models for part in _charged(model)):

@@ -53,13 +53,7 @@ _NEIGHBORING = {
 
 
 def figures(guarantee: Guarantee) -> list[tuple[str, str]]:
-    """Return the numbers and terms of a guarantee, each with its name.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    """
+    """Return the numbers and terms of a guarantee, each with its name."""
     numbers = [(name, decimal(getattr(guarantee, name))) for name in guarantee._numbers]
     terms = [
         ("neighbours", _NEIGHBORS[guarantee.neighbors].format(guarantee._unit)),
@@ -69,35 +63,17 @@ def figures(guarantee: Guarantee) -> list[tuple[str, str]]:
 
 
 def protected(guarantee: Guarantee) -> str:
-    """Return the protected values of a record in words.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    """
+    """Return the protected values of a record in words."""
     return _PROTECTED[guarantee.neighbors, guarantee.protects]
 
 
 def neighboring(guarantee: Guarantee) -> str:
-    """Return the pairs of neighbouring tables in words.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    """
+    """Return the pairs of neighbouring tables in words."""
     return _NEIGHBORING[guarantee.neighbors].format(guarantee._unit)
 
 
 def warnings_of(guarantee: Guarantee) -> list[tuple[str, str]]:
-    """Return warnings about a weak guarantee or a seed, each with its heading.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    """
+    """Return warnings about a weak guarantee or a seed, each with its heading."""
     found = []
     if guarantee.reproducible:
         text = (
@@ -116,13 +92,7 @@ def warnings_of(guarantee: Guarantee) -> list[tuple[str, str]]:
 
 
 def in_words(guarantee: Guarantee) -> list[str]:
-    """Return paragraphs on the protected values, the neighbours and the bound on the odds.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    """
+    """Return paragraphs on the protected values, the neighbours and the bound on the odds."""
     approx = _approximate(guarantee)
     but = ", with a small exception" if approx.delta else ""
     texts = [f"Protected: {protected(guarantee)}. Neighbours: {neighboring(guarantee)}."]
@@ -137,13 +107,7 @@ def in_words(guarantee: Guarantee) -> list[str]:
 
 
 def beliefs(guarantee: Guarantee) -> Table:
-    """Return the largest belief in a statement about one record after the release, by the belief before.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    """
+    """Return the largest belief in a statement about one record after the release, by the belief before."""
     approx = _approximate(guarantee)
     caption = f"Belief of this adversary in a statement about one {guarantee._unit}"
     if approx.delta:
@@ -153,25 +117,13 @@ def beliefs(guarantee: Guarantee) -> Table:
 
 
 def attacks(guarantee: Guarantee) -> list[str]:
-    """Return sentences on the rates of an attacker who decides about one record.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    """
+    """Return sentences on the rates of an attacker who decides about one record."""
     advantage, rates, *_ = attack_risk(guarantee).sentences()  # `beliefs` has the rest
     return [f"{advantage} {rates}"]
 
 
 def in_groups(guarantee: Guarantee) -> Table:
-    """Return the guarantee for a person with several records.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee for one record.
-    """
+    """Return the guarantee for a person with several records."""
     rows = []
     for k in _GROUPS:
         try:
@@ -187,13 +139,7 @@ def in_groups(guarantee: Guarantee) -> Table:
 
 
 def greatest_factor(approx: ApproxDP) -> str:
-    """Return exp(epsilon), rounded up, as text.
-
-    Parameters
-    ----------
-    approx : ApproxDP
-        The guarantee of the release.
-    """
+    """Return exp(epsilon), rounded up, as text."""
     shown = f"exp({decimal(approx.epsilon)})"
     if approx.epsilon >= _NO_LIMIT:
         return f"{shown}, which is no limit at all"
@@ -203,12 +149,7 @@ def greatest_factor(approx: ApproxDP) -> str:
 def greatest_belief(approx: ApproxDP, prior: Fraction) -> str:
     """Return the largest belief after the release, rounded up, as text.
 
-    Parameters
-    ----------
-    approx : ApproxDP
-        The guarantee of the release. If it has a delta, the bound may fail with probability 2 delta.
-    prior : Fraction
-        The belief before the release.
+    With a delta, the bound may fail with probability 2 delta.
     """
     if approx.epsilon >= _NO_LIMIT or 2 * approx.delta >= 1:
         return "no limit"

@@ -50,37 +50,20 @@ _MOST = 10  # columns in the table
 
 @dataclass(frozen=True, eq=False)
 class ShownCells:
-    """The cells of one column that a panel shows.
-
-    Attributes
-    ----------
-    places : ndarray of int
-        The places of these cells in the shape, without that of missing numbers.
-    edges : ndarray of float64 of shape (len(places) + 1,) or None
-        The ends of the cells; None if they are bars.
-    labels : tuple of str
-        The names of the bars, shortened; empty for numbers with edges.
-    missing : int or None
-        The place of the cell of missing numbers.
-    hidden : int
-        The number of categories without a bar.
-    """
+    """The cells of one column that a panel shows."""
 
     places: NDArray[np.intp]
-    edges: NDArray[np.float64] | None
-    labels: tuple[str, ...]
-    missing: int | None
-    hidden: int
+    edges: NDArray[np.float64] | None  # the ends of the cells; None if they are bars
+    labels: tuple[str, ...]  # of the bars
+    missing: int | None  # the place of the cell of missing numbers
+    hidden: int  # the number of categories without a bar
 
     @classmethod
     def of(cls, shape: ColumnShape) -> "ShownCells":
         """Return the cells of a shape that are shown.
 
-        Parameters
-        ----------
-        shape : ColumnShape
-            Released. Numbers are cut where at most 1 % of the records lie beyond each end. Of categories, the
-            twelve with most records are shown. One or two numbers are shown as categories are.
+        Numbers are cut where at most 1 % of the records lie beyond each end. Of categories, those with most
+        records are shown. One or two numbers are shown as categories are.
         """
         values, gap = shape.values, shape.column.gap
         missing = 0 if gap else None
@@ -95,15 +78,7 @@ class ShownCells:
 
 
 def scale_of(edges: NDArray[np.float64], masses: NDArray[np.float64]) -> dict[str, Any]:
-    """Return the arguments of `set_xscale`: linear if most records lie in cells wide enough to be seen.
-
-    Parameters
-    ----------
-    edges : ndarray of float64 of shape (n + 1,)
-        The ends of the cells.
-    masses : ndarray of float64 of shape (n,)
-        Released. The share of records in each cell.
-    """
+    """Return the arguments of `set_xscale`: linear if most records lie in cells wide enough to be seen."""
     widths = np.diff(edges)
     readable = widths >= _READABLE * (edges[-1] - edges[0])
     if masses[readable].sum() >= _READ * masses.sum():
@@ -123,23 +98,7 @@ def scale_of(edges: NDArray[np.float64], masses: NDArray[np.float64]) -> dict[st
 def ticks_of(
     scale: Mapping[str, Any], transform: Callable[[Any], Any], low: float, high: float
 ) -> tuple[list[float], list[float]]:
-    """Return the ticks of a logarithmic axis, 0 and powers of ten: those with labels, and all others.
-
-    Parameters
-    ----------
-    scale : dict of str to object
-        From `scale_of`: "log" or "symlog". Of a log scale over less than two powers of ten, twice and
-        five times these are ticks, too.
-    transform : callable
-        From numbers to places on the axis.
-    low, high : float
-        The ends of the axis.
-
-    Returns
-    -------
-    labelled, others : list of float
-        Labelled ticks are far enough from each other.
-    """
+    """Return the ticks of a logarithmic axis, 0 and powers of ten: those with labels, and all others."""
     exponents = range(_LEAST_POWER, 1 + math.ceil(math.log10(max(abs(low), abs(high)))))
     least = scale.get("linthresh", 0.0)
     powers = [10.0**exponent for exponent in reversed(exponents) if 10.0**exponent >= least]
@@ -156,13 +115,7 @@ def ticks_of(
 
 
 def named(cell: str) -> str:
-    """Return the description of a cell without the quotes of a string, shortened.
-
-    Parameters
-    ----------
-    cell : str
-        From the `cells` of a shape.
-    """
+    """Return the description of a cell without the quotes of a string, shortened."""
     return cut(re.sub(r"^(?:np\.str_\()?(['\"])(.+)\1\)?$", r"\2", cell), _LONGEST_CELL)
 
 
@@ -513,14 +466,7 @@ def _short(tick: float) -> str:
 
 
 def shapes_of(parts: Iterable[Any]) -> list[Table]:
-    """Return a table for each additive model among the parts of a release.
-
-    Parameters
-    ----------
-    parts : iterable of object
-        Fitted estimators. Only `shapes_`, `classes_` and `interactions_` of additive models are read, and of
-        one of several outputs its `estimators_`.
-    """
+    """Return a table for each additive model among the parts of a release."""
     tables = []
     for part, output in _models(parts):
         shapes = getattr(part, "shapes_", [])
@@ -568,15 +514,7 @@ def _about_interactions(part: Any) -> str:
 
 
 def row_of(shape: ColumnShape, classes: Any) -> tuple[str, str, str, str]:
-    """Return the name of a column, its importance, and its least and greatest effect.
-
-    Parameters
-    ----------
-    shape : ColumnShape
-        Released.
-    classes : sequence or None
-        Public. The labels, or None for a regression.
-    """
+    """Return the name of a column, its importance, and its least and greatest effect."""
     cells = ShownCells.of(shape)
     shown = np.array([*cells.places, *([] if cells.missing is None else [cells.missing])])
     effects = shape.effects.reshape(len(shape.masses), -1)

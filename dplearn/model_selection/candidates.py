@@ -42,23 +42,9 @@ _PUBLIC = {"classifier": "classes", "regressor": "target_range"}
 def check_candidate(
     estimator: Any, stateless: Collection[str], *, types: Sequence[str] = tuple(_PUBLIC)
 ) -> None:
-    """Check that an estimator can be a candidate of a private search.
+    """Check that an estimator can be a candidate of a private search: private, without noise in `predict`.
 
-    Parameters
-    ----------
-    estimator : object
-        Must be a private classifier or regressor whose predictions depend only on values released by its
-        fit, or a Pipeline that ends in one and whose other steps are private or stateless.
-    stateless : collection of str
-        Names of further steps that learn nothing from data, by the caller's declaration.
-    types : sequence of str, default=("classifier", "regressor")
-        The types of estimators, by scikit-learn's tags, that are accepted.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the estimator is of another kind, has its own ledger, or a method has been replaced (see
-        `check_own_code`).
+    A pipeline must end in such an estimator, and its other steps be private or stateless.
     """
     check_own_code("estimator", estimator)
     last = last_step(estimator)
@@ -173,20 +159,7 @@ def _acts(step: Any) -> bool:
 def with_budget(estimator: Any, budget: ApproxDP, seed: int | None) -> Any:
     """Return a copy of an estimator whose fit costs at most a budget.
 
-    Parameters
-    ----------
-    estimator : object
-        Accepted by `check_candidate`. Several private steps share the budget in proportion to their own
-        epsilons; deltas are shared equally.
-    budget : ApproxDP
-        Budget of one fit.
-    seed : int or None
-        Seed of the public choices of the copy, for reproducible searches.
-
-    Returns
-    -------
-    object
-        Unfitted.
+    Several private steps share it in proportion to their own epsilons; deltas are shared equally.
     """
     copy = quiet(estimator)  # progress messages would show the number of fits
     private = private_steps(copy)
@@ -201,15 +174,7 @@ def with_budget(estimator: Any, budget: ApproxDP, seed: int | None) -> Any:
 
 
 def is_gaussian(event: Event, budget: ApproxDP) -> bool:
-    """Return whether a release is Gaussian-DP with the mu^2 that a budget implies, except for its failure.
-
-    Parameters
-    ----------
-    event : Event
-        The event of a release whose guarantee is at most `budget`.
-    budget : ApproxDP
-        Epsilon positive. With delta 0 nothing is Gaussian-DP.
-    """
+    """Return whether a release is Gaussian-DP with the mu^2 that a budget implies, except for its failure."""
     if not budget.delta or event.mu2 is None:
         return False
     most = GaussianSums(gaussian_budget(budget)).mu2
@@ -228,29 +193,7 @@ def fit_candidate(
 ) -> list[ApproxDP]:
     """Fit a candidate in place, step by step, and return the guarantees of its private steps.
 
-    Parameters
-    ----------
-    candidate : object
-        From `with_budget`.
-    rows, labels : table of shape (m, d), and ndarray of shape (m,)
-        Private.
-    dice : Dice
-        Source of chance.
-    reproducible : bool
-        Whether the dice are seeded.
-    budget : ApproxDP
-        Budget of all steps together.
-    gaussian : bool, default=False
-        Whether the only private step must be Gaussian-DP, as for `is_gaussian`.
-
-    Returns
-    -------
-    list of ApproxDP
-
-    Raises
-    ------
-    ValueError
-        If the steps cost more than the budget.
+    With `gaussian` the only private step must be Gaussian-DP, as for `is_gaussian`.
     """
     left = _Budget(budget, gaussian=gaussian)
 
@@ -278,19 +221,8 @@ def read_by_candidate(
     """Validate records for a candidate without a draw, and return its guarantees and warnings.
 
     In a pipeline only the first private step reads the records; later steps receive released values or the
-    output of stateless steps. Of later private steps the parameters are checked.
-
-    Parameters
-    ----------
-    candidate, rows, labels, reproducible, budget
-        As for `fit_candidate`.
-
-    Returns
-    -------
-    guarantees : list of ApproxDP
-    warnings : list of str
-    gaussian : bool
-        Whether the only private step is Gaussian-DP, as for `is_gaussian`.
+    output of stateless steps. Of later private steps the parameters are checked. The third value is whether
+    the only private step is Gaussian-DP.
     """
     left, notes = _Budget(budget), []
     for step in _acting(candidate):

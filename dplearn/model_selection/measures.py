@@ -38,22 +38,10 @@ _GRID = 256  # cells of possible areas
 
 @dataclass(frozen=True)
 class NoisyTable:
-    """A released table, and what its noise was.
+    """A released table, and what its noise was."""
 
-    Attributes
-    ----------
-    counts : ndarray of int64
-        Released. Noisy counts or sums; a count may be negative.
-    n : int
-        Public. Number of records that were counted.
-    noise : TableNoise
-        Public.
-    statistic : Statistic
-        Public.
-    """
-
-    counts: NDArray[np.int64]
-    n: int
+    counts: NDArray[np.int64]  # released; a count may be negative
+    n: int  # the number of records that were counted
     noise: TableNoise
     statistic: Statistic
 
@@ -67,15 +55,7 @@ class NoisyTable:
         return self.noise.reach(cells, beta, n_cells=self.counts.size, room=self.room)
 
     def weighted_reach(self, weights: NDArray[np.float64], beta: float) -> NDArray[np.float64]:
-        """Return distances that weighted sums of the noise of cells exceed with probability <= beta each.
-
-        Parameters
-        ----------
-        weights : ndarray of float64 of shape (k, cells)
-            Magnitudes; the true weights are at most so great.
-        beta : float
-            In (0, 1).
-        """
+        """Return distances that weighted sums of the noise of cells exceed with probability <= beta each."""
         return self.noise.weighted_reach(weights, beta, n_cells=self.counts.size, room=self.room)
 
     def count_ends(self, noisy: Any, cells: int, beta: Any) -> tuple[int, int]:
@@ -91,19 +71,6 @@ def noisy_table(
 
     Its cells have public ends. Those of a single cell are the ends of its true value. Several cells are added
     up, and must not be biased: their ends are farther away.
-
-    Parameters
-    ----------
-    counts : ndarray of int64
-        Private. The table.
-    n : int
-        Number of records that are counted.
-    statistic : Statistic
-        What the table holds.
-    noise : TableNoise
-        Its noise.
-    dice : Dice
-        Source of chance.
     """
     room = n * (statistic.high - statistic.low) if statistic.n_cells > 1 else 0
     low, high = n * statistic.low - room, n * statistic.high + room
@@ -112,21 +79,12 @@ def noisy_table(
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric of known labels: its statistic and its functions of the noisy table.
-
-    Attributes
-    ----------
-    statistic : Statistic
-        What is counted.
-    value : callable
-        From a `NoisyTable` to a float; NaN if it is not defined.
-    bounds : callable
-        From a `NoisyTable`, beta and "of the population" to an interval that contains the metric with
-        probability at least 1 - beta: on the records over the noise, or on the population over both.
-    """
+    """A metric of known labels: its statistic and its functions of the noisy table."""
 
     statistic: Statistic
-    value: Callable[[NoisyTable], float]
+    value: Callable[[NoisyTable], float]  # NaN if it is not defined
+    # From a table, beta and "of the population": an interval that contains the metric with probability
+    # 1 - beta, on the records over the noise, or on the population over both.
     bounds: Callable[[NoisyTable, Fraction, bool], Interval]
 
 
@@ -135,15 +93,8 @@ def share_bounds(
 ) -> tuple[float, float]:
     """Return bounds on hits / (hits + others), given ends of both.
 
-    Parameters
-    ----------
-    hits, others : pair of int
-        Ends.
-    n : int
-        Number of records.
-    error : Fraction or None
-        None: of the records, where 0 / 0 is 0. Else of the population: each end is wrong with probability
-        at most `error`, given the number of records that the share is one of.
+    Of the records if `error` is None, where 0 / 0 is 0; else of the population: each end is wrong with
+    probability at most `error`, given the number of records that the share is one of.
     """
     worst, best = (hits[0], min(others[1], n - hits[0])), (hits[1], min(others[0], n - hits[1]))
     if error is None:
@@ -425,12 +376,7 @@ def _r2_bounds(table: NoisyTable, beta: Fraction, population: bool) -> Interval:
 class Band:
     """Bounds on the points of a curve, all right together; index k is "predicted positive from bin k on".
 
-    Attributes
-    ----------
-    fpr, tpr : pair of ndarray of float64 of shape (n_bins + 1,)
-        Lower and upper ends of the false and true positive rates; index 0 is 1, the last 0.
-    negatives, positives : pair of int
-        Ends of the numbers of records.
+    Index 0 is 1, the last 0.
     """
 
     fpr: tuple[Floats64, Floats64]
@@ -440,15 +386,7 @@ class Band:
 
 
 def binned_counts(table: NoisyTable, which: int = 0) -> Floats64:
-    """Return the counts by "positive or not" and by bin, nearest to the noisy ones, >= 0 and with their sums.
-
-    Parameters
-    ----------
-    table : NoisyTable
-        Of `BinnedScores`.
-    which : int, default=0
-        Which of the binned labels.
-    """
+    """Return the counts by "positive or not" and by bin nearest to the noisy ones, >= 0 and with their sums."""
     rows = []
     for each in table.counts.reshape(table.statistic.shape)[which]:
         total = max(float(each.sum()), 0.0)
@@ -459,16 +397,7 @@ def binned_counts(table: NoisyTable, which: int = 0) -> Floats64:
 def curve_band(table: NoisyTable, beta: Fraction, *, population: bool, which: int = 0) -> Band:
     """Return bounds on all points of the curve of binned scores, right together with probability 1 - beta.
 
-    Parameters
-    ----------
-    table : NoisyTable
-        Of `BinnedScores`.
-    beta : Fraction
-        Probability of failure.
-    population : bool
-        Of the population, over noise and records; else of the records, over the noise.
-    which : int, default=0
-        Which of the binned labels.
+    Of the population, over noise and records; else of the records, over the noise.
 
     Notes
     -----
@@ -505,13 +434,7 @@ def _within(noisy: Any, reach: int, n: int) -> tuple[int, int]:
 def roc_auc(
     labels: tuple[Any, ...], places: tuple[int, ...], edges: tuple[float, ...], method: str
 ) -> Measure:
-    """Return the measure of the mean area under the curves of some labels, each against all others.
-
-    Parameters
-    ----------
-    labels, places, edges, method
-        As for `BinnedScores`.
-    """
+    """Return the measure of the mean area under the curves of some labels, each against all others."""
     k = len(places)
 
     def bounds(table: NoisyTable, beta: Fraction, population: bool) -> Interval:

@@ -111,49 +111,21 @@ class PrivateScorer:
 
 @dataclass(frozen=True)
 class Metric:
-    """An entry of the registry: the measure for given labels, and what it needs.
-
-    Attributes
-    ----------
-    measure : callable
-        From a scorer, the labels, and the method that scores come from, to the `Measure`.
-    regression : bool
-        Whether it is a metric of regressors.
-    any_labels : bool
-        Whether it needs no list of labels.
-    method : str
-        The method of estimators that it needs; "scores" is `predict_proba` or, with a public range,
-        `decision_function`.
-    falls : bool
-        Whether the value falls with the first cell of its table, and the other cells do not depend on the
-        predictions. So of two estimators the one with the smaller first cell is the better: minus that cell
-        is a quality whose sensitivity is public.
-    """
+    """An entry of the registry: the measure for given labels, and what it needs."""
 
     measure: Callable[[PrivateScorer, tuple[Any, ...], str], Measure]
     regression: bool = False
-    any_labels: bool = False
-    method: str = "predict"
+    any_labels: bool = False  # needs no list of labels
+    method: str = "predict"  # "scores": `predict_proba` or, with a public range, `decision_function`
+    # The value falls with the first cell of its table, and the other cells do not depend on predictions: of
+    # two estimators the one with the smaller first cell is the better.
     falls: bool = False
 
 
 def measure_of(scorer: PrivateScorer, labels: tuple[Any, ...], estimator: Any = None) -> Measure:
     """Return the measure of a scorer, after a check of its public parameters.
 
-    Parameters
-    ----------
-    scorer : PrivateScorer
-        From `PrivateScorer.of`.
-    labels : tuple
-        Public. All labels, sorted; empty for metrics that need none.
-    estimator : object, optional
-        Public. Whether it has `predict_proba` or `decision_function` decides where scores come from. None:
-        it has `predict_proba`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the metric does not suit the labels or the estimator, or a parameter is not as described.
+    Scores come from `predict_proba` if `estimator` has it, or is None.
     """
     metric = METRICS[scorer.name]
     method = "predict"

@@ -60,26 +60,7 @@ _HELD_OUT = 0.2
 def splits_by_position(cv: Any, n: int) -> list[Split]:
     """Return the positions of the training records and of the test records of each split.
 
-    Parameters
-    ----------
-    cv : None, int or splitter
-        Public. None: one split with a fifth of the positions, publicly drawn, as test records. An int: the
-        number of folds of consecutive records. Or scikit-learn's KFold, PredefinedSplit, RepeatedKFold,
-        ShuffleSplit or TimeSeriesSplit.
-    n : int
-        Number of records.
-
-    Returns
-    -------
-    list of (ndarray of int64, ndarray of int64)
-
-    Raises
-    ------
-    TypeError
-        If `cv` is anything else: the splits of a splitter that uses labels or groups depend on private
-        values.
-    ValueError
-        If there are too few records.
+    Splitters that use labels or groups are refused: their splits depend on private values.
     """
     if cv is None:
         cv = ShuffleSplit(1, test_size=_HELD_OUT, random_state=0)
@@ -105,19 +86,11 @@ def splits_by_position(cv: Any, n: int) -> list[Split]:
 
 @dataclass(frozen=True)
 class Exposure:
-    """The use of one record in all splits together.
+    """The use of one record in all splits together."""
 
-    Attributes
-    ----------
-    trains, tests : int
-        Greatest number of splits in which one record trains, and in which one record tests.
-    apart : bool
-        Whether no record both trains in some split and tests in some split.
-    """
-
-    trains: int
+    trains: int  # the greatest number of splits in which one record trains
     tests: int
-    apart: bool
+    apart: bool  # no record both trains in some split and tests in some split
 
     @classmethod
     def of(cls, splits: Sequence[Split], n: int) -> "Exposure":
@@ -130,31 +103,14 @@ class Exposure:
 
 @dataclass(frozen=True)
 class SearchTable(Public):
-    """The public values of a table on which candidates are compared.
-
-    Attributes
-    ----------
-    splits : sequence of (ndarray, ndarray)
-        Positions of the training records and of the test records of each split.
-    exposure : Exposure
-        The exposure of `splits`.
-    guarantees : tuple of ApproxDP
-        Guarantees of the candidates' fits; empty in a plan without data.
-    notes : tuple of str
-        Warnings of the candidates; empty in a plan without data.
-    gaussian : bool
-        Whether each candidate's fit, with the budget that a plan gives it if this is True, releases sums with
-        Gaussian noise only.
-    seed : int or None
-        Seed of the candidates' public choices.
-    """
+    """The public values of a table on which candidates are compared."""
 
     splits: Sequence[Split] = ()
     exposure: Any = None
-    guarantees: tuple[ApproxDP, ...] = ()
-    notes: tuple[str, ...] = ()
-    gaussian: bool = False
-    seed: int | None = None
+    guarantees: tuple[ApproxDP, ...] = ()  # of the candidates' fits; empty in a plan without data
+    notes: tuple[str, ...] = ()  # warnings of the candidates
+    gaussian: bool = False  # each candidate's fit, with its budget in such a plan, has Gaussian noise only
+    seed: int | None = None  # of the candidates' public choices
 
 
 @dataclass(frozen=True)

@@ -325,15 +325,7 @@ def _with_target_range(scorer: PrivateScorer, estimator: Any) -> PrivateScorer:
 
 
 def public_labels(scorer: PrivateScorer, estimator: Any) -> tuple[Any, ...]:
-    """Return all labels, sorted: those of the scorer, else those of the estimator; empty if there are none.
-
-    Parameters
-    ----------
-    scorer : PrivateScorer
-        With `labels` or not.
-    estimator : object
-        Fitted.
-    """
+    """Return all labels, sorted: those of the scorer, else those of the estimator, if it has any."""
     known = getattr(estimator, "classes_", None)
     if isinstance(known, list) and known and np.ndim(known[0]):
         raise TypeError(

@@ -529,34 +529,16 @@ def _results(params: list[dict[str, Any]], index: int, scores: Mapping[int, floa
 
 @dataclass(frozen=True)
 class Choice:
-    """The outcome of a selection.
-
-    Attributes
-    ----------
-    index : int
-        Released. Index of the selected candidate.
-    tables : dict of int to NoisyTable
-        Released. The noisy tables of the selected candidate and, if all were released, of the others.
-    fitted : object or None
-        Released. The candidate fitted on the training records, if there is one split.
-    """
+    """The outcome of a selection."""
 
     index: int
-    tables: Mapping[int, NoisyTable]
-    fitted: Any
+    tables: Mapping[int, NoisyTable]  # of the selected candidate and, if all were released, of the others
+    fitted: Any  # on the training records, if there is one split
 
 
 @dataclass(frozen=True)
 class Trial:
-    """An oracle of fits and tables of counts: the candidates and the private records.
-
-    Attributes
-    ----------
-    records : Examples
-        Private. Rows, and labels or targets.
-    plan : SearchPlan
-        Public. The candidates, the splits and the budgets.
-    """
+    """An oracle of fits and tables of counts: the candidates and the private records."""
 
     records: Examples
     plan: SearchPlan
@@ -691,15 +673,7 @@ class Trial:
 
 
 def all_planned_gaussian(plan: SearchPlan, sizes: Mapping[str, int | None]) -> bool:
-    """Return whether all fits of candidates are known to be Gaussian-DP, without data.
-
-    Parameters
-    ----------
-    plan : SearchPlan
-        A plan with `gaussian`.
-    sizes : mapping of str to int or None
-        `n_features` and `n_labels` of the candidates' plans. For candidates in a pipeline they are unknown.
-    """
+    """Return whether all fits of candidates are known to be Gaussian-DP, without data."""
     for candidate in plan.params.candidates:
         fitted = with_budget(candidate, plan.fit, None)
         if private_steps(fitted) != [fitted]:
@@ -715,35 +689,14 @@ def all_planned_gaussian(plan: SearchPlan, sizes: Mapping[str, int | None]) -> b
 
 
 class Task(ABC):
-    """What is predicted: its public values, how it is read, and which metrics suit it.
+    """What is predicted: its public values, how it is read, and which metrics suit it."""
 
-    Attributes
-    ----------
-    kinds : str
-        Which estimators predict it, as a plural.
-    default : str
-        Name of the metric that `scoring=None` stands for.
-    regression : bool
-        Whether its metrics are those of regressors.
-    """
-
-    kinds: ClassVar[str]
-    default: ClassVar[str]
+    kinds: ClassVar[str]  # of estimators, as a plural
+    default: ClassVar[str]  # the metric that `scoring=None` stands for
     regression: ClassVar[bool]
 
     def scorer(self, scoring: Any) -> PrivateScorer:
-        """Return the metric that a search compares candidates by.
-
-        Parameters
-        ----------
-        scoring : None, str or PrivateScorer
-            The parameter of the search.
-
-        Raises
-        ------
-        ValueError
-            If the metric is not one of these estimators.
-        """
+        """Return the metric that a search compares candidates by."""
         scorer = PrivateScorer.of(self.default if scoring is None else scoring)
         if scorer.regression != self.regression:
             fitting = [repr(name) for name, each in METRICS.items() if each.regression == self.regression]
@@ -755,37 +708,11 @@ class Task(ABC):
 
     @abstractmethod
     def values(self, scorer: PrivateScorer, candidates: Sequence[Any], last: Any) -> Mapping[str, Any]:
-        """Return the parameters of a search that depend on the task, after a check of the public values.
-
-        Parameters
-        ----------
-        scorer : PrivateScorer
-            From `scorer`.
-        candidates : sequence
-            Unfitted.
-        last : object
-            The last step of the searched estimator.
-
-        Returns
-        -------
-        dict
-            Of `scorer`; of `classes`, which is None for regressors; of `given`, parameters of the last step
-            that the search replaced; and for regressors of `target`, on which errors are counted.
-        """
+        """Return the parameters of a search that depend on the task, after a check of the public values."""
 
     @abstractmethod
     def read(self, y: Any, n: int, params: FitRecipe) -> tuple[Any, NDArray[Any]]:
-        """Return the public labels, None for regressors, and what each record has.
-
-        Parameters
-        ----------
-        y : array-like of shape (n,)
-            Private.
-        n : int
-            Number of records.
-        params : Params
-            Of the search.
-        """
+        """Return the public labels, None for regressors, and what each record has."""
 
     @abstractmethod
     def assumes(self, params: FitRecipe) -> str:

@@ -67,13 +67,7 @@ Asked = tuple[VectorQuery, Fraction]
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Bounds on the numbers of each column.
-
-    Attributes
-    ----------
-    low, high : ndarray of float64 of shape (d,)
-        Public, or released.
-    """
+    """Bounds on the numbers of each column."""
 
     low: Numbers
     high: Numbers
@@ -108,25 +102,9 @@ class Box:
 def grid_rows(
     columns: Columns, product: Product, middle: Numbers, unit: Numbers, steps: int, order: int | None
 ) -> NDArray[np.int32]:
-    """Return rows of whole numbers: steps * (x - middle) / unit, rounded.
+    """Return rows of whole numbers: steps * (x - middle) / unit, rounded; 0 where the unit is 0.
 
-    Parameters
-    ----------
-    columns : Columns
-        Private. The codes of each column.
-    product : Product
-        Public.
-    middle, unit : ndarray of float64 of shape (d,)
-        Public, or released. Where the unit is 0, numbers are 0.
-    steps : int
-        Public. The greatest magnitude of a number, or the greatest norm of a row.
-    order : {1, 2}, optional
-        Public. The order of the norm to which longer rows are shortened. None: each number is clipped.
-
-    Returns
-    -------
-    ndarray of int32 of shape (n, d)
-        Each row is a function of its own record.
+    Longer rows are shortened to the norm `steps` of that order; without one, each number is clipped.
 
     Notes
     -----
@@ -154,14 +132,7 @@ def grid_rows(
 def shortened(rows: Numbers, reach: int, order: int) -> Numbers:
     """Return rows of whole numbers whose norm is at most `reach`; longer ones keep their direction.
 
-    Parameters
-    ----------
-    rows : ndarray of float64 of shape (k, d)
-        Private. Whole numbers; the sums of their magnitudes, or squares, are below 2**53.
-    reach : int
-        Public, or released.
-    order : {1, 2}
-        Public. The order of the norm.
+    The sums of their magnitudes, or squares, are below 2**53.
     """
     long = norm_powers(rows, order) > reach**order
     lengths = norm_powers(rows[long], order)[:, None] ** (1 / order)
@@ -430,28 +401,13 @@ def _coarse(columns: Columns, product: Product, places: tuple[int, ...]) -> Colu
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Released means and standard deviations of the columns of rows, in steps of the grid.
-
-    Attributes
-    ----------
-    mean, deviations : ndarray of float64 of shape (d,)
-        Released. The means, and the standard deviations.
-    """
+    """Released means and standard deviations of the columns of rows, in steps of the grid."""
 
     mean: Numbers
     deviations: Numbers
 
     def radius(self, times: float, steps: int, order: int) -> int:
-        """Return a multiple of the root of the total variance, at most `steps`, even and at least 2.
-
-        Parameters
-        ----------
-        times : float
-        steps : int
-            The greatest norm of a row, even.
-        order : {1, 2}
-            The order of the norm: of 1, the sum of the deviations is multiplied.
-        """
+        """Return a multiple of the root of the total variance, at most `steps`, even and at least 2."""
         size = self.deviations.sum() if order == 1 else np.sqrt((self.deviations**2).sum())
         return max(2, min(steps, 2 * ceil(times * float(size) / 2)))
 
@@ -480,16 +436,7 @@ def reach_of(box: Box, plan: BoxPlan) -> float:
 
 
 def released_spread(oracle: Oracle, d: int, steps: int, share: Fraction) -> Spread:
-    """Return the noisy mean and standard deviation of each column of rows, in steps.
-
-    Parameters
-    ----------
-    oracle : Oracle
-    d, steps : int
-        The number of numbers of a row, and its greatest norm.
-    share : Fraction
-        The share of the budget.
-    """
+    """Return the noisy mean and standard deviation of each column of rows, in steps."""
     answer = oracle.ask(spread_query(d, steps), share=share)[0]
     mean, squares = answer.means[:d].clip(-1, 1), answer.means[d:]
     # Each variance has much noise where columns are many, and their sum, which the radius needs, has less.
@@ -501,11 +448,6 @@ def released_spread(oracle: Oracle, d: int, steps: int, share: Fraction) -> Spre
 
 def spread_query(n_columns: int, steps: int) -> VectorQuery:
     """Return the query for the sums of the numbers of a row, times the norm S, and of their squares.
-
-    Parameters
-    ----------
-    n_columns, steps : int
-        The number of numbers of a row, and its greatest norm S.
 
     Notes
     -----

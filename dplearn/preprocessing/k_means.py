@@ -277,11 +277,6 @@ class ClusterRound:
 def cluster_query(asked: ClusterRound) -> VectorQuery:
     """Return the query for the number of records of each centre, and the sums of their rows.
 
-    Parameters
-    ----------
-    asked : ClusterRound
-        Released. The centres, and the radius R, the greatest norm of a row.
-
     Notes
     -----
     **Privacy.** The numbers of a record are R at the place of its centre, and its row at those of the centre.

@@ -147,13 +147,7 @@ def _fits(domain: Any) -> bool:
 
 
 def scaled(numbers: Numbers, center: Numbers | None, scale: Numbers | None) -> Numbers:
-    """Return numbers minus a centre, divided by a scale; None stands for neither. Overflows are made finite.
-
-    Parameters
-    ----------
-    numbers : ndarray of float64 of shape (n, d)
-    center, scale : ndarray of float64 of shape (d,), or None
-    """
+    """Return (numbers - center) / scale without overflow: infinities become the largest finite float."""
     centred = numbers if center is None else finite(numbers - center)
     return centred if scale is None else finite(centred / scale)
 

@@ -296,17 +296,7 @@ def _without_noise(values: Numbers, deviation: float) -> tuple[Numbers, int]:
 
 @dataclass(frozen=True, eq=False)
 class Nearby:
-    """Rows measured from a released middle and shortened.
-
-    Attributes
-    ----------
-    middle : ndarray of float64 of shape (d,)
-        Released. Whole numbers.
-    radius : int
-        Released. The greatest norm of a shortened row.
-    order : {1, 2}
-        Public. The order of the norm.
-    """
+    """Rows measured from a released middle and shortened."""
 
     middle: Numbers
     radius: int
@@ -319,16 +309,6 @@ class Nearby:
 
 def moments_query(n_columns: int, noise: str, steps: int, near: Nearby | None = None) -> VectorQuery:
     """Return the query for the sums of products of two numbers of a row, and of the numbers.
-
-    Parameters
-    ----------
-    n_columns : int
-        The number of numbers of a row.
-    noise : {"laplace", "gaussian"}
-    steps : int
-        The greatest norm S of a row: the L1 norm for Laplace noise, else the Euclidean one; even.
-    near : Nearby, optional
-        How rows are shortened to that norm; None: they have it.
 
     Notes
     -----

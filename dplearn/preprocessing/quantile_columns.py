@@ -299,21 +299,7 @@ def placed(x: Numbers, low: Numbers, high: Numbers) -> Numbers:
 
 
 def interpolate(x: Numbers, points: Numbers, heights: Numbers, side: str = "right") -> Numbers:
-    """Return the linear interpolation of heights between ascending points, constant beyond both ends.
-
-    Parameters
-    ----------
-    x : ndarray of any shape
-        Numbers.
-    points, heights : ndarray of shape (k,)
-        Ascending; points may be equal.
-    side : {"left", "right"}, default="right"
-        Whether a number at several equal points gets the height of the first or of the last of them.
-
-    Returns
-    -------
-    ndarray of float64 of the shape of x
-    """
+    """Return the linear interpolation of heights between ascending points, constant beyond both ends."""
     if len(points) == 1:
         return np.full(x.shape, heights[0])
     found = np.searchsorted(points, x, side="left" if side == "left" else "right")

@@ -283,15 +283,6 @@ class _Scales:
 def scaler_query(n_columns: int, noise: str, steps: int, *, squares: bool) -> VectorQuery:
     """Return the query for the sums of numbers from -1 to 1, and of their squares.
 
-    Parameters
-    ----------
-    n_columns : int
-    noise : {"laplace", "gaussian"}
-    steps : int
-        The number S of steps from 0 to 1; even.
-    squares : bool
-        Whether squares are summed.
-
     Notes
     -----
     **Privacy.** Between neighbours the totals move by at most `l1`, or `squared_l2`. Let x and y be the
