@@ -10,6 +10,7 @@ Fraction(3, 4)
 
 from collections.abc import Collection, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -18,7 +19,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from dplearn._validation import check_number
+from dplearn._validation import AUTO, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
 from dplearn.ensembles.base_estimators import quiet
@@ -142,6 +143,20 @@ def steps_assumed(candidates: Sequence[Any], stateless: Collection[str]) -> list
     ]
 
 
+def cost_of(candidates: Sequence[Any], epsilon: Any, delta: Any, *, reproducible: bool) -> ApproxDP:
+    """Return the cost of a search: delta is 0 if no step has one, and "auto" the greatest of all steps."""
+    steps = [step for candidate in candidates for step in private_steps(candidate)]
+    labels_only = any(getattr(step, "protects", "") == "labels" for step in steps)
+    deltas = [check_number("delta", step.delta, low=0, below=1) for step in steps if hasattr(step, "delta")]
+    cost = ApproxDP(
+        check_number("epsilon", epsilon, above=0),
+        max(deltas, default=Fraction(0)) if delta == AUTO else delta,
+        protects="labels" if labels_only else "examples",
+        reproducible=reproducible,
+    )
+    return cost if deltas else replace(cost, delta=Fraction(0))
+
+
 def _steps(estimator: Any) -> list[tuple[str, Any]]:
     """Return the names and the steps of a pipeline; other estimators count as a single step."""
     return list(estimator.steps) if isinstance(estimator, Pipeline) else [("", estimator)]
@@ -232,9 +247,8 @@ def read_by_candidate(
             left.charge(ready.plan.guarantee, ready.plan.event)
             notes += ready.plan.warnings
             break
-        rows = _transformed(
-            clone(step), deepcopy(rows)
-        )  # a step with copy=False would change the rows of other candidates
+        # A step with copy=False would change the rows of other candidates.
+        rows = _transformed(clone(step), deepcopy(rows))
     for step in private_steps(candidate)[1:]:
         _checked(step, reproducible)
     return left.guarantees, notes, len(private_steps(candidate)) == 1 and is_gaussian(left.events[0], budget)

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,8 +59,13 @@ class NoisyTable:
 
     def count_ends(self, noisy: Any, cells: int, beta: Any) -> tuple[int, int]:
         """Return ends of a true count, each wrong with probability at most beta, given a sum of cells."""
-        reach, noisy = self.reach(cells, beta), int(noisy)
-        return min(self.n, max(0, noisy - reach)), max(0, min(self.n, noisy + reach))
+        return within(noisy, self.reach(cells, beta), self.n)
+
+
+def within(noisy: Any, reach: int, n: int) -> tuple[int, int]:
+    """Return the ends of a count from 0 to n that is not farther than `reach` from a noisy one."""
+    noisy = int(noisy)
+    return min(n, max(0, noisy - reach)), max(0, min(n, noisy + reach))
 
 
 def noisy_table(
@@ -166,6 +170,7 @@ def _ratio_values(ratio: str, table: NoisyTable) -> list[float]:
 
 
 def _matrix(table: NoisyTable) -> NDArray[np.int64]:
+    """Return the counts in the shape of their table."""
     return table.counts.reshape(table.statistic.shape)
 
 
@@ -314,22 +319,14 @@ def _share(steps: float, table: NoisyTable) -> float:
 
 
 def _minus_mean_bounds(most: float, table: NoisyTable, beta: Fraction, population: bool) -> Interval:
-    low, high = _mean_ends(table, 0, beta / 2 if population else beta, rounded=0.5)
+    reach, noisy = table.reach(1, beta / (4 if population else 2)), int(table.counts[0])
+    extra = 0.5 * table.n  # each record's number is rounded by half a step at most
+    low = min(1.0, max(0.0, _share(noisy - reach - extra, table)))
+    high = max(0.0, min(1.0, _share(noisy + reach + extra, table)))
     if population:
         error = float(beta / 4)
         low, high = mean_bounds(low, table.n, error)[0], mean_bounds(high, table.n, error)[1]
     return 0.0 - most * high, 0.0 - most * low
-
-
-def _mean_ends(table: NoisyTable, cell: int, beta: Fraction, *, rounded: float) -> Interval:
-    """Return ends of the mean in a cell, as a share of the greatest, both right with probability 1 - beta.
-
-    Each record's number was rounded by at most `rounded` steps.
-    """
-    reach, noisy = table.reach(1, beta / 2), int(table.counts[cell])
-    extra = rounded * table.n
-    low, high = _share(noisy - reach - extra, table), _share(noisy + reach + extra, table)
-    return min(1.0, max(0.0, low)), max(0.0, min(1.0, high))
 
 
 def r2(target: TargetRange) -> Measure:
@@ -386,9 +383,9 @@ class Band:
 
 
 def binned_counts(table: NoisyTable, which: int = 0) -> Floats64:
-    """Return the counts by "positive or not" and by bin nearest to the noisy ones, >= 0 and with their sums."""
+    """Return the counts by "positive or not" and by bin nearest to the noisy ones, >= 0, of the same sums."""
     rows = []
-    for each in table.counts.reshape(table.statistic.shape)[which]:
+    for each in _matrix(table)[which]:
         total = max(float(each.sum()), 0.0)
         rows.append(total * nearest_shares(each / total) if total else np.zeros(len(each)))
     return np.array(rows)
@@ -405,7 +402,7 @@ def curve_band(table: NoisyTable, beta: Fraction, *, population: bool, which: in
     row's sums in one direction exceed a reach r with probability at most 2 P[all cells' noise > r], and so
     downwards: eight such events.
     """
-    counts = table.counts.reshape(table.statistic.shape)[which]
+    counts = _matrix(table)[which]
     n_bins = counts.shape[1]
     share = beta / (2 if population else 1)
     reach = table.reach(n_bins, share / 16)
@@ -417,18 +414,13 @@ def curve_band(table: NoisyTable, beta: Fraction, *, population: bool, which: in
         low, high = np.zeros(n_bins + 1), np.ones(n_bins + 1)
         for k in range(1, n_bins):
             low[k], high[k] = share_bounds(
-                _within(after[k], reach, table.n), _within(before[k], reach, table.n), table.n, error
+                within(after[k], reach, table.n), within(before[k], reach, table.n), table.n, error
             )
         low[0], high[-1] = 1.0, 0.0
         # True rates fall from bin to bin.
         rates.append((np.maximum.accumulate(low[::-1])[::-1], np.minimum.accumulate(high)))
-        totals.append(_within(after[0], reach, table.n))
+        totals.append(within(after[0], reach, table.n))
     return Band(rates[0], rates[1], totals[0], totals[1])
-
-
-def _within(noisy: Any, reach: int, n: int) -> tuple[int, int]:
-    noisy = int(noisy)
-    return min(n, max(0, noisy - reach)), max(0, min(n, noisy + reach))
 
 
 def roc_auc(
@@ -451,7 +443,7 @@ def roc_auc(
 
 def _area(table: NoisyTable, which: int) -> float:
     """Return the area under the curve, ties in a bin counted half; NaN without noisy records of a kind."""
-    negative, positive = table.counts.reshape(table.statistic.shape)[which].astype(np.float64)
+    negative, positive = _matrix(table)[which].astype(np.float64)
     n_negative, n_positive = negative.sum(), positive.sum()
     if min(n_negative, n_positive) <= 0:
         return math.nan
@@ -473,7 +465,7 @@ def _area_bounds(table: NoisyTable, beta: Fraction, population: bool, which: int
     by (k - A)w: by at most the greatest sum of w over consecutive bins from the first or the last one, which
     Levy's inequality bounds. An area for which M is farther from 0 than the bounds on both terms is excluded.
     """
-    counts = table.counts.reshape(table.statistic.shape)[which].astype(np.float64)
+    counts = _matrix(table)[which].astype(np.float64)
     n_bins, share = counts.shape[1], float(beta / 2 if population else beta)
     reach = table.reach(n_bins, share / 16)
     fewest = min(counts.sum(axis=1)) - reach

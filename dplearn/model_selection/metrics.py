@@ -156,10 +156,6 @@ def _score_method(scorer: PrivateScorer, estimator: Any) -> str:
     return "decision_function"
 
 
-def _correct(scorer: PrivateScorer, labels: tuple[Any, ...], method: str) -> Measure:  # noqa: ARG001
-    return measures.accuracy()
-
-
 def _log_loss(scorer: PrivateScorer, labels: tuple[Any, ...], method: str) -> Measure:  # noqa: ARG001
     least = float(check_number("least_probability", scorer.least_probability, above=0, below=1))
     return measures.log_loss(labels, least)
@@ -184,13 +180,8 @@ def _of_one_label(ratio: str, scorer: PrivateScorer, labels: tuple[Any, ...], me
     return measures.one_label(ratio, labels, _positive(scorer, labels, others=others))
 
 
-def _of_all_labels(
-    make: Callable[[tuple[Any, ...]], Measure],
-    scorer: PrivateScorer,  # noqa: ARG001
-    labels: tuple[Any, ...],
-    method: str,  # noqa: ARG001
-) -> Measure:
-    return make(labels)
+def _of_all_labels(make: Callable[[tuple[Any, ...]], Measure]) -> Metric:
+    return Metric(lambda scorer, labels, method: make(labels))  # noqa: ARG005
 
 
 def _positive(scorer: PrivateScorer, labels: tuple[Any, ...], *, others: Sequence[str]) -> int:
@@ -252,25 +243,24 @@ def _score_range(scorer: PrivateScorer) -> tuple[float, float]:
     return low, high
 
 
-_MACRO = {ratio: partial(_of_all_labels, partial(measures.macro, ratio)) for ratio in measures.RATIOS}
-_WEIGHTED = {
-    ratio: partial(_of_all_labels, partial(measures.weighted, ratio)) for ratio in ("precision", "f1")
-}
 _ERRORS = {
     "r2": measures.r2,
     "neg_mean_absolute_error": measures.absolute_error,
     "neg_mean_squared_error": measures.squared_error,
     "neg_root_mean_squared_error": measures.root_squared_error,
 }
-_CORRECT = Metric(_correct, any_labels=True, falls=True)  # the accuracy
+_CORRECT = Metric(lambda scorer, labels, method: measures.accuracy(), any_labels=True, falls=True)  # noqa: ARG005
 #: All metrics by name.
 METRICS: dict[str, Metric] = {
     "accuracy": _CORRECT,
-    "balanced_accuracy": Metric(partial(_of_all_labels, measures.balanced_accuracy)),
+    "balanced_accuracy": _of_all_labels(measures.balanced_accuracy),
     **{ratio: Metric(partial(_of_one_label, ratio)) for ratio in measures.RATIOS},
-    **{f"{ratio}_macro": Metric(make) for ratio, make in _MACRO.items()},
+    **{f"{ratio}_macro": _of_all_labels(partial(measures.macro, ratio)) for ratio in measures.RATIOS},
     **{f"{ratio}_micro": _CORRECT for ratio in measures.RATIOS},
-    **{f"{ratio}_weighted": Metric(make) for ratio, make in _WEIGHTED.items()},
+    **{
+        f"{ratio}_weighted": _of_all_labels(partial(measures.weighted, ratio))
+        for ratio in ("precision", "f1")
+    },
     "recall_weighted": _CORRECT,
     "roc_auc": Metric(_roc_auc, method="scores"),
     "roc_auc_ovr": Metric(_roc_auc_ovr, method="scores"),

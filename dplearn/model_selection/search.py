@@ -21,7 +21,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import AUTO, check_bool, check_choice, check_count, check_number
+from dplearn._validation import AUTO, check_bool, check_choice, check_count
 from dplearn._writing import brief
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
@@ -36,6 +36,7 @@ from dplearn.mechanisms import permute_and_flip
 from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.candidates import (
     check_candidate,
+    cost_of,
     fit_candidate,
     is_gaussian,
     last_step,
@@ -280,7 +281,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         self._check_method(scorer)
         return SearchFit(
             self,
-            self._most(candidates, reproducible),
+            cost_of(candidates, self.epsilon, self.delta, reproducible=reproducible),
             candidates=candidates,
             task=task,
             method=self.method,
@@ -431,18 +432,6 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
                 " 'neg_log_loss'"
             )
 
-    def _most(self, candidates: Sequence[Any], reproducible: bool) -> ApproxDP:
-        steps = [step for candidate in candidates for step in private_steps(candidate)]
-        labels_only = any(getattr(step, "protects", "") == "labels" for step in steps)
-        protects = "labels" if labels_only else "examples"
-        deltas = [step.delta for step in steps if hasattr(step, "delta")]
-        delta: Any = self.delta
-        if delta == AUTO:
-            delta = max((check_number("delta", each, low=0, below=1) for each in deltas), default=Fraction(0))
-        epsilon = check_number("epsilon", self.epsilon, above=0)
-        cost = ApproxDP(epsilon, delta, protects=protects, reproducible=reproducible)
-        return cost if deltas else replace(cost, delta=Fraction(0))
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
@@ -555,9 +544,8 @@ class Trial:
         Gaussian-DP, as the plan requires, or a candidate refuses its budgets or the records; other candidates
         are then not read. (A plan without Gaussian fits follows, which raises errors about records again.)
         """
-        sizes = {
-            len(train): (train, self.plan.fit) for train, _ in self.plan.public.splits
-        }  # some estimators refuse small tables
+        # Some estimators refuse small tables.
+        sizes = {len(train): (train, self.plan.fit) for train, _ in self.plan.public.splits}
         whole = np.arange(len(self.records)), self.plan.refit or self.plan.fit
         tables = [(*self._at(places), budget) for places, budget in (*sizes.values(), whole)]
         guarantees: list[ApproxDP] = []

@@ -30,9 +30,9 @@ from dplearn.fit.relation import TABLE
 from dplearn.mechanisms import laplace_counts
 from dplearn.model_selection.candidates import (
     check_candidate,
+    cost_of,
     fit_candidate,
     last_step,
-    private_steps,
     read_by_candidate,
     steps_assumed,
     with_budget,
@@ -265,7 +265,7 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         classes = declared_classes(last.classes, getattr(last, "domain", None))
         fit = TunedThresholdFit(
             self,
-            self._most(reproducible),
+            cost_of([self.estimator], self.epsilon, self.delta, reproducible=reproducible),
             estimator=clone(self.estimator),
             classes=classes,
             declared=last.classes,
@@ -327,18 +327,6 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         check_is_fitted(self)
         likely: Floats64 = self.estimator_.predict_proba(X)
         return likely
-
-    def _most(self, reproducible: bool) -> ApproxDP:
-        """Return the cost of a fit."""
-        steps = private_steps(self.estimator)
-        given = [step.delta for step in steps if hasattr(step, "delta")]
-        deltas = [check_number("delta", each, low=0, below=1) for each in given]
-        labels_only = any(getattr(step, "protects", "") == "labels" for step in steps)
-        protects = "labels" if labels_only else "examples"
-        delta: Any = max(deltas, default=Fraction(0)) if self.delta == AUTO else self.delta
-        epsilon = check_number("epsilon", self.epsilon, above=0)
-        cost = ApproxDP(epsilon, delta, protects=protects, reproducible=reproducible)
-        return cost if deltas else replace(cost, delta=Fraction(0))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
