@@ -15,15 +15,6 @@ from dplearn.core.exact import at_most_exp, log_bounds
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.base import decimal
 
-__all__ = [
-    "Places",
-    "PrivacyReport",
-    "distribution_on",
-    "enumerate_distributions",
-    "enumerate_privacy",
-    "report_on",
-]
-
 Places = tuple[int, ...]  # of records in the universe
 
 

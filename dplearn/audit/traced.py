@@ -31,8 +31,6 @@ from dplearn.learners import (
 from dplearn.privacy import ApproxDP
 from dplearn.releases import SyntheticTable
 
-__all__ = ["CONTROL", "TRACED", "TracedLearner", "predicted"]
-
 FitPredict = Callable[[NDArray[np.int64], NDArray[np.int64]], Any]
 _LABELS = [0, 1]
 _CLAIM = ApproxDP(1, "1e-6")

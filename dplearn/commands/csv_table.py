@@ -22,8 +22,6 @@ from typing import Any, cast
 
 from dplearn.commands.refusal import Refusal
 
-__all__ = ["CsvFormat", "Table", "add_format", "format_of", "listed", "looks_like_a_record", "read_table"]
-
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _SPELLED = {"tab": "\t", "\\t": "\t"}
 _MOST_KEPT = 1 << 16  # the greatest number of distinct texts that share one object

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["axes_or_new", "dry_run", "panels_or_new"]
-
 _ACROSS = 4  # the most panels in a row
 _WIDTH, _HEIGHT = 3.0, 2.4  # inches of a panel
 

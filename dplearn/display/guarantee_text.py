@@ -15,19 +15,6 @@ from dplearn.display.template import Table
 from dplearn.privacy import ApproxDP, Guarantee, ZeroConcentratedDP, attack_risk
 from dplearn.privacy.base import decimal
 
-__all__ = [
-    "attacks",
-    "beliefs",
-    "figures",
-    "greatest_belief",
-    "greatest_factor",
-    "in_groups",
-    "in_words",
-    "neighboring",
-    "protected",
-    "warnings_of",
-]
-
 _DELTA = Fraction(1, 10**6)  # the delta of the approximate guarantee that explains a zero-concentrated one
 _BELIEFS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 _GROUPS = (1, 2, 5, 10)

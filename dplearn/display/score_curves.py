@@ -14,13 +14,6 @@ from dplearn.display.axes import dry_run
 from dplearn.model_selection import PrivateScore, PrivateScorer, private_score
 from dplearn.model_selection.measures import Band, binned_counts, curve_band, share_bounds, within
 
-__all__ = [
-    "PrivateCalibrationDisplay",
-    "PrivateConfusionMatrixDisplay",
-    "PrivatePrecisionRecallDisplay",
-    "PrivateRocCurveDisplay",
-]
-
 Floats64 = NDArray[np.float64]
 _ALPHA = 0.2
 

@@ -21,8 +21,6 @@ from dplearn.privacy.base import Guarantee
 from dplearn.privacy.plan import Plan
 from dplearn.releases.release import Released
 
-__all__ = ["settings_of"]
-
 _SEED, _LEDGER = "random_state", "ledger"
 _PARTS = ("steps", "transformers", "transformer_list")  # their entries are listed by name
 _HIDDEN = "set (not shown)"

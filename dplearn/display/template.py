@@ -20,8 +20,6 @@ from html import escape
 from string import Formatter
 from typing import Any, NamedTuple
 
-__all__ = ["Table", "filled_html", "filled_text"]
-
 _WIDTH = 100  # characters of a line of text
 
 

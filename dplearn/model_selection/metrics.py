@@ -25,8 +25,6 @@ from dplearn.model_selection import measures
 from dplearn.model_selection.measures import Measure
 from dplearn.records.targets import TargetRange
 
-__all__ = ["METRICS", "Metric", "PrivateScorer", "measure_of"]
-
 _FARTHEST = 7.0  # the log-odds of the outermost of the default bins: about 1/1000
 _MOST_BINS = 1000
 

@@ -31,8 +31,6 @@ from dplearn.records.rows import count_of
 from dplearn.records.table import Held, Table
 from dplearn.releases.release import ReleasePlan
 
-__all__ = ["PrivateScore", "private_score", "public_labels"]
-
 _ASSUMES = (
     N_IS_PUBLIC,
     ROWS,

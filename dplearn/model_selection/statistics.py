@@ -25,17 +25,6 @@ from dplearn.ensembles.isolation import alone, attempt
 from dplearn.records.reading import labels_assumed, read_labels
 from dplearn.records.targets import read_numbers
 
-__all__ = [
-    "BinnedScores",
-    "ConfusionCounts",
-    "ErrorCount",
-    "LossSum",
-    "Statistic",
-    "TargetSums",
-    "count_errors",
-    "errors_of",
-]
-
 Counts = NDArray[np.int64]
 Floats64 = NDArray[np.float64]
 

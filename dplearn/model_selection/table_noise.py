@@ -27,8 +27,6 @@ from dplearn.privacy.gaussian_dp import sums_sigma2
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.shares import gaussian_budget
 
-__all__ = ["TableNoise"]
-
 #: The arguments of the moment generating function among which a bound is chosen, as shares of the greatest.
 _SHARES = np.concatenate([np.geomspace(1e-4, 0.1, 60), np.linspace(0.1, 0.999, 240)[1:]])
 _MARGIN = 1 + 1e-9  # for rounding errors

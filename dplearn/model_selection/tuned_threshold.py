@@ -52,8 +52,6 @@ from dplearn.records.reading import (
 from dplearn.records.rows import Examples
 from dplearn.records.tables import rows_of
 
-__all__ = ["PrivateTunedThresholdClassifier", "TunedThresholdPlan"]
-
 _SPLIT = "the split into training and held-out records depends only on the records' positions"
 _ALONE = "the fitted classifier predicts for each record by itself"
 _FARTHEST = 7.0  # the log-odds of the outermost of the thresholds: about 1/1000

@@ -30,8 +30,6 @@ from dplearn.preprocessing.number_columns import Numbers
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
 
-__all__ = ["ClusterRound", "PrivateKMeans", "cluster_query"]
-
 # Chosen on the tables that `dplearn.preprocessing.boxed_columns` names.
 _SPREAD_SHARE = Fraction(1, 4)  # of the budget, for the means and variances of columns
 _ROUNDS = 3

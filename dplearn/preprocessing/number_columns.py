@@ -26,8 +26,6 @@ from dplearn.records.reading import as_product, read_features
 from dplearn.records.rows import Columns
 from dplearn.releases.reading import as_number_domain, is_pair
 
-__all__ = ["NamesOfColumns", "NumberColumns", "Numbers", "declared_numbers", "finite", "scaled", "unscaled"]
-
 Numbers = NDArray[np.float64]
 
 _LARGEST = sys.float_info.max

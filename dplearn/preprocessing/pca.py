@@ -27,8 +27,6 @@ from dplearn.preprocessing.number_columns import Numbers, finite
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Answer, Oracle, VectorQuery
 
-__all__ = ["Nearby", "PrivatePCA", "moments_query"]
-
 # Chosen on the tables that `dplearn.preprocessing.boxed_columns` names.
 _SPREAD_SHARE = Fraction(1, 5)  # of the budget, for the means and variances of columns
 # Rows are shortened to so many root mean squared distances from the mean: to more where noise is small, as

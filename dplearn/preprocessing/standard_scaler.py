@@ -18,8 +18,6 @@ from dplearn.preprocessing.number_columns import NamesOfColumns, Numbers, finite
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
 
-__all__ = ["PrivateStandardScaler", "scaler_query"]
-
 _ALL = Fraction(1)
 
 
