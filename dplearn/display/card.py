@@ -7,7 +7,7 @@ fill.
 import datetime
 import os
 import platform
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
@@ -219,7 +219,7 @@ def privacy_card(
         "model": [f"{kind.__name__}, from {kind.__module__.partition('.')[0]}."],
         "settings": _settings(estimator),
         **_charges(account),
-        "limits": _limits(guarantee, parts),
+        "limits": limits_of(guarantee, [type(part).__name__ for _, part in parts]),
         "notes": paragraphs,
         "about": [_about(date, shapes)],
     }
@@ -403,13 +403,17 @@ def _enumerations(name: str, whole: bool, checks: list[Check]) -> Table:
     return Table(f"{name}: enumeration of {scope}", head, rows)
 
 
-def _limits(guarantee: Guarantee | None, parts: list[tuple[str, Any]]) -> list[tuple[str, str]]:
-    return limits_of(
-        [type(part).__name__ for _, part in parts],
-        neighbors="" if guarantee is None else guarantee.neighbors,
-        reproducible=guarantee is not None and guarantee.reproducible,
-        whole_pipeline=len(parts) > 1,
+def limits_of(guarantee: Guarantee | None, classes: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the limits that apply to a model of these classes, its steps', each as heading and text."""
+    chosen = ["Seeds"] if guarantee is not None and guarantee.reproducible else []
+    chosen += (
+        ["The number of records"] if guarantee is not None and guarantee.neighbors == "replace_one" else []
     )
+    chosen += _ALWAYS
+    chosen += ["Caches"] if len(classes) > 1 else []
+    if any(name.startswith(_TEACHERS) for name in classes):
+        chosen += ["Teachers", "Queries"]
+    return [(title, LIMITS[title]) for title in chosen]
 
 
 def _about(date: datetime.date | None, shapes: bool) -> str:
@@ -419,16 +423,3 @@ def _about(date: datetime.date | None, shapes: bool) -> str:
         f" {platform.python_version()} from public settings, the guarantee and the ledger. The card contains"
         " no value of the private data and no released value" + (", except the effects." if shapes else ".")
     )
-
-
-def limits_of(
-    classes: Iterable[str], *, neighbors: str, reproducible: bool, whole_pipeline: bool
-) -> list[tuple[str, str]]:
-    """Return the limits that apply, each as its heading and its text."""
-    chosen = ["Seeds"] if reproducible else []
-    chosen += ["The number of records"] if neighbors == "replace_one" else []
-    chosen += _ALWAYS
-    chosen += ["Caches"] if whole_pipeline else []
-    if any(name.startswith(_TEACHERS) for name in classes):
-        chosen += ["Teachers", "Queries"]
-    return [(title, LIMITS[title]) for title in chosen]
