@@ -15,10 +15,7 @@ from dplearn.audit.cases import CASES
 
 
 def freeze_cases(names: Sequence[str], path: Path) -> None:
-    """Enumerate the named cases, or all, and replace their reports in the file of frozen reports.
-
-    Reports of cases that no longer exist are removed. A KeyError for an unknown name, and nothing is written.
-    """
+    """Enumerate the named cases, or all, and write their reports; those of cases that are gone are removed."""
     record = json.loads(path.read_text(encoding="utf-8"))
     for name in names or CASES:
         case = CASES[name]

@@ -77,31 +77,7 @@ def additive_case(
     most_records: int | None = None,
     required: Required = NOTHING_REQUIRED,
 ) -> AuditCase:
-    """Return a case of a whole fit of fewer steps, with a coarser histogram of residuals.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    model : AdditiveClassifier or AdditiveRegressor
-        The parameters.
-    n : int
-        Number of records.
-    universe : sequence of tuples
-        Records, the label or the target last.
-    bits : Bits, optional
-        The bits of integers; None: as in other fits.
-    steps : int or None
-        The number of steps; None: as in other fits.
-    bins : int
-        The number of bins.
-    moves : int
-        By how much the totals of a query may move.
-    most_records : int, optional
-        For added records, sums are clipped to those of so many; None: as in other fits.
-    required : Required
-        Required evidence of the case.
-    """
+    """Return a case of a whole fit of fewer steps, with a coarser histogram of residuals."""
 
     def make() -> Any:
         learner = type(model)(**model.get_params(deep=False))
@@ -163,27 +139,7 @@ def additive_query_case(
     neighbors: str = NEIGHBORS[0],
     required: Required = NOTHING_REQUIRED,
 ) -> AuditCase:
-    """Return a case of one query, with Laplace noise or of local reports, at epsilon 1.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    query : callable
-        Returns the query.
-    universe : sequence of tuples of int
-        Records: cells, then the codes of the labels or of the target.
-    *learners : str
-        The classes that ask such a query.
-    n, outputs : int, default=1
-        Numbers of records, and of labels of a record.
-    local : bool, default=False
-        Whether records report.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        For added records, sums are clipped to those of one record.
-    required : Required
-        Required evidence of the case.
-    """
+    """Return a case of one query, with Laplace noise or of local reports, at epsilon 1."""
     claim = ApproxDP(1, neighbors=neighbors)
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
@@ -302,15 +258,7 @@ def _moments() -> StatisticalQuery:
 
 
 def outputs_gradient(loss_reach: int | None = 2048, reach: int | None = None) -> StatisticalQuery:
-    """Ask for the gradients of two labels in rows of their own, of residuals that are shortened together.
-
-    Parameters
-    ----------
-    loss_reach : int, optional
-        The norm to which residuals are shortened; None: they are not.
-    reach : int, optional
-        The norm that noise is for; None: that of the residuals.
-    """
+    """Ask for the gradients of two labels in rows of their own, of residuals that are shortened together."""
     loss = OutputsLoss([_HALF, _HALF], reach=loss_reach)
     rows = [signed_tables(1, 0, -1), Tables([np.zeros((3, 0), dtype=np.int64)], 1, 1, 1.0)]
 
@@ -513,19 +461,7 @@ def _one_query_of_outputs(
 
 
 def with_one_noise(whole: AuditCase, share: Fraction, tightness: float, **noise: Any) -> AuditCase:
-    """Return the case with noise in one query, which has a share of the budget.
-
-    Parameters
-    ----------
-    whole : AuditCase
-        The case of a whole fit with Laplace noise.
-    share : Fraction
-        The share.
-    tightness : float
-        The part of the share's epsilon that must show.
-    **noise
-        Which draws have noise: `first`, and optionally `more` and `moved`.
-    """
+    """Return the case with noise in one query, which has a share of the budget."""
 
     def fit(rows: Rows, dice: Dice) -> Any:
         one: Any = _OneNoise(dice, **noise)
