@@ -15,7 +15,7 @@ from dplearn.audit.cases import CASES
 
 
 def freeze_cases(names: Sequence[str], path: Path) -> None:
-    """Enumerate the named cases, or all, and write their reports; those of cases that are gone are removed."""
+    """Enumerate the named cases, or all, and write their reports, and remove those of no case."""
     record = json.loads(path.read_text(encoding="utf-8"))
     for name in names or CASES:
         case = CASES[name]
