@@ -23,7 +23,7 @@ from dplearn.domains import Floats, IntegerRange
 from dplearn.mechanisms.quantile_windows import WindowTerms, codes_in_windows
 from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.mechanisms.sparse_vector import first_reaching
-from dplearn.preprocessing.min_max_clipper import PrivateMinMaxClipper
+from dplearn.preprocessing.quantile_columns import PrivateMinMaxClipper
 from dplearn.privacy import ApproxDP
 from dplearn.releases.quantiles import _Quantiles
 

@@ -17,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer, scale
 from sklearn.svm import SVC
 
 from dplearn import SubsampleAggregateClassifier
-from dplearn.model_selection.held import answers_from_a_budget
+from dplearn.model_selection.candidates import answers_from_a_budget
 
 ENSEMBLE = SubsampleAggregateClassifier()
 
