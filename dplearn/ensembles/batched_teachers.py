@@ -36,23 +36,9 @@ from dplearn.ensembles.batched_fits import (
     impute,
     scale,
 )
-from dplearn.ensembles.isolation import attempt, isolated_turn
-from dplearn.ensembles.muted_output import muted_output
-
-__all__ = [
-    "BatchedFits",
-    "BatchedTraining",
-    "batched_training",
-    "block_size",
-    "equal_runs",
-    "is_kind",
-    "is_small",
-]
+from dplearn.ensembles.isolation import attempt, isolated_turn, muted_output
 
 _NUMBER = (bool, int, float, np.bool_, np.integer, np.floating, type(None))
-_CELLS = 1 << 17  # of a batch: a megabyte, so that it stays in a processor's cache
-_MOST = 128  # teachers in a batch
-_FEWEST = 4  # teachers in a full batch; with fewer, the array program is slower than separate fits
 _FEWEST_SHARDS = 8  # of a table; with fewer, the fits to public rows take too long
 
 
@@ -124,47 +110,6 @@ def batched_training(
         numbers = sorted({2, len(classes)})
         patterns = attempt(lambda: [fitted(classes[:n]) for n in numbers], lambda _: None)
     return None if patterns is None else BatchedTraining(patterns, tuple(kinds), classes)
-
-
-def equal_runs(lengths: Sequence[int], n_features: int) -> list[tuple[int, int]]:
-    """Return the runs of shards with equally many rows: the index of the first, and that after the last.
-
-    Parameters
-    ----------
-    lengths : sequence of int
-        Public. The numbers of rows of the shards.
-    n_features : int
-        Public. A run has no more cells than fit into a processor's cache; a run of one shard is trained by
-        itself.
-    """
-    runs, start = [], 0
-    while start < len(lengths):
-        most = block_size(lengths[start], n_features)
-        end = start + 1
-        while end < min(start + most, len(lengths)) and lengths[end] == lengths[start]:
-            end += 1
-        together = is_small(lengths[start], n_features)
-        runs += [(start, end)] if together else [(each, each + 1) for each in range(start, end)]
-        start = end
-    return runs
-
-
-def block_size(length: int, n_features: int) -> int:
-    """Return the greatest number of shards of a length in one array program."""
-    return min(_CELLS // max(length * n_features, 1), _MOST)
-
-
-def is_small(length: int, n_features: int) -> bool:
-    """Return whether an array program is faster than a fit of the estimator, for a shard of this length.
-
-    Parameters
-    ----------
-    length : int
-        The number of rows of the shard.
-    n_features : int
-        Public.
-    """
-    return length > 1 and length * n_features * _FEWEST <= _CELLS
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,7 @@ from sklearn.base import is_regressor
 
 from dplearn.chance import PublicStream
 from dplearn.ensembles.base_estimators import Seeded, quiet
-from dplearn.ensembles.isolation import attempt, isolated, turn
-from dplearn.ensembles.muted_output import muted_output
-from dplearn.ensembles.native_threads import native_threads
+from dplearn.ensembles.isolation import attempt, isolated, muted_output, native_threads, turn
 from dplearn.records.tables import plain, rows_of, sliceable
 
 __all__ = [

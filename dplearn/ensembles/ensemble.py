@@ -14,8 +14,7 @@ from dplearn.core.votes import tally
 from dplearn.ensembles.aggregators import Aggregator
 from dplearn.ensembles.answers import Answers, QueriesExhaustedError
 from dplearn.ensembles.asking import Labels, Scores
-from dplearn.ensembles.isolation import attempt, isolated, isolated_turn
-from dplearn.ensembles.muted_output import muted_output
+from dplearn.ensembles.isolation import attempt, isolated, isolated_turn, muted_output
 from dplearn.ensembles.teachers import answers_of
 
 __all__ = ["Ensemble", "SoftEnsemble"]

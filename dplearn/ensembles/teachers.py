@@ -34,13 +34,9 @@ from dplearn.ensembles.batched_teachers import (
     BatchedFits,
     BatchedTraining,
     batched_training,
-    equal_runs,
-    is_small,
 )
-from dplearn.ensembles.isolation import attempt, isolated, turn
-from dplearn.ensembles.muted_output import muted_output
-from dplearn.ensembles.native_threads import native_threads
-from dplearn.ensembles.padded_shards import blocks_of
+from dplearn.ensembles.isolation import attempt, isolated, muted_output, native_threads, turn
+from dplearn.ensembles.shards import blocks_of, equal_runs, is_small
 from dplearn.ensembles.worker_pool import run_tasks
 from dplearn.records.table import Table
 from dplearn.records.tables import own_cells, plain, rows_of, sliceable

@@ -38,9 +38,7 @@ import numpy as np
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs, wrap_non_picklable_objects
 from joblib.parallel import get_active_backend
 
-from dplearn.ensembles.isolation import attempt, isolated, isolated_turn
-from dplearn.ensembles.muted_output import muted_output
-from dplearn.ensembles.native_threads import native_threads
+from dplearn.ensembles.isolation import attempt, isolated, isolated_turn, muted_output, native_threads
 
 __all__ = ["run_tasks"]
 

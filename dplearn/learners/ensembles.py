@@ -17,11 +17,10 @@ from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
 from dplearn.ensembles.aggregators import AGGREGATIONS, Aggregator, Ballot
-from dplearn.ensembles.drawn_shards import drawn_shards
 from dplearn.ensembles.dry_run import MANY_ROWS, dry_run, with_gaps
 from dplearn.ensembles.own_code import check_own_code
 from dplearn.ensembles.progress import Progress
-from dplearn.ensembles.shards import shards
+from dplearn.ensembles.shards import drawn_shards, shards
 from dplearn.ensembles.sizes import PREFERRED
 from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.teachers import check_teachable

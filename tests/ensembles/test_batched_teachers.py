@@ -19,8 +19,8 @@ from dplearn.chance import PublicStream
 from dplearn.ensembles import batched_descent, batched_teachers
 from dplearn.ensembles import teachers as module
 from dplearn.ensembles.asking import Labels, Scores
-from dplearn.ensembles.batched_teachers import BatchedTraining, batched_training, equal_runs
-from dplearn.ensembles.shards import shards
+from dplearn.ensembles.batched_teachers import BatchedTraining, batched_training
+from dplearn.ensembles.shards import equal_runs, shards
 from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.teachers import LabelShares, train_and_ask, train_teachers
 from dplearn.records.part_sources import in_parts
@@ -289,7 +289,7 @@ def test_shards_that_are_filled_up_have_the_teachers_of_their_rows(name, data, m
 
 
 def test_an_interrupt_between_batches_is_raised_and_leaves_nothing_behind(monkeypatch):
-    monkeypatch.setattr(batched_teachers, "_CELLS", 4 * M * D)
+    monkeypatch.setattr("dplearn.ensembles.shards._CELLS", 4 * M * D)
     told = []
 
     def stop():
