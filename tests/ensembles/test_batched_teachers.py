@@ -16,7 +16,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn.chance import PublicStream
-from dplearn.ensembles import batched_descent, batched_teachers
+from dplearn.ensembles import batched_fits, batched_teachers
 from dplearn.ensembles import teachers as module
 from dplearn.ensembles.asking import Labels, Scores
 from dplearn.ensembles.batched_teachers import BatchedTraining, batched_training
@@ -27,10 +27,11 @@ from dplearn.records.part_sources import in_parts
 from dplearn.records.passes import InTurn
 from dplearn.records.rows import Examples
 
+#: Descents end where no entry of the gradient exceeds `tol`: with a small one, at the same minimum.
 TEACHERS = {
-    "the default": lambda X: standard_estimator(X, C=10),
-    "logistic regression": lambda X: LogisticRegression(),
-    "scaled": lambda X: make_pipeline(StandardScaler(), LogisticRegression()),
+    "the default": lambda X: standard_estimator(X, C=10).set_params(logisticregression__tol=1e-8),
+    "logistic regression": lambda X: LogisticRegression(tol=1e-8),
+    "scaled": lambda X: make_pipeline(StandardScaler(), LogisticRegression(tol=1e-8)),
     "naive Bayes": lambda X: GaussianNB(),
     "ridge": lambda X: RidgeClassifier(),
 }
@@ -179,8 +180,8 @@ def test_labels_of_a_shard_change_no_bit_of_another_teacher():
 
 
 def test_an_early_stop_that_shards_share_is_noticed(monkeypatch):
-    real = batched_descent._flat
-    monkeypatch.setattr(batched_descent, "_flat", lambda *each: np.full(len(each[0]), real(*each).all()))
+    real = batched_fits._flat
+    monkeypatch.setattr(batched_fits, "_flat", lambda *each: np.full(len(each[0]), real(*each).all()))
     assert changed_teachers(LogisticRegression(), OTHERS[:1]) != [{2}]
 
 

@@ -172,7 +172,7 @@ def test_a_shard_is_trained_where_its_own_length_says():
 
 
 def test_the_places_of_a_block_depend_on_no_length(monkeypatch):
-    monkeypatch.setattr(shards_module, "_CELLS", 800)
+    monkeypatch.setattr("dplearn.ensembles.shards._CELLS", 800)
     rng = np.random.default_rng(0)
     shapes = {}
     for _ in range(20):
