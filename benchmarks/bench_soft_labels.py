@@ -46,10 +46,10 @@ from dplearn import (
 from dplearn.chance import PublicStream, SystemDice
 from dplearn.core.score_bins import FIXED_POINT_ONE
 from dplearn.core.soft_votes import SoftVotes, soft_tally
+from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.ensembles.asking import Scores
+from dplearn.ensembles.base_estimators import standard_estimator, standard_scorer
 from dplearn.ensembles.shards import shards
-from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
-from dplearn.ensembles.standard import standard_estimator, standard_scorer
 from dplearn.ensembles.teachers import train_and_ask
 from dplearn.learners.soft_labels import SoftLabelPlan
 from dplearn.learners.soft_scores import probabilities_of

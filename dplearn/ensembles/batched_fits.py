@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 
 from dplearn.core.float_errors import ignores_float_errors
 
-__all__ = ["NO_LABEL", "Fitted", "Stack", "fit_logistic", "fit_naive_bayes", "fit_ridge", "impute", "scale"]
-
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
 Parameters = Mapping[str, Any]
@@ -49,25 +47,12 @@ _CONDITION = 1e10  # of ridge regression: solvers agree to some 1e-6 at least
 
 @dataclass(frozen=True)
 class Stack:
-    """Shards with equally many rows.
+    """Shards with equally many rows."""
 
-    Attributes
-    ----------
-    rows : ndarray of float64 of shape (k, m, d)
-        Private. The rows of each shard.
-    codes : ndarray of int of shape (k, m)
-        Private. The index of each row's label; negative if it is not one of the labels.
-    n_labels : int
-        Public. The number of labels.
-    own : ndarray of float64 of shape (k, m), optional
-        Private. 1 for the rows of a shard, 0 for copies of its first row that fill it up; these have no
-        label. None: all rows are those of the shard.
-    """
-
-    rows: Floats
-    codes: NDArray[np.int64]
+    rows: Floats  # of shape (k, m, d)
+    codes: NDArray[np.int64]  # of shape (k, m); negative if a label is not one of the labels
     n_labels: int
-    own: Floats | None = None
+    own: Floats | None = None  # 0 for copies of a first row that fill up a shard, which have no label; else 1
 
     @cached_property
     def lengths(self) -> Floats:
@@ -115,24 +100,12 @@ class Stack:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The fitted attributes of an estimator for each shard of a stack.
+    """The fitted attributes of an estimator for each shard of a stack."""
 
-    Attributes
-    ----------
-    by_teacher : dict of ndarray of shape (k, ...)
-        Attributes with an entry for each shard.
-    by_label : dict of ndarray of shape (k, r, ...)
-        Attributes with a row for each label, or for each decision function.
-    rows : ndarray of bool of shape (k, r)
-        The rows of `by_label` that each shard's estimator has.
-    valid : ndarray of bool of shape (k,)
-        Whether the attributes of a shard are those that scikit-learn would compute, to rounding.
-    """
-
-    valid: Booleans
+    valid: Booleans  # whether the attributes of a shard are those that scikit-learn would compute
     by_teacher: dict[str, NDArray[Any]]
-    by_label: dict[str, NDArray[Any]] = field(default_factory=dict)
-    rows: Any = None
+    by_label: dict[str, NDArray[Any]] = field(default_factory=dict)  # a row a label, or decision function
+    rows: Any = None  # those of `by_label` that each shard's estimator has, of shape (k, r)
 
 
 def impute(parameters: Parameters, stack: Stack) -> tuple[Stack, Fitted]:  # noqa: ARG001

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from dplearn.core.soft_votes import SoftVotes, soft_tally
 from dplearn.core.votes import tally
 from dplearn.ensembles.aggregators import Aggregator
-from dplearn.ensembles.answers import Answers, QueriesExhaustedError
-from dplearn.ensembles.asking import Labels, Scores
+from dplearn.ensembles.asking import Answers, Labels, QueriesExhaustedError, Scores
 from dplearn.ensembles.isolation import attempt, isolated, isolated_turn, muted_output
 from dplearn.ensembles.teachers import answers_of
 
@@ -22,19 +21,7 @@ __all__ = ["Ensemble", "SoftEnsemble"]
 
 @dataclass(repr=False)  # a traceback could show the repr
 class Ensemble:
-    """The private state of a fitted ensemble, which is held only in a one-time state.
-
-    Attributes
-    ----------
-    teachers : list of k classifier, LabelShares or None
-        Private. One entry per shard.
-    aggregator : Aggregator
-        Private. Holds the dice, and counts the remaining queries.
-    published : dict
-        Public. The fitted attributes of the estimator.
-    asked : int
-        Public. The number of queries answered so far.
-    """
+    """The private state of a fitted ensemble, which is held only in a one-time state."""
 
     teachers: list[Any]
     aggregator: Aggregator
@@ -42,20 +29,7 @@ class Ensemble:
     asked: int = 0
 
     def answer(self, queries: Any, *how: Any) -> Any:
-        """Release answers to queries; a batch that is too large is refused before any draw.
-
-        Parameters
-        ----------
-        queries : array-like of shape (n_queries, n_features)
-            Public. Must not change during the call.
-        *how : object
-            Public. Further arguments of a subclass's `_votes`.
-
-        Raises
-        ------
-        QueriesExhaustedError
-            If there are more queries than the aggregator's `remaining_queries`; nothing is spent.
-        """
+        """Release answers to queries; a batch that is too large is refused before any draw."""
         left, number = self.aggregator.remaining_queries, queries.shape[0]
         if number > left:
             raise QueriesExhaustedError(

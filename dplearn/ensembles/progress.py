@@ -14,15 +14,6 @@ class Progress:
 
     The elapsed time depends on private records and is not covered by the guarantee: show the bar only to
     people who may see the data.
-
-    Parameters
-    ----------
-    count : int
-        Number of teachers.
-    shown : bool
-        Whether the bar is written.
-    tell : callable
-        Called without arguments once for each finished teacher.
     """
 
     def __init__(self, count: int, *, shown: bool, tell: Callable[[], None]):

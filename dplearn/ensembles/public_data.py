@@ -57,18 +57,7 @@ class PublicData(tuple[Any]):
 
 
 def public_rows(X_public: Any) -> Any:
-    """Return the wrapped rows.
-
-    Parameters
-    ----------
-    X_public : PublicData or tuple of one table
-        The argument of `fit`; a Pipeline with `transform_input` passes a tuple.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not a tuple of one table.
-    """
+    """Return the wrapped rows."""
     if not isinstance(X_public, tuple):
         raise TypeError(f"{_WHY}; got {type(X_public).__name__}")
     if len(X_public) != 1:

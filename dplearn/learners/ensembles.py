@@ -17,12 +17,11 @@ from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
 from dplearn.ensembles.aggregators import AGGREGATIONS, Aggregator, Ballot
+from dplearn.ensembles.base_estimators import check_own_code, standard_estimator
 from dplearn.ensembles.dry_run import MANY_ROWS, dry_run, with_gaps
-from dplearn.ensembles.own_code import check_own_code
 from dplearn.ensembles.progress import Progress
 from dplearn.ensembles.shards import drawn_shards, shards
 from dplearn.ensembles.sizes import PREFERRED
-from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.teachers import check_teachable
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.callbacks import TellsProgress
@@ -123,25 +122,7 @@ class AggregationPlan(Plan):
 
 @dataclass(frozen=True)
 class EnsembleTable(Public):
-    """The public values of a table of private records for teachers.
-
-    Attributes
-    ----------
-    estimator : classifier or None
-        The unfitted base estimator, which is cloned for each teacher. None in a plan.
-    n_rows : int
-        The number of rows that can be chosen as queries.
-    queries : table of shape (n_queries, n_features) or None
-        The public rows that a knowledge transfer queries.
-    student : classifier or None
-        The unfitted student of a knowledge transfer.
-    like : table of shape (0, n_features) or None
-        No rows, with the types of the columns of the private rows.
-    listed : bool
-        Whether the rows were given as lists, which have no types.
-    notes : tuple of str
-        Warnings of the dry run, a function of column types and public rows.
-    """
+    """The public values of a table of private records for teachers."""
 
     estimator: Any = None
     n_rows: int = 0
@@ -382,13 +363,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
 
 
 class EnsembleFit(FitRecipe):
-    """The fit of `EnsembleClassifier`.
-
-    Attributes
-    ----------
-    shell : EnsembleClassifier
-        The unfitted classifier without its ledger, for what its subclasses do differently.
-    """
+    """The fit of `EnsembleClassifier`."""
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         """Read the rows without encoding; only their number and types influence the plan."""

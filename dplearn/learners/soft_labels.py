@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
 from dplearn.core.score_bins import FIXED_POINT_ONE
+from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS, SoftBallot
+from dplearn.ensembles.base_estimators import standard_scorer
 from dplearn.ensembles.ensemble import SoftEnsemble
 from dplearn.ensembles.sizes import MANY_QUERIES
-from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
-from dplearn.ensembles.standard import standard_scorer
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public
 from dplearn.learners.ensembles import AggregationPlan

@@ -37,29 +37,13 @@ _ROUNDED = Fraction(1, 1000)
 
 
 def check_scorer(estimator: Any) -> None:
-    """Raise if an estimator has no `predict_proba`.
-
-    Parameters
-    ----------
-    estimator : object
-        None is the standard teacher, which has `predict_proba`.
-    """
+    """Raise if an estimator has no `predict_proba`."""
     if estimator is not None and not hasattr(estimator, "predict_proba"):
         raise TypeError(f"estimator must be None or a classifier with predict_proba, got {brief(estimator)}")
 
 
 def tried_scorer(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
-    """Return an estimator fitted to public rows; raise if its probabilities are malformed.
-
-    Parameters
-    ----------
-    estimator : classifier
-        The classifier, which is fitted in place.
-    X : table of shape (n, n_features)
-        Rows.
-    y : ndarray of shape (n,)
-        Labels.
-    """
+    """Return an estimator fitted to public rows; raise if its probabilities are malformed."""
     fitted = estimator.fit(X, y)
     classes = np.unique(y)
     answers = Scores(classes).answers(fitted, X) if len(classes) > 1 else np.zeros(1)
@@ -71,17 +55,7 @@ def tried_scorer(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
 def probabilities_of(
     scores: NDArray[np.float64], n_labels: int, abstain_score: float | None
 ) -> NDArray[np.float64]:
-    """Return released scores as probabilities of all labels, which is post-processing.
-
-    Parameters
-    ----------
-    scores : ndarray of float64 of shape (n_rows, 1) or (n_rows, n_labels)
-        Scores released by an aggregator of `SOFT_AGGREGATIONS`; nan for an abstention.
-    n_labels : int
-        Number of labels. With two labels there is one column, the score of the second label.
-    abstain_score : float or None
-        The score that replaces nan. None: 1 / n_labels.
-    """
+    """Return released scores as probabilities of all labels, which is post-processing."""
     missing = 1 / n_labels if abstain_score is None else float(abstain_score)
     known = np.where(np.isnan(scores), missing, scores).clip(0, 1)
     if n_labels == 2:
@@ -91,15 +65,7 @@ def probabilities_of(
 
 
 def n_bins_of(bin_width: Any, shard_size: int) -> int:
-    """Return the number of bins of a given width, or with "auto" for a shard size.
-
-    Parameters
-    ----------
-    bin_width : number or "auto"
-        A width from 2 / FIXED_POINT_ONE to 1 / 2.
-    shard_size : int
-        Number of records in a shard.
-    """
+    """Return the number of bins of a given width, or with "auto" for a shard size."""
     if isinstance(bin_width, str):
         if bin_width != "auto":
             raise ValueError(
@@ -121,15 +87,7 @@ def _n_bins(bin_width: Any) -> int:
 
 
 def bins_of_rows(widths: Any, n_rows: int) -> NDArray[np.int64]:
-    """Return the number of bins for each row.
-
-    Parameters
-    ----------
-    widths : float or array-like of shape (n_rows,)
-        Widths as for `n_bins_of`, except "auto".
-    n_rows : int
-        Number of rows.
-    """
+    """Return the number of bins for each row."""
     given = np.asarray(widths)
     if given.ndim and given.shape != (n_rows,):
         raise ValueError(
@@ -146,13 +104,7 @@ def bins_of_rows(widths: Any, n_rows: int) -> NDArray[np.int64]:
 
 
 def check_abstain_score(score: Any) -> None:
-    """Raise if the score is not None, nan or a number from 0 to 1.
-
-    Parameters
-    ----------
-    score : object
-        The parameter `abstain_score`.
-    """
+    """Raise if the score is not None, nan or a number from 0 to 1."""
     if isinstance(score, str):
         raise TypeError(f"abstain_score must be None, nan or a number from 0 to 1, got {score!r}")
     if score is not None and not (isinstance(score, (float, np.floating)) and isnan(score)):

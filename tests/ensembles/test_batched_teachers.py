@@ -19,9 +19,9 @@ from dplearn.chance import PublicStream
 from dplearn.ensembles import batched_fits, batched_teachers
 from dplearn.ensembles import teachers as module
 from dplearn.ensembles.asking import Labels, Scores
+from dplearn.ensembles.base_estimators import standard_estimator
 from dplearn.ensembles.batched_teachers import BatchedTraining, batched_training
 from dplearn.ensembles.shards import equal_runs, shards
-from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.teachers import LabelShares, train_and_ask, train_teachers
 from dplearn.records.part_sources import in_parts
 from dplearn.records.passes import InTurn

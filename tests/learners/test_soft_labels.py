@@ -34,8 +34,8 @@ from dplearn.audit import FaultyDice, fitted_with
 from dplearn.chance import SystemDice
 from dplearn.core.score_bins import FIXED_POINT_ONE, fixed_point
 from dplearn.core.soft_votes import soft_tally
+from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS
 from dplearn.ensembles.asking import Scores
-from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS
 from dplearn.ensembles.teachers import answers_of
 from dplearn.learners.soft_labels import SoftLabelPlan
 from dplearn.learners.soft_scores import n_bins_of, probabilities_of
