@@ -51,8 +51,7 @@ from dplearn.ensembles.asking import Scores
 from dplearn.ensembles.base_estimators import standard_estimator, standard_scorer
 from dplearn.ensembles.shards import shards
 from dplearn.ensembles.teachers import train_and_ask
-from dplearn.learners.soft_labels import SoftLabelPlan
-from dplearn.learners.soft_scores import probabilities_of
+from dplearn.learners.soft_labels import SoftLabelPlan, probabilities_of
 
 DELTA, QUERIES, DRAWS, CLIP = 1e-6, 1000, 20, 0.001
 EPSILONS = (0.5, 1.0, 3.0)

@@ -25,16 +25,6 @@ from dplearn.ensembles.base_estimators import Seeded, quiet
 from dplearn.ensembles.isolation import attempt, isolated, muted_output, native_threads, turn
 from dplearn.records.tables import plain, rows_of, sliceable
 
-__all__ = [
-    "MANY_ROWS",
-    "column_taken_for_numbers",
-    "dry_run",
-    "made_up_cells",
-    "made_up_frame",
-    "made_up_rows",
-    "with_gaps",
-]
-
 Fit = Callable[[Any, Any, NDArray[Any]], Any]
 
 #: Rows of a dry run.
@@ -104,7 +94,10 @@ def dry_run(
     fit: Fit = lambda estimator, X, y: estimator.fit(X, y),
     most: int = MANY_ROWS,
 ) -> str:
-    """Return the error of an estimator on some rows with random labels, or an empty text."""
+    """Return the error of an estimator on the first `most` rows with random labels, or an empty text.
+
+    For a regressor, `classes` are targets. `fit` returns the fitted estimator.
+    """
     few = np.arange(min(most, rows.shape[0]))
     X = plain(rows_of(sliceable(rows), few))
     # Every label occurs, if there are enough rows: some estimators need two rows of each.

@@ -16,20 +16,21 @@ from dplearn.ensembles.asking import Answers, Labels, QueriesExhaustedError, Sco
 from dplearn.ensembles.isolation import attempt, isolated, isolated_turn, muted_output
 from dplearn.ensembles.teachers import answers_of
 
-__all__ = ["Ensemble", "SoftEnsemble"]
-
 
 @dataclass(repr=False)  # a traceback could show the repr
 class Ensemble:
     """The private state of a fitted ensemble, which is held only in a one-time state."""
 
-    teachers: list[Any]
-    aggregator: Aggregator
-    published: dict[str, Any]
-    asked: int = 0
+    teachers: list[Any]  # one for each shard, or None
+    aggregator: Aggregator  # holds the dice, and counts the remaining queries
+    published: dict[str, Any]  # the fitted attributes of the estimator
+    asked: int = 0  # queries answered so far
 
     def answer(self, queries: Any, *how: Any) -> Any:
-        """Release answers to queries; a batch that is too large is refused before any draw."""
+        """Release answers to queries; a batch that is too large is refused before any draw.
+
+        The queries must not change during the call. `how` are further arguments of a subclass's `_votes`.
+        """
         left, number = self.aggregator.remaining_queries, queries.shape[0]
         if number > left:
             raise QueriesExhaustedError(

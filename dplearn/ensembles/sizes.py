@@ -31,8 +31,6 @@ from dplearn.ensembles.aggregators import AGGREGATIONS, Aggregator, Ballot  # no
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.stable_answers import stable_answers_noise
 
-__all__ = ["MANY_QUERIES", "PREFERRED", "planned_ballot", "transfer_ballot"]
-
 #: The greatest number of queries that is chosen if the user gives none.
 MANY_QUERIES = 1000
 #: Records per shard if the answers themselves are wanted.

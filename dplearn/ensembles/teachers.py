@@ -43,8 +43,6 @@ from dplearn.ensembles.worker_pool import run_tasks
 from dplearn.records.table import Table
 from dplearn.records.tables import own_cells, plain, rows_of, sliceable
 
-__all__ = ["LabelShares", "answers_of", "check_teachable", "train_and_ask", "train_teachers"]
-
 _BLOCK = 1 << 14  # queries in one call of a teacher
 _GATHERED = 1 << 20  # rows of a table in parts that are gathered at a time
 _RUN = 128  # shards of private lengths in one task
@@ -64,7 +62,18 @@ def train_teachers(
     base: int | None = None,
     progress: Callable[[], None] | None = None,
 ) -> list[Any]:
-    """Return a fitted estimator for each shard, or None where there is no teacher."""
+    """Return a fitted estimator for each shard, or None where there is no teacher.
+
+    `y` is None for a table in parts; its rows are gathered in one pass for each million. Without `classes`,
+    teachers are trained one by one. `base` is the least length to which shards of private lengths are filled
+    up. None: lengths are public, and which teachers are in one array program depends on all of them.
+
+    Notes
+    -----
+    **Assumes.** The fit and the predictions of the estimator depend only on its parameters, its rows and the
+    seeded global generators of numpy and of the standard library: state that it keeps between fits would make
+    one teacher depend on another shard.
+    """
     function = _TeacherFunction(_base_estimators(estimator))
     return _run(function, X, y, shards, seeds, classes, progress, n_jobs, base)
 
@@ -82,7 +91,7 @@ def train_and_ask(
     base: int | None = None,
     progress: Callable[[], None] | None = None,
 ) -> NDArray[Any]:
-    """Return the teachers' answers, and drop each teacher in the process that trained it."""
+    """Return the teachers' answers as `answers_of` does; each is dropped in the process that trained it."""
     function = _TeacherFunction(_base_estimators(estimator), plain(sliceable(queries)), asked)
     answers = asked.nothing(len(shards), queries.shape[0])
     given = _run(function, X, y, shards, seeds, asked.classes, progress, n_jobs, base)
@@ -92,7 +101,10 @@ def train_and_ask(
 
 
 def answers_of(teachers: Sequence[Any], queries: Any, asked: Asked) -> NDArray[Any]:
-    """Return each teacher's answer to each query."""
+    """Return each teacher's answer to each query, of shape (k, m * asked.width).
+
+    `NO_VOTE` if there is no teacher, if its prediction fails, and if its answer is invalid.
+    """
     queries = plain(sliceable(queries))
     # The number of threads could change how sums of floats are rounded, as in training.
     with muted_output(), isolated(), native_threads(None):

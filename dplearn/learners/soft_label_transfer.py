@@ -16,7 +16,7 @@ from dplearn.ensembles.student import SoftStudent, standard_soft_student, teach_
 from dplearn.ensembles.teachers import train_and_ask
 from dplearn.learners.ensembles import AggregationPlan, check_classifier
 from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
-from dplearn.learners.soft_scores import check_scorer, n_bins_of, tried_scorer
+from dplearn.learners.soft_labels import check_scorer, n_bins_of, tried_scorer
 from dplearn.privacy import PrivacyLedger
 
 __all__ = ["SoftLabelTransferClassifier"]

@@ -37,8 +37,7 @@ from dplearn.core.soft_votes import soft_tally
 from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS
 from dplearn.ensembles.asking import Scores
 from dplearn.ensembles.teachers import answers_of
-from dplearn.learners.soft_labels import SoftLabelPlan
-from dplearn.learners.soft_scores import n_bins_of, probabilities_of
+from dplearn.learners.soft_labels import SoftLabelPlan, n_bins_of, probabilities_of
 from dplearn.privacy import OneTimeState
 
 X, Y = make_classification(2000, n_features=6, class_sep=2.0, flip_y=0.0, random_state=1)  # public
