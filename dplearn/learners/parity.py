@@ -26,8 +26,7 @@ from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public, PublicOutputs
 from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.fit.relation import TABLE
-from dplearn.learners.parity_methods import PARITY_METHODS, Equations, chosen_plan
-from dplearn.learners.parity_plan import ParityPlan
+from dplearn.learners.parity_methods import PARITY_METHODS, Equations, ParityPlan, chosen_plan
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.records.bit_rows import packed_rows, read_bits
 from dplearn.records.outputs import (
