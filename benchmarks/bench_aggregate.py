@@ -47,9 +47,9 @@ from dplearn.chance import PublicStream, SystemDice
 from dplearn.core.votes import Votes, tally
 from dplearn.ensembles.aggregators import AGGREGATIONS
 from dplearn.ensembles.asking import Labels
+from dplearn.ensembles.base_estimators import standard_estimator
 from dplearn.ensembles.shards import shards
 from dplearn.ensembles.sizes import planned_ballot
-from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.teachers import train_and_ask
 
 pandas = peer("pandas")

@@ -41,7 +41,7 @@ from dplearn import (
     SyntheticDataClassifier,
 )
 from dplearn.domains import Categories, Schema
-from dplearn.ensembles.standard import standard_estimator
+from dplearn.ensembles.base_estimators import standard_estimator
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.releases import SyntheticTable
 

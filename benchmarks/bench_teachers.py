@@ -38,8 +38,8 @@ from threadpoolctl import threadpool_limits
 
 from dplearn.chance import PublicStream
 from dplearn.ensembles.asking import Labels
+from dplearn.ensembles.base_estimators import standard_estimator
 from dplearn.ensembles.shards import shards
-from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.teachers import train_and_ask
 
 SHARD, FEATURES, QUERIES = 200, 20, 1000

@@ -53,10 +53,9 @@ from dplearn import (
 from dplearn.chance import PublicStream, SystemDice
 from dplearn.domains import Floats, Grid, IntegerRange
 from dplearn.ensembles.asking import Labels
-from dplearn.ensembles.drawn_shards import drawn_shards
+from dplearn.ensembles.base_estimators import standard_estimator
 from dplearn.ensembles.public_data import PublicData
-from dplearn.ensembles.shards import shards
-from dplearn.ensembles.standard import standard_estimator
+from dplearn.ensembles.shards import drawn_shards, shards
 from dplearn.ensembles.teachers import answers_of, train_teachers
 from dplearn.queries import MeanQuery, central
 from dplearn.releases import grouped, stable_counts_plan

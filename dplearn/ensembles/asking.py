@@ -1,4 +1,4 @@
-"""Queries to teachers: for labels or for scores, both encoded as integers.
+"""Queries to teachers, for labels or for scores, both encoded as integers; and released answers.
 
 Every answer of a teacher is encoded as one of a few integers, and an invalid one as `NO_VOTE`. So one changed
 teacher changes the votes by its own integers only.
@@ -14,14 +14,12 @@ teacher changes the votes by its own integers only.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.soft_votes import FIXED_POINT_ONE, fixed_point, scores_per_row
-
-__all__ = ["NO_VOTE", "Asked", "Labels", "Scores", "places_of"]
 
 #: The vote of a teacher that could not be trained, or whose answer is invalid.
 NO_VOTE = -1
@@ -31,13 +29,7 @@ _NUMBERS, _TEXT = "biuf", "U"
 
 @dataclass(frozen=True)
 class Asked(ABC):
-    """The kind of answer that each teacher gives to each query.
-
-    Attributes
-    ----------
-    classes : ndarray of shape (n_labels,)
-        Public. The labels, sorted.
-    """
+    """The kind of answer that each teacher gives to each query."""
 
     classes: NDArray[Any]
 
@@ -75,15 +67,7 @@ class Labels(Asked):
         return np.min_scalar_type(-max(len(self.classes), 1))
 
     def answers(self, teacher: Any, rows: Any) -> NDArray[Any]:
-        """Return the index of each predicted label, NO_VOTE for any other value.
-
-        Parameters
-        ----------
-        teacher : classifier
-            Has `predict`.
-        rows : table of shape (n_rows, n_features)
-            A copy, which the teacher may change.
-        """
+        """Return the index of each predicted label, NO_VOTE for any other value."""
         n_rows = rows.shape[0]  # before the teacher may change them
         predicted = np.asarray(teacher.predict(rows))
         if predicted.shape != (n_rows,):
@@ -111,15 +95,7 @@ class Scores(Asked):
         return np.dtype(np.int16)
 
     def answers(self, teacher: Any, rows: Any) -> NDArray[Any]:
-        """Return a teacher's score of each label; 0 for a label that does not occur in its shard.
-
-        Parameters
-        ----------
-        teacher : classifier
-            Has `predict_proba` and `classes_`.
-        rows : table of shape (n_rows, n_features)
-            A copy, which the teacher may change.
-        """
+        """Return a teacher's score of each label; 0 for a label that does not occur in its shard."""
         n_rows = rows.shape[0]  # before the teacher may change them
         known = np.asarray(teacher.classes_)
         likely = np.asarray(teacher.predict_proba(rows), dtype=np.float64)
@@ -131,17 +107,7 @@ class Scores(Asked):
         return self.encoded(scores)
 
     def encoded(self, scores: NDArray[np.float64]) -> NDArray[Any]:
-        """Return probabilities of labels as fixed-point scores.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (..., n_labels)
-            Private. Probabilities of all labels.
-
-        Returns
-        -------
-        ndarray of int of shape (..., width)
-        """
+        """Return probabilities of labels as fixed-point scores."""
         fixed_scores = fixed_point(scores[..., -self.width :])
         wrong = (fixed_scores < 0).any(axis=-1) | (fixed_scores.sum(axis=-1) > FIXED_POINT_ONE)
         return np.where(wrong[..., None], NO_VOTE, fixed_scores)
@@ -162,3 +128,37 @@ def _place(place: dict[Any, int], label: Any) -> int:
         return place.get(label, NO_VOTE)
     except TypeError:  # a value without a hash is no label
         return NO_VOTE
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Released answers to queries, in order.
+
+    Codes are indices of the sorted labels, -1 for an abstention. Counts are noisy counts of votes, of shape
+    (answered, n_labels); if none are released, 1 for the answer and 0 for other labels.
+    """
+
+    codes: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def without_counts(cls, codes: NDArray[np.int64], n_labels: int) -> Self:
+        """Return answers without noisy counts."""
+        return cls(codes, (codes[:, None] == np.arange(n_labels)).astype(np.int64))
+
+
+class QueriesExhaustedError(RuntimeError):
+    """Raised when an ensemble's budget does not cover the queries of a batch.
+
+    Attributes
+    ----------
+    released : ndarray of shape (answered,)
+        Released. The answers to the first queries of the batch; empty if the whole batch was refused.
+    """
+
+    def __init__(self, message: str, released: Any = ()):
+        super().__init__(message)
+        self.released = np.asarray(released)
+
+    def __reduce__(self) -> Any:
+        return type(self), (*self.args, self.released)

@@ -4,7 +4,8 @@ All shards of a stack have the same number of rows, and no slice of an array dep
 operation is elementwise, a sum along an axis within a slice, or a product or solution of each slice's own
 matrices. The shapes do not depend on the rows. So each fit is a function of its own shard, bit for bit.
 
-The fits are those of scikit-learn to rounding. A fit for which this is not certain is marked invalid: the
+The fits are those of scikit-learn to rounding, and those of logistic regression within its `tol`: both end
+where no entry of the gradient exceeds it. A fit for which this is not certain is marked invalid: the
 estimator is then fitted to this shard by itself. Whether a fit is valid depends on its own shard only.
 
 >>> rows = np.array([[[0.0], [1.0], [4.0], [5.0]], [[0.0], [2.0], [np.nan], [6.0]]])
@@ -14,7 +15,7 @@ estimator is then fitted to this shard by itself. Whether a fit is valid depends
 ([[0.5], [4.5]], [True, False])
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -22,18 +23,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.ensembles.batched_descent import minimise
-
-__all__ = ["NO_LABEL", "Fitted", "Stack", "fit_logistic", "fit_naive_bayes", "fit_ridge", "impute", "scale"]
+from dplearn.core.float_errors import ignores_float_errors
 
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
 Parameters = Mapping[str, Any]
+Loss = Callable[[Floats], tuple[Floats, Floats]]
 
 NO_LABEL = -1  # the code of a row that fills up a shard
 
 _EPS = float(np.finfo(np.float64).eps)
-_MOST_STEPS = 64  # of L-BFGS; each step multiplies the differences in rounding by a small factor
+_MEMORY = 10  # pairs of steps and changes of the gradient
+_DECREASE = 1e-4  # of the loss, as a share of what its slope promises
+_LEAST_PROGRESS = 64 * _EPS  # scikit-learn's; relative to the loss
+_MOST_TRIALS = 200  # of a descent; with more, separate fits are as fast
 _LARGEST = 1e100  # of cells: squares and their sums are finite
 _TINY = 1e-200  # a smaller variance may have underflowed
 _DOUBT = 16.0  # times the bound at which scikit-learn takes a column for constant
@@ -44,25 +47,12 @@ _CONDITION = 1e10  # of ridge regression: solvers agree to some 1e-6 at least
 
 @dataclass(frozen=True)
 class Stack:
-    """Shards with equally many rows.
+    """Shards with equally many rows."""
 
-    Attributes
-    ----------
-    rows : ndarray of float64 of shape (k, m, d)
-        Private. The rows of each shard.
-    codes : ndarray of int of shape (k, m)
-        Private. The index of each row's label; negative if it is not one of the labels.
-    n_labels : int
-        Public. The number of labels.
-    own : ndarray of float64 of shape (k, m), optional
-        Private. 1 for the rows of a shard, 0 for copies of its first row that fill it up; these have no
-        label. None: all rows are those of the shard.
-    """
-
-    rows: Floats
-    codes: NDArray[np.int64]
+    rows: Floats  # of shape (k, m, d)
+    codes: NDArray[np.int64]  # of shape (k, m); negative if a label is not one of the labels
     n_labels: int
-    own: Floats | None = None
+    own: Floats | None = None  # 0 for copies of a first row that fill up a shard, which have no label; else 1
 
     @cached_property
     def lengths(self) -> Floats:
@@ -110,24 +100,12 @@ class Stack:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The fitted attributes of an estimator for each shard of a stack.
+    """The fitted attributes of an estimator for each shard of a stack."""
 
-    Attributes
-    ----------
-    by_teacher : dict of ndarray of shape (k, ...)
-        Attributes with an entry for each shard.
-    by_label : dict of ndarray of shape (k, r, ...)
-        Attributes with a row for each label, or for each decision function.
-    rows : ndarray of bool of shape (k, r)
-        The rows of `by_label` that each shard's estimator has.
-    valid : ndarray of bool of shape (k,)
-        Whether the attributes of a shard are those that scikit-learn would compute, to rounding.
-    """
-
-    valid: Booleans
+    valid: Booleans  # whether the attributes of a shard are those that scikit-learn would compute
     by_teacher: dict[str, NDArray[Any]]
-    by_label: dict[str, NDArray[Any]] = field(default_factory=dict)
-    rows: Any = None
+    by_label: dict[str, NDArray[Any]] = field(default_factory=dict)  # a row a label, or decision function
+    rows: Any = None  # those of `by_label` that each shard's estimator has, of shape (k, r)
 
 
 def impute(parameters: Parameters, stack: Stack) -> tuple[Stack, Fitted]:  # noqa: ARG001
@@ -170,16 +148,16 @@ def fit_logistic(parameters: Parameters, stack: Stack) -> Fitted:
     free = _decisions(stack)
     loss = _binary_loss if stack.n_labels == 2 else _multinomial_loss
     functions = free.shape[1]
-    found = minimise(
+    points, n_iter, converged = minimise(
         loss(stack, free, 1 / (parameters["C"] * stack.lengths), bool(parameters["fit_intercept"])),
         np.zeros((len(stack.rows), functions * (d + 1))),
         tol=parameters["tol"],
-        max_iter=min(parameters["max_iter"], _MOST_STEPS),
+        most=min(parameters["max_iter"], _MOST_TRIALS),
     )
-    weights = found.points.reshape(-1, functions, d + 1)
+    weights = points.reshape(-1, functions, d + 1)
     return Fitted(
-        found.converged & stack.moderate,
-        {"n_iter_": found.n_iter[:, None].astype(np.int32)},
+        converged & stack.moderate,
+        {"n_iter_": n_iter[:, None].astype(np.int32)},
         {"coef_": weights[:, :, :d], "intercept_": weights[:, :, d]},
         free,
     )
@@ -303,3 +281,58 @@ def _multinomial_loss(stack: Stack, free: Booleans, strength: Floats, intercept:
         return values, slopes.reshape(points.shape)
 
     return loss
+
+
+@ignores_float_errors
+def minimise(
+    loss: Loss, start: Floats, *, tol: float, most: int
+) -> tuple[Floats, NDArray[np.int64], Booleans]:
+    """Return the last points of a stack of convex functions, the steps to them, and whether they are minima.
+
+    L-BFGS in lock step, with halved steps. Every function ends where scikit-learn's solver would: where no
+    entry of its gradient exceeds `tol`, or where a step changes next to nothing. It is evaluated up to `most`
+    times. A finished row stays in the arrays, and `where` keeps its values.
+    """
+    points, (values, slopes) = start, loss(start)
+    k, p = points.shape
+    moves, changes, inverses = np.zeros((_MEMORY, k, p)), np.zeros((_MEMORY, k, p)), np.zeros((_MEMORY, k))
+    scales, steps, n_iter = 1 / np.sqrt(np.vecdot(slopes, slopes)), np.ones(k), np.zeros(k, dtype=np.int64)
+    directions, converged = -scales[:, None] * slopes, _flat(slopes, tol)
+    for trial in range(most):
+        trials = points + steps[:, None] * directions
+        there, their_slopes = loss(trials)
+        found = ~converged & (values - there >= -_DECREASE * steps * np.vecdot(slopes, directions))
+        row, place = found[:, None], trial % _MEMORY
+        # A pair of zeros, of a row without a step, adds nothing to its directions.
+        moves[place], changes[place] = np.where(row, [trials - points, their_slopes - slopes], 0)
+        curvature = np.vecdot(moves[place], changes[place])
+        inverses[place] = np.where(curvature > 0, 1 / curvature, 0)
+        lengths = np.vecdot(changes[place], changes[place])
+        scales = np.where(curvature > 0, curvature / lengths, scales)
+        still = (abs(values - there) <= _LEAST_PROGRESS * np.maximum(values, 1)) & (found | (steps == 1))
+        points, slopes = np.where(row, [trials, their_slopes], [points, slopes])
+        values, steps, n_iter = np.where(found, there, values), np.where(found, 1, steps / 2), n_iter + found
+        converged |= still | (found & _flat(slopes, tol))
+        if converged.all():
+            break
+        latest = [(place - back) % _MEMORY for back in range(min(trial + 1, _MEMORY))]
+        pairs = [(moves[each], changes[each], inverses[each]) for each in latest]
+        directions = np.where(row, _quasi_newton(slopes, pairs, scales), directions)
+    return points, n_iter, converged
+
+
+def _quasi_newton(slopes: Floats, pairs: list[tuple[Floats, Floats, Floats]], scales: Floats) -> Floats:
+    """Return the direction of each row, by the two-loop recursion over its pairs, the latest first."""
+    directions, weights = -slopes, []
+    for move, change, inverse in pairs:
+        weights.append(inverse * np.vecdot(move, directions))
+        directions -= weights[-1][:, None] * change
+    directions *= scales[:, None]
+    for (move, change, inverse), weight in zip(reversed(pairs), reversed(weights), strict=True):
+        directions += (weight - inverse * np.vecdot(change, directions))[:, None] * move
+    return directions
+
+
+def _flat(slopes: Floats, tol: float) -> Booleans:
+    """Return whether no entry of a gradient exceeds the tolerance."""
+    return np.asarray(abs(slopes).max(axis=1) <= tol)

@@ -22,20 +22,8 @@ from sklearn.base import is_regressor
 
 from dplearn.chance import PublicStream
 from dplearn.ensembles.base_estimators import Seeded, quiet
-from dplearn.ensembles.isolation import attempt, isolated, turn
-from dplearn.ensembles.muted_output import muted_output
-from dplearn.ensembles.native_threads import native_threads
+from dplearn.ensembles.isolation import attempt, isolated, muted_output, native_threads, turn
 from dplearn.records.tables import plain, rows_of, sliceable
-
-__all__ = [
-    "MANY_ROWS",
-    "column_taken_for_numbers",
-    "dry_run",
-    "made_up_cells",
-    "made_up_frame",
-    "made_up_rows",
-    "with_gaps",
-]
 
 Fit = Callable[[Any, Any, NDArray[Any]], Any]
 
@@ -55,17 +43,7 @@ def made_up_rows(n_rows: int, n_features: int, stream: PublicStream) -> NDArray[
 
 
 def made_up_cells(n_rows: int, n_features: int, texts: Sequence[int], stream: PublicStream) -> NDArray[Any]:
-    """Return random numbers as objects, of shape (n_rows, n_features), and words in some columns.
-
-    Parameters
-    ----------
-    n_rows, n_features : int
-        The shape.
-    texts : sequence of int
-        The columns that hold words.
-    stream : PublicStream
-        The source of the numbers and words.
-    """
+    """Return random numbers as objects, of shape (n_rows, n_features), and words in some columns."""
     numbers = made_up_rows(n_rows, n_features, stream)
     cells = numbers.astype(object)
     cells[:, texts] = np.where(numbers[:, texts] < 0.5, *_WORDS)
@@ -73,13 +51,7 @@ def made_up_cells(n_rows: int, n_features: int, texts: Sequence[int], stream: Pu
 
 
 def with_gaps(rows: Any) -> Any:
-    """Return a copy of a frame in which columns of floats miss some values; None if it has no such column.
-
-    Parameters
-    ----------
-    rows : data frame of pandas or polars of shape (n, d)
-        Public, or made up.
-    """
+    """Return a copy of a frame in which columns of floats miss some values; None if it has no such column."""
     kinds = [str(kind).lower().startswith("float") for kind in rows.dtypes]
     if not any(kinds):
         return None
@@ -92,15 +64,7 @@ def with_gaps(rows: Any) -> Any:
 
 
 def column_taken_for_numbers(frame: Any, failure: str) -> Any:
-    """Return the first column of text if an estimator failed because it took its words for numbers; or None.
-
-    Parameters
-    ----------
-    frame : data frame of pandas or polars
-        Only its columns' names and types are read.
-    failure : str
-        The error that `dry_run` returned for a made-up frame.
-    """
+    """Return the first column of text, if an estimator failed as it took its words for numbers, or None."""
     kinds = [str(kind).lower() for kind in frame.dtypes]
     texts = [name for name, kind in zip(frame.columns, kinds, strict=True) if kind.startswith(_TEXT)]
     taken = any(f"could not convert string to float: {word!r}" in failure for word in _WORDS)
@@ -108,17 +72,7 @@ def column_taken_for_numbers(frame: Any, failure: str) -> Any:
 
 
 def made_up_frame(frame: Any, n_rows: int, stream: PublicStream) -> Any:
-    """Return made-up rows with the columns of a frame, or None if a column's type is neither text nor number.
-
-    Parameters
-    ----------
-    frame : data frame of pandas or polars
-        Only its columns' names and types are read.
-    n_rows : int
-        The number of rows.
-    stream : PublicStream
-        The source of the numbers and texts.
-    """
+    """Return made-up rows with the columns of a frame; None if a type is neither text nor number."""
     kinds = [str(kind).lower() for kind in frame.dtypes]
     numbers = made_up_rows(n_rows, len(kinds), stream)
     columns = {}
@@ -140,22 +94,9 @@ def dry_run(
     fit: Fit = lambda estimator, X, y: estimator.fit(X, y),
     most: int = MANY_ROWS,
 ) -> str:
-    """Return the error of an estimator on some rows with random labels, or an empty text.
+    """Return the error of an estimator on the first `most` rows with random labels, or an empty text.
 
-    Parameters
-    ----------
-    estimator : classifier or regressor
-        Is cloned.
-    rows : ndarray, sparse matrix or data frame of shape (n, n_features)
-        Public; the first `most` are used.
-    classes : ndarray of shape (n_labels,)
-        The labels, or the targets of a regressor.
-    stream : PublicStream
-        The source of the labels.
-    fit : callable, optional
-        Fits the estimator; takes estimator, rows and labels, and returns the fitted estimator.
-    most : int, default=64
-        The most rows.
+    For a regressor, `classes` are targets. `fit` returns the fitted estimator.
     """
     few = np.arange(min(most, rows.shape[0]))
     X = plain(rows_of(sliceable(rows), few))

@@ -12,50 +12,24 @@ from numpy.typing import NDArray
 from dplearn.core.soft_votes import SoftVotes, soft_tally
 from dplearn.core.votes import tally
 from dplearn.ensembles.aggregators import Aggregator
-from dplearn.ensembles.answers import Answers, QueriesExhaustedError
-from dplearn.ensembles.asking import Labels, Scores
-from dplearn.ensembles.isolation import attempt, isolated, isolated_turn
-from dplearn.ensembles.muted_output import muted_output
+from dplearn.ensembles.asking import Answers, Labels, QueriesExhaustedError, Scores
+from dplearn.ensembles.isolation import attempt, isolated, isolated_turn, muted_output
 from dplearn.ensembles.teachers import answers_of
-
-__all__ = ["Ensemble", "SoftEnsemble"]
 
 
 @dataclass(repr=False)  # a traceback could show the repr
 class Ensemble:
-    """The private state of a fitted ensemble, which is held only in a one-time state.
+    """The private state of a fitted ensemble, which is held only in a one-time state."""
 
-    Attributes
-    ----------
-    teachers : list of k classifier, LabelShares or None
-        Private. One entry per shard.
-    aggregator : Aggregator
-        Private. Holds the dice, and counts the remaining queries.
-    published : dict
-        Public. The fitted attributes of the estimator.
-    asked : int
-        Public. The number of queries answered so far.
-    """
-
-    teachers: list[Any]
-    aggregator: Aggregator
-    published: dict[str, Any]
-    asked: int = 0
+    teachers: list[Any]  # one for each shard, or None
+    aggregator: Aggregator  # holds the dice, and counts the remaining queries
+    published: dict[str, Any]  # the fitted attributes of the estimator
+    asked: int = 0  # queries answered so far
 
     def answer(self, queries: Any, *how: Any) -> Any:
         """Release answers to queries; a batch that is too large is refused before any draw.
 
-        Parameters
-        ----------
-        queries : array-like of shape (n_queries, n_features)
-            Public. Must not change during the call.
-        *how : object
-            Public. Further arguments of a subclass's `_votes`.
-
-        Raises
-        ------
-        QueriesExhaustedError
-            If there are more queries than the aggregator's `remaining_queries`; nothing is spent.
+        The queries must not change during the call. `how` are further arguments of a subclass's `_votes`.
         """
         left, number = self.aggregator.remaining_queries, queries.shape[0]
         if number > left:

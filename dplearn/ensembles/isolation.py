@@ -1,14 +1,12 @@
 """Isolate models on private rows from the program and from each other: teachers, scored models, candidates.
 
-numpy and the standard library each have a global random generator. The number of a model's draws from it
-depends on its rows, and the next draw from the same generator would reveal that number. So each model starts
-both generators from its own public seed, and afterwards both are restored. Each turn starts with the default
-handling of floating-point errors in numpy and scipy. Changes to this handling, to warning filters and to
-scikit-learn's configuration end with the turn. Printed output and records of `logging` are discarded, those
-of other threads during the turn too. Parallel code inside a model runs sequentially: its worker processes
-would print, would have generators of their own, and would serve the next model too. An exception that a model
-raises counts as a failure. Only `KeyboardInterrupt` stops the program, as a new object without the text, the
-notes and the context of the model's own.
+Each model starts numpy's and the standard library's global random generators from its own public seed, and
+afterwards both are restored: the next draw would reveal the number of a model's draws, which depends on its
+rows. Changes to the handling of floating-point errors, to warning filters and to scikit-learn's configuration
+end with the turn. Printed output and records of `logging` are discarded, those of other threads during the
+turn too. Parallel code inside a model runs sequentially: worker processes would print and serve the next
+model too. An exception that a model raises counts as a failure; only `KeyboardInterrupt` stops the program,
+as a new object without the text, the notes and the context of the model's own.
 
 Not isolated are output that native code writes without Python, packages for logs that do not use `logging`,
 and state that code keeps elsewhere, such as class attributes.
@@ -16,8 +14,6 @@ and state that code keeps elsewhere, such as class attributes.
 >>> with isolated():
 ...     with turn(1):
 ...         print(sum(range(10)))
->>> alone(lambda: 1 / 0, lambda error: "failed")
-'failed'
 """
 
 import logging
@@ -27,19 +23,18 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout, suppress
+from functools import lru_cache
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import sklearn
 from joblib import parallel_config
 from numpy.random import MT19937, mtrand  # noqa: TID251 - as above
+from threadpoolctl import ThreadpoolController, threadpool_limits  # type: ignore[import-untyped]
 
 from dplearn.core.float_errors import scipy_errors_ignored
-from dplearn.ensembles.muted_output import muted_output
 from dplearn.privacy.privacy_filter import LedgerError
-
-__all__ = ["alone", "attempt", "isolated", "isolated_turn", "learner_alone", "reraised", "turn"]
 
 Outcome = TypeVar("Outcome")
 
@@ -53,6 +48,13 @@ _SEEDS = 1 << 32  # numpy takes seeds below this
 _teachers_own = MT19937(0)
 _one_at_a_time = threading.RLock()
 _kept = False  # whether the thread that holds the lock has saved the generators
+
+# `warnings.catch_warnings` saves and restores state that all threads share. If each thread entered its own,
+# the last thread to exit could restore the filters of another thread's context, and warnings would stay
+# suppressed for ever. So the first thread enters one shared context, and the last thread exits it.
+_warnings_lock = threading.RLock()
+_inside: set[object] = set()
+_caught: Any = None
 
 
 def _renew_lock() -> None:
@@ -68,16 +70,8 @@ if hasattr(os, "register_at_fork"):
 def attempt(work: Callable[[], Outcome], otherwise: Callable[[BaseException], Outcome]) -> Outcome:
     """Return the result of `work`, or of `otherwise` if it raises anything but `KeyboardInterrupt`.
 
-    Compiled libraries raise exceptions that are not an `Exception`, and a teacher may raise `SystemExit`.
-    Both depend on its shard, so both count as failures. A `KeyboardInterrupt` is replaced by a new one: that
-    of a teacher may quote its shard.
-
-    Parameters
-    ----------
-    work : callable
-        Takes no argument.
-    otherwise : callable
-        Takes the exception.
+    Compiled libraries raise exceptions that are not an `Exception`, and a teacher may raise `SystemExit`:
+    both depend on its shard. A `KeyboardInterrupt` is replaced by a new one: that of a teacher may quote it.
     """
     failure = None
     try:
@@ -99,11 +93,6 @@ def alone(work: Callable[[], Any], otherwise: Callable[[BaseException], Any] = l
 
     Never enter this, or `isolated`, around a pass over a table in parts: parts may be read in other threads,
     which would wait for each other.
-
-    Parameters
-    ----------
-    work, otherwise
-        As for `attempt`; `work` runs in a turn of its own.
     """
 
     def taken() -> Any:
@@ -176,13 +165,7 @@ def _restoring() -> Callable[[], None]:
 
 @contextmanager
 def turn(seed: int) -> Iterator[None]:
-    """Give the shared state to one teacher; only to be used inside `isolated`.
-
-    Parameters
-    ----------
-    seed : int
-        Public. Seeds the global generators.
-    """
+    """Give the shared state to one teacher, with generators from a public seed; only inside `isolated`."""
     mtrand.set_bit_generator(_teachers_own)
     mtrand.seed(seed % _SEEDS)
     random.seed(seed)
@@ -223,3 +206,64 @@ def _no_records() -> Iterator[None]:
         root.handlers = handlers
         root.setLevel(level)
         logging.disable(disabled)
+
+
+@contextmanager
+def muted_output() -> Iterator[None]:
+    """Suppress warnings while any thread is inside; an interrupt at any time restores the filters too."""
+    visit = object()
+    try:
+        with _warnings_lock:
+            _inside.add(visit)
+            _begin()
+        yield
+    finally:
+        try:
+            _leave(visit)
+        except BaseException:  # an interrupt; leaving twice is harmless
+            _leave(visit)
+            raise
+
+
+def _begin() -> None:
+    global _caught
+    if _caught is None:
+        # Warnings are recorded and dropped: so filters that would show them have no effect.
+        _caught = warnings.catch_warnings(record=True)
+        _caught.__enter__()
+        warnings.simplefilter("ignore")
+
+
+def _leave(visit: object) -> None:
+    global _caught
+    with _warnings_lock:
+        _inside.discard(visit)
+        if not _inside and _caught is not None:
+            _end()
+            _caught = None
+
+
+def _end() -> None:
+    # `catch_warnings` saves everything before it changes anything: if it cannot exit, it has changed nothing.
+    with suppress(RuntimeError, AttributeError):
+        _caught.__exit__(None, None, None)
+
+
+def native_threads(openmp: int | None) -> AbstractContextManager[Any]:
+    """Limit linear algebra to one thread, and OpenMP to a number of threads; None: in this process, to none.
+
+    Shards are small, and threads that wait for each other take many times as long. The number of threads also
+    changes how sums of floats are rounded: with one thread, a teacher is the same in every process.
+    """
+    limits: AbstractContextManager[Any] = (
+        _linear_algebra().limit(limits=1)
+        if openmp is None
+        else threadpool_limits({"blas": 1, "openmp": openmp})
+    )
+    return limits
+
+
+@lru_cache(maxsize=1)
+def _linear_algebra() -> Any:
+    """Return the libraries for linear algebra that scikit-learn has loaded; the search for them is slow."""
+    return ThreadpoolController().select(user_api="blas")

@@ -11,8 +11,6 @@ with `transform_input` transforms the entries of a tuple.
 
 from typing import Any, Self
 
-__all__ = ["PUBLIC_FEATURES", "PUBLIC_ROWS", "PublicData", "public_rows"]
-
 #: The assumption of a guarantee for labels.
 PUBLIC_FEATURES = "all features are public: only labels are protected"
 #: The assumption of a guarantee for examples with public rows.
@@ -57,18 +55,7 @@ class PublicData(tuple[Any]):
 
 
 def public_rows(X_public: Any) -> Any:
-    """Return the wrapped rows.
-
-    Parameters
-    ----------
-    X_public : PublicData or tuple of one table
-        The argument of `fit`; a Pipeline with `transform_input` passes a tuple.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not a tuple of one table.
-    """
+    """Return the wrapped rows; a Pipeline with `transform_input` passes a tuple of one table."""
     if not isinstance(X_public, tuple):
         raise TypeError(f"{_WHY}; got {type(X_public).__name__}")
     if len(X_public) != 1:

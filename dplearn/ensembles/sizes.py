@@ -31,8 +31,6 @@ from dplearn.ensembles.aggregators import AGGREGATIONS, Aggregator, Ballot  # no
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.stable_answers import stable_answers_noise
 
-__all__ = ["MANY_QUERIES", "PREFERRED", "planned_ballot", "transfer_ballot"]
-
 #: The greatest number of queries that is chosen if the user gives none.
 MANY_QUERIES = 1000
 #: Records per shard if the answers themselves are wanted.
@@ -54,26 +52,7 @@ def planned_ballot(
     max_abstentions: int | None = None,
     make: type[Ballot] = Ballot,
 ) -> Ballot:
-    """Return the sizes of an ensemble that answers queries; sizes given as None are chosen.
-
-    Parameters
-    ----------
-    kind : type of Aggregator
-        The aggregator.
-    privacy : ApproxDP
-        The greatest cost of all answers together.
-    n_samples, n_labels : int
-        Public. The numbers of records and of labels.
-    max_queries, n_teachers, max_abstentions : int or None
-        The sizes that the user sets; None for those to be chosen.
-    make : type of Ballot, default=Ballot
-        The class of the aggregator's parameters.
-
-    Returns
-    -------
-    Ballot
-        The parameters of the aggregator.
-    """
+    """Return the sizes of an ensemble that answers queries; sizes given as None are chosen."""
     preferred = max(1, n_samples // max(PREFERRED, 2 * n_labels))
     most = max(1, n_samples // max(_LEAST, 2 * n_labels))
     if not kind.unstable_per_abstention:
@@ -107,18 +86,7 @@ def transfer_ballot(
     max_abstentions: int | None = None,
     make: type[Ballot] = Ballot,
 ) -> Ballot:
-    """Return the sizes of an ensemble that teaches a student; sizes given as None are chosen.
-
-    Parameters
-    ----------
-    n_rows : int
-        The number of public rows. For the other parameters see `planned_ballot`.
-
-    Returns
-    -------
-    Ballot
-        The parameters of the aggregator.
-    """
+    """Return the sizes of an ensemble that teaches a student; sizes given as None are chosen."""
     if kind.unstable_per_abstention:
         return planned_ballot(
             kind,

@@ -5,8 +5,8 @@ teacher, and at most its answer to each query. No error, warning or type depends
 single label, its teacher answers that label. If the fit fails, the teacher answers the shard's most frequent
 label. An empty shard casts no vote, and neither does a teacher whose prediction fails.
 
-Teachers of the commonest classes are trained and asked in batches, as array programs (see `batched_teachers`
-and `batched_answers`). Neither changes a vote, except by rounding.
+Teachers of the commonest classes are trained and asked in batches, as array programs (see
+`batched_teachers`). Neither changes a vote, except by rounding and by the tolerance of a descent.
 
 >>> import numpy as np
 >>> from sklearn.linear_model import LogisticRegression
@@ -29,23 +29,19 @@ from numpy.typing import NDArray
 
 from dplearn.ensembles.asking import NO_VOTE, Asked, Labels  # noqa: F401 - the doctest's
 from dplearn.ensembles.base_estimators import Seeded, check_teachable, quiet
-from dplearn.ensembles.batched_answers import BatchedAsking, StackedAnswers, can_be_stacked
 from dplearn.ensembles.batched_teachers import (
+    BatchedAsking,
     BatchedFits,
     BatchedTraining,
+    StackedAnswers,
     batched_training,
-    equal_runs,
-    is_small,
+    can_be_stacked,
 )
-from dplearn.ensembles.isolation import attempt, isolated, turn
-from dplearn.ensembles.muted_output import muted_output
-from dplearn.ensembles.native_threads import native_threads
-from dplearn.ensembles.padded_shards import blocks_of
+from dplearn.ensembles.isolation import attempt, isolated, muted_output, native_threads, turn
+from dplearn.ensembles.shards import blocks_of, equal_runs, is_small
 from dplearn.ensembles.worker_pool import run_tasks
 from dplearn.records.table import Table
 from dplearn.records.tables import own_cells, plain, rows_of, sliceable
-
-__all__ = ["LabelShares", "answers_of", "check_teachable", "train_and_ask", "train_teachers"]
 
 _BLOCK = 1 << 14  # queries in one call of a teacher
 _GATHERED = 1 << 20  # rows of a table in parts that are gathered at a time
@@ -68,48 +64,15 @@ def train_teachers(
 ) -> list[Any]:
     """Return a fitted estimator for each shard, or None where there is no teacher.
 
-    Parameters
-    ----------
-    estimator : classifier
-        Cloned for each shard, with every `verbose` off, and run in one Python thread. Its fit and its
-        predictions must depend only on its parameters, its rows and the seeded global generators of numpy
-        and of the standard library: state that an estimator keeps between fits would make one teacher depend
-        on another shard. Output of native code is not muted.
-    X : ndarray, sparse matrix, pandas or polars data frame of shape (n, d); or Table of Examples
-        Private. Its type and the types of its columns are public. The cells of an array of objects are read
-        shard by shard. Of a table in parts the rows of some shards at a time are gathered, in one pass for
-        each million rows.
-    y : ndarray of shape (n,), or None
-        Private labels; their type is public. None for a table in parts, which has them.
-    shards : sequence of k ndarray of int
-        Disjoint row numbers.
-    seeds : sequence of k int
-        Public. They set every `random_state` that is None, and seed the global generators of numpy and of the
-        standard library.
-    classes : ndarray of shape (n_labels,), optional
-        Public. The sorted labels that can occur. None: teachers are trained one by one, never as array
-        programs.
-    n_jobs : int or None
-        The number of workers, as for joblib. More than one worker means worker processes, never threads (see
-        `run_tasks`). Results do not depend on it, unless pickling changes an estimator.
-    base : int, optional
-        Public. Where the lengths of shards are private: the least length to which shards are filled up. None:
-        lengths are public, and which teachers are trained in one array program depends on all of them;
-        another program may round other teachers' votes in another way.
-    progress : callable, optional
-        Called once for each finished shard; the time of a call depends on the data.
+    `y` is None for a table in parts; its rows are gathered in one pass for each million. Without `classes`,
+    teachers are trained one by one. `base` is the least length to which shards of private lengths are filled
+    up. None: lengths are public, and which teachers are in one array program depends on all of them.
 
-    Returns
-    -------
-    list of k classifier, LabelShares or None
-        `LabelShares` for a shard that has a single label, or on which fitting fails; None for an empty shard.
-
-    Raises
-    ------
-    RuntimeError
-        If worker processes die, and die again.
-    TypeError, ValueError
-        If the estimator cannot be cloned, or has a ledger (see `check_teachable`).
+    Notes
+    -----
+    **Assumes.** The fit and the predictions of the estimator depend only on its parameters, its rows and the
+    seeded global generators of numpy and of the standard library: state that it keeps between fits would make
+    one teacher depend on another shard.
     """
     function = _TeacherFunction(_base_estimators(estimator))
     return _run(function, X, y, shards, seeds, classes, progress, n_jobs, base)
@@ -128,18 +91,7 @@ def train_and_ask(
     base: int | None = None,
     progress: Callable[[], None] | None = None,
 ) -> NDArray[Any]:
-    """Return the teachers' answers, and drop each teacher in the process that trained it.
-
-    Parameters
-    ----------
-    queries : table of shape (m, d)
-        Public. For the other parameters see `train_teachers` and `answers_of`.
-
-    Returns
-    -------
-    ndarray of int of shape (k, m * asked.width)
-        As from `answers_of`.
-    """
+    """Return the teachers' answers as `answers_of` does; each is dropped in the process that trained it."""
     function = _TeacherFunction(_base_estimators(estimator), plain(sliceable(queries)), asked)
     answers = asked.nothing(len(shards), queries.shape[0])
     given = _run(function, X, y, shards, seeds, asked.classes, progress, n_jobs, base)
@@ -149,21 +101,9 @@ def train_and_ask(
 
 
 def answers_of(teachers: Sequence[Any], queries: Any, asked: Asked) -> NDArray[Any]:
-    """Return each teacher's answer to each query.
+    """Return each teacher's answer to each query, of shape (k, m * asked.width).
 
-    Parameters
-    ----------
-    teachers : sequence of k classifier, LabelShares or None
-        From `train_teachers`.
-    queries : ndarray, sparse matrix, pandas or polars data frame of shape (m, d)
-        Public.
-    asked : Asked
-        The kind of answer.
-
-    Returns
-    -------
-    ndarray of int of shape (k, m * asked.width)
-        `NO_VOTE` if there is no teacher, if its prediction fails, and if its answer is invalid.
+    `NO_VOTE` if there is no teacher, if its prediction fails, and if its answer is invalid.
     """
     queries = plain(sliceable(queries))
     # The number of threads could change how sums of floats are rounded, as in training.
@@ -177,11 +117,6 @@ class LabelShares:
     Like any other teacher it depends on its own shard only. Without it, a shard that lacks a rare label would
     cast no vote, although it is evidence that the label is rare; only the shards with that label would vote.
     Its `classes_`, the sorted labels of the shard, are private, like every attribute of a teacher.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n,)
-        Private. The labels of the shard; at least one.
     """
 
     def __init__(self, labels: NDArray[Any]):
@@ -189,23 +124,11 @@ class LabelShares:
         self._shares = counts / labels.size
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most frequent label for each row; the first of several equally frequent ones.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features)
-            Only its length is read.
-        """
+        """Return the most frequent label for each row; the first of several equally frequent ones."""
         return np.repeat(self.classes_[[self._shares.argmax()]], X.shape[0])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the shares of the labels for each row.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features)
-            Only its length is read.
-        """
+        """Return the shares of the labels for each row."""
         return np.tile(self._shares, (X.shape[0], 1))
 
 
@@ -350,15 +273,7 @@ def _run(
 
 
 class _Told:
-    """A callback for each finished run of shards, which reports the progress of each shard.
-
-    Parameters
-    ----------
-    progress : callable
-        Called once for each shard.
-    runs : sequence of pairs of int
-        The runs, in the order in which they are finished.
-    """
+    """A callback for each finished run of shards, which reports the progress of each shard."""
 
     def __init__(self, progress: Callable[[], None], runs: Sequence[tuple[int, int]]):
         self._progress, self._sizes = progress, iter([end - start for start, end in runs])

@@ -38,11 +38,7 @@ import numpy as np
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs, wrap_non_picklable_objects
 from joblib.parallel import get_active_backend
 
-from dplearn.ensembles.isolation import attempt, isolated, isolated_turn
-from dplearn.ensembles.muted_output import muted_output
-from dplearn.ensembles.native_threads import native_threads
-
-__all__ = ["run_tasks"]
+from dplearn.ensembles.isolation import attempt, isolated, isolated_turn, muted_output, native_threads
 
 Function = Callable[[Any], Any]
 
@@ -67,36 +63,11 @@ def run_tasks(
     n_jobs: int | None = None,
     progress: Callable[[], None] | None = None,
 ) -> list[Any]:
-    """Return the function's result for each task.
+    """Return the function's result for each task, in order; raise if worker processes die twice.
 
-    Parameters
-    ----------
-    function : callable
-        Takes a task, and returns its result. Raises no exception that depends on the task. If it cannot be
-        pickled, or a worker process cannot unpickle it, the tasks run in this process.
-    task_of : callable
-        Returns the task of an index in 0..count-1; called shortly before the task runs.
-    count : int
-        The number of tasks.
-    context : callable
-        Returns a context for a batch of tasks in this process, which saves entering it once per task.
-    n_jobs : int or None
-        The number of workers, as for joblib. Worker processes are used if there is more than one worker and
-        the backend, joblib's default or that of a joblib context, has processes. With a backend of threads,
-        tasks run one after the other.
-    progress : callable, optional
-        Called once for each finished task, after its batch and outside of `context`.
-
-    Returns
-    -------
-    list of object
-        The results, in the order of the tasks.
-
-    Raises
-    ------
-    RuntimeError
-        If worker processes die, and die again when the lost tasks are repeated. Whether this happens may
-        depend on the tasks; the message does not.
+    The function raises no exception that depends on the task. If it cannot be pickled, the tasks run in this
+    process, in batches: `context` is entered once a batch, and `progress` is called outside of it, once for
+    each finished task. Whether workers die may depend on the tasks; the message does not.
     """
     workers, backend = effective_n_jobs(n_jobs), get_active_backend()[0]
     threads = None
@@ -112,13 +83,7 @@ def run_tasks(
 
 
 class _Run:
-    """The tasks of one call and their results.
-
-    Parameters
-    ----------
-    threads : int or None
-        Threads of native libraries in each process; None if no worker processes are in use.
-    """
+    """The tasks of one call and their results."""
 
     def __init__(
         self,

@@ -1,9 +1,11 @@
 """Base class of classifiers that train teachers on shards: parameters, plan and guarantee."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from math import isqrt
+from time import monotonic
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -17,14 +19,10 @@ from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
 from dplearn.ensembles.aggregators import AGGREGATIONS, Aggregator, Ballot
-from dplearn.ensembles.drawn_shards import drawn_shards
+from dplearn.ensembles.base_estimators import check_own_code, check_teachable, standard_estimator
 from dplearn.ensembles.dry_run import MANY_ROWS, dry_run, with_gaps
-from dplearn.ensembles.own_code import check_own_code
-from dplearn.ensembles.progress import Progress
-from dplearn.ensembles.shards import shards
+from dplearn.ensembles.shards import drawn_shards, shards
 from dplearn.ensembles.sizes import PREFERRED
-from dplearn.ensembles.standard import standard_estimator
-from dplearn.ensembles.teachers import check_teachable
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.callbacks import TellsProgress
 from dplearn.estimator.fit_recipe import FitRecipe
@@ -40,16 +38,9 @@ from dplearn.records.rows import Examples, count_of
 from dplearn.records.table import Table, as_table
 from dplearn.records.tables import rows_of, sliceable
 
-__all__ = [
-    "AggregationPlan",
-    "EnsembleClassifier",
-    "EnsembleTable",
-    "check_classifier",
-    "notes_on_gaps",
-    "notes_on_noise",
-]
-
 Outcome = TypeVar("Outcome")
+
+_WIDTH = 30  # of a progress bar
 
 
 @dataclass(frozen=True)
@@ -124,33 +115,15 @@ class AggregationPlan(Plan):
 
 @dataclass(frozen=True)
 class EnsembleTable(Public):
-    """The public values of a table of private records for teachers.
+    """The public values of a table of private records for teachers."""
 
-    Attributes
-    ----------
-    estimator : classifier or None
-        The unfitted base estimator, which is cloned for each teacher. None in a plan.
-    n_rows : int
-        The number of rows that can be chosen as queries.
-    queries : table of shape (n_queries, n_features) or None
-        The public rows that a knowledge transfer queries.
-    student : classifier or None
-        The unfitted student of a knowledge transfer.
-    like : table of shape (0, n_features) or None
-        No rows, with the types of the columns of the private rows.
-    listed : bool
-        Whether the rows were given as lists, which have no types.
-    notes : tuple of str
-        Warnings of the dry run, a function of column types and public rows.
-    """
-
-    estimator: Any = None
-    n_rows: int = 0
-    queries: Any = None
-    student: Any = None
-    like: Any = None
-    listed: bool = False
-    notes: tuple[str, ...] = ()
+    estimator: Any = None  # unfitted; cloned for each teacher
+    n_rows: int = 0  # that can be chosen as queries
+    queries: Any = None  # the public rows that a knowledge transfer queries
+    student: Any = None  # unfitted
+    like: Any = None  # no rows, with the types of the columns of the private rows
+    listed: bool = False  # whether the rows were given as lists, which have no types
+    notes: tuple[str, ...] = ()  # of the dry run, a function of column types and public rows
 
     def apart(self, context: str) -> PublicStream:
         """Return a public stream for another purpose, whose draws leave the shards unchanged."""
@@ -364,7 +337,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         """Return the result of `train`, which is passed a callback for progress."""
         count = plan.n_teachers
         outcome: Outcome = self._telling(
-            lambda tell: train({"progress": Progress(count, shown=plan.params.verbose, tell=tell)}),
+            lambda tell: train({"progress": _Progress(count, shown=plan.params.verbose, tell=tell)}),
             task="teacher",
             count=count,
         )
@@ -383,13 +356,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
 
 
 class EnsembleFit(FitRecipe):
-    """The fit of `EnsembleClassifier`.
-
-    Attributes
-    ----------
-    shell : EnsembleClassifier
-        The unfitted classifier without its ledger, for what its subclasses do differently.
-    """
+    """The fit of `EnsembleClassifier`; its shell tells what subclasses do differently."""
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         """Read the rows without encoding; only their number and types influence the plan."""
@@ -441,6 +408,28 @@ class EnsembleFit(FitRecipe):
             return ()
         start = f"the noisy number of records is {learner.noisy_count_}: "
         return tuple(start + note for note in plan.for_count(learner.noisy_count_).noise_notes)
+
+
+class _Progress:
+    """A progress bar of one line on standard error, updated after each teacher.
+
+    The elapsed time depends on private records and is not covered by the guarantee: show the bar only to
+    people who may see the data.
+    """
+
+    def __init__(self, count: int, *, shown: bool, tell: Callable[[], None]):
+        self._count, self._shown, self._tell, self._done, self._start = count, shown, tell, 0, monotonic()
+
+    def __call__(self) -> None:
+        self._done += 1
+        self._tell()
+        if not self._shown:
+            return
+        filled = _WIDTH * self._done // self._count
+        bar = "#" * filled + "." * (_WIDTH - filled)
+        line = f"\r[{bar}] {self._done}/{self._count} teachers, {monotonic() - self._start:.1f} s"
+        sys.stderr.write(line + ("\n" if self._done == self._count else ""))
+        sys.stderr.flush()
 
 
 def _place_length(shard_size: int | None) -> int:

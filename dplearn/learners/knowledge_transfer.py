@@ -18,10 +18,9 @@ from dplearn.core.votes import tally
 from dplearn.domains.cells import is_frame
 from dplearn.ensembles.aggregators import Aggregator, Ballot
 from dplearn.ensembles.asking import Labels
-from dplearn.ensembles.base_estimators import Seeded, quiet
+from dplearn.ensembles.base_estimators import Seeded, check_own_code, quiet, standard_estimator
 from dplearn.ensembles.dry_run import MANY_ROWS, dry_run
 from dplearn.ensembles.isolation import alone, reraised
-from dplearn.ensembles.own_code import check_own_code
 from dplearn.ensembles.public_data import (
     PUBLIC_FEATURES,
     PUBLIC_ROWS,
@@ -29,7 +28,6 @@ from dplearn.ensembles.public_data import (
     public_rows,
 )
 from dplearn.ensembles.sizes import transfer_ballot
-from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.student import fit_weighted, teach
 from dplearn.ensembles.teachers import train_and_ask
 from dplearn.estimator.fit_parameters import refuse_parameters

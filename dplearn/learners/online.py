@@ -16,7 +16,8 @@ from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
 from dplearn.ensembles.aggregators import Aggregator, Ballot
-from dplearn.ensembles.answers import QueriesExhaustedError
+from dplearn.ensembles.asking import QueriesExhaustedError
+from dplearn.ensembles.base_estimators import check_own_code
 from dplearn.ensembles.dry_run import (
     MANY_ROWS,
     column_taken_for_numbers,
@@ -27,7 +28,6 @@ from dplearn.ensembles.dry_run import (
 )
 from dplearn.ensembles.ensemble import Ensemble
 from dplearn.ensembles.isolation import isolated
-from dplearn.ensembles.own_code import check_own_code
 from dplearn.ensembles.sizes import MANY_QUERIES, planned_ballot
 from dplearn.ensembles.teachers import train_teachers
 from dplearn.estimator.fit_recipe import FitRecipe
@@ -55,14 +55,6 @@ _QUERIES = "the queried rows depend on the records only through released answers
 class OnlineEnsembleClassifier(EnsembleClassifier):
     """Base class of classifiers that hold teachers in a one-time state and answer a limited number of
     queries.
-
-    Attributes
-    ----------
-    remaining_queries_ : int
-        Released. The number of further rows that can be queried in one call; it depends on the abstentions so
-        far, if there can be any.
-    remaining_abstentions_ : int or None
-        Released. The number of further abstentions after which it stops; None if it never stops.
     """
 
     #: The class of the object in the one-time state.

@@ -22,9 +22,8 @@ from sklearn.utils import get_tags
 from dplearn._validation import AUTO, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
-from dplearn.ensembles.base_estimators import quiet
+from dplearn.ensembles.base_estimators import check_own_code, quiet
 from dplearn.ensembles.isolation import alone, reraised
-from dplearn.ensembles.own_code import check_own_code
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.fit.execute import begin
 from dplearn.fit.support import refuse_wrapped

@@ -12,11 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from dplearn.ensembles import batched_answers
+from dplearn.ensembles import batched_teachers
 from dplearn.ensembles import teachers as module
 from dplearn.ensembles.asking import Labels, Scores
-from dplearn.ensembles.batched_answers import BatchedAsking, can_be_stacked
-from dplearn.ensembles.batched_teachers import batched_training
+from dplearn.ensembles.batched_teachers import BatchedAsking, batched_training, can_be_stacked
 from dplearn.ensembles.teachers import LabelShares, answers_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -115,7 +114,7 @@ def test_a_lead_within_rounding_of_0_is_doubtful(monkeypatch):
 
 @pytest.mark.parametrize("kind", [Labels, Scores])
 def test_if_all_answers_are_doubtful_the_teachers_give_all(kind, monkeypatch):
-    monkeypatch.setattr(batched_answers, "_ROUNDING", 1e9)
+    monkeypatch.setattr(batched_teachers, "_ROUNDING", 1e9)
     teachers, asked = fitted(GaussianNB()), kind(CLASSES)
     doubtful = BatchedAsking(QUERIES, asked).answers(teachers).doubtful
     assert doubtful.all() or kind is Scores
@@ -174,6 +173,6 @@ def test_answers_do_not_depend_on_blocks_and_other_teachers(name, monkeypatch):
     assert after.doubtful[2].all()
     assert after.answers[0].tolist() == before.answers[0].tolist()
     assert after.doubtful[0].tolist() == before.doubtful[0].tolist()
-    monkeypatch.setattr(batched_answers, "_SCORES", 200)
+    monkeypatch.setattr(batched_teachers, "_SCORES", 200)
     blocks = BatchedAsking(QUERIES, asked).answers(teachers)
     assert blocks.answers.tolist() == before.answers.tolist()

@@ -16,21 +16,22 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn.chance import PublicStream
-from dplearn.ensembles import batched_descent, batched_teachers
+from dplearn.ensembles import batched_fits, batched_teachers
 from dplearn.ensembles import teachers as module
 from dplearn.ensembles.asking import Labels, Scores
-from dplearn.ensembles.batched_teachers import BatchedTraining, batched_training, equal_runs
-from dplearn.ensembles.shards import shards
-from dplearn.ensembles.standard import standard_estimator
+from dplearn.ensembles.base_estimators import standard_estimator
+from dplearn.ensembles.batched_teachers import BatchedTraining, batched_training
+from dplearn.ensembles.shards import equal_runs, shards
 from dplearn.ensembles.teachers import LabelShares, train_and_ask, train_teachers
 from dplearn.records.part_sources import in_parts
 from dplearn.records.passes import InTurn
 from dplearn.records.rows import Examples
 
+#: Descents end where no entry of the gradient exceeds `tol`: with a small one, at the same minimum.
 TEACHERS = {
-    "the default": lambda X: standard_estimator(X, C=10),
-    "logistic regression": lambda X: LogisticRegression(),
-    "scaled": lambda X: make_pipeline(StandardScaler(), LogisticRegression()),
+    "the default": lambda X: standard_estimator(X, C=10).set_params(logisticregression__tol=1e-8),
+    "logistic regression": lambda X: LogisticRegression(tol=1e-8),
+    "scaled": lambda X: make_pipeline(StandardScaler(), LogisticRegression(tol=1e-8)),
     "naive Bayes": lambda X: GaussianNB(),
     "ridge": lambda X: RidgeClassifier(),
 }
@@ -179,8 +180,8 @@ def test_labels_of_a_shard_change_no_bit_of_another_teacher():
 
 
 def test_an_early_stop_that_shards_share_is_noticed(monkeypatch):
-    real = batched_descent._flat
-    monkeypatch.setattr(batched_descent, "_flat", lambda *each: np.full(len(each[0]), real(*each).all()))
+    real = batched_fits._flat
+    monkeypatch.setattr(batched_fits, "_flat", lambda *each: np.full(len(each[0]), real(*each).all()))
     assert changed_teachers(LogisticRegression(), OTHERS[:1]) != [{2}]
 
 
@@ -289,7 +290,7 @@ def test_shards_that_are_filled_up_have_the_teachers_of_their_rows(name, data, m
 
 
 def test_an_interrupt_between_batches_is_raised_and_leaves_nothing_behind(monkeypatch):
-    monkeypatch.setattr(batched_teachers, "_CELLS", 4 * M * D)
+    monkeypatch.setattr("dplearn.ensembles.shards._CELLS", 4 * M * D)
     told = []
 
     def stop():

@@ -9,10 +9,9 @@ from sklearn.naive_bayes import GaussianNB
 
 from dplearn.audit import FaultyDice
 from dplearn.chance import SeededDice
-from dplearn.ensembles.aggregators import AGGREGATIONS, Ballot
-from dplearn.ensembles.answers import QueriesExhaustedError
+from dplearn.ensembles.aggregators import AGGREGATIONS, SOFT_AGGREGATIONS, Ballot, SoftBallot
+from dplearn.ensembles.asking import QueriesExhaustedError
 from dplearn.ensembles.ensemble import Ensemble, SoftEnsemble
-from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.ensembles.teachers import train_teachers
 from dplearn.privacy import ApproxDP
 

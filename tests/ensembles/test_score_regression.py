@@ -6,7 +6,7 @@ from scipy.sparse import csr_matrix
 from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
-from dplearn.ensembles.score_regression import ScoreRegression
+from dplearn.ensembles.student import ScoreRegression
 
 # Public, like all rows and scores here.
 CHANCE = np.random.default_rng(0)

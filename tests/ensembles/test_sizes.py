@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.ensembles.aggregators import AGGREGATIONS, Ballot
+from dplearn.ensembles.aggregators import AGGREGATIONS, SOFT_AGGREGATIONS, Ballot, SoftBallot
 from dplearn.ensembles.sizes import MANY_QUERIES, _most_abstentions, planned_ballot, transfer_ballot
-from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.stable_answers import stable_answers_noise
 

@@ -13,8 +13,8 @@ from dplearn.chance import ReplayDice, SeededDice
 from dplearn.chance.enumerating import enumerate_paths
 from dplearn.core.exact import log_bounds
 from dplearn.core.soft_votes import FIXED_POINT_ONE, Lead, SoftVotes, fixed_point, soft_tally
-from dplearn.ensembles import soft_aggregators as module
-from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
+from dplearn.ensembles import aggregators as module
+from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.mechanisms import sparse_vector
 from dplearn.privacy import ApproxDP, Composition
 from dplearn.privacy.events import Approximate, ZeroConcentrated

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from dplearn.ensembles.soft_student import SoftStudent, standard_soft_student, teach_scores
+from dplearn.ensembles.student import SoftStudent, standard_soft_student, teach_scores
 
 CLASSES = np.array(["no", "yes"])
 THREE = np.array(["a", "b", "c"])

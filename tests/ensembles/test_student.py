@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from dplearn.ensembles.answers import Answers
+from dplearn.ensembles.asking import Answers
 from dplearn.ensembles.student import fit_weighted, takes_weights, teach
 
 CLASSES = np.array(["no", "yes"])

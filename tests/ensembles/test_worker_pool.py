@@ -18,10 +18,10 @@ from sklearn.tree import DecisionTreeClassifier
 from dplearn.chance import PublicStream
 from dplearn.ensembles import worker_pool
 from dplearn.ensembles.asking import Labels
-from dplearn.ensembles.progress import Progress
 from dplearn.ensembles.shards import shards
 from dplearn.ensembles.teachers import answers_of, train_and_ask, train_teachers
 from dplearn.ensembles.worker_pool import run_tasks
+from dplearn.learners.ensembles import _Progress
 
 N, K = 120, 12
 GENERATOR = np.random.default_rng(0)
@@ -405,7 +405,7 @@ def test_batches_depend_on_the_numbers_of_tasks_and_workers_alone(monkeypatch):
 @pytest.mark.parametrize("backend", ["sequential", "loky"])
 def test_a_bar_on_standard_error_shows_the_number_of_finished_teachers(backend, capsys):
     with parallel_config(backend=backend, n_jobs=2):
-        train_and_ask(TREE, X, Y, progress=Progress(K, shown=True, tell=list), **ASK)
+        train_and_ask(TREE, X, Y, progress=_Progress(K, shown=True, tell=list), **ASK)
     out, err = capsys.readouterr()
     assert out == ""
     lines = err.split("\r")[1:]

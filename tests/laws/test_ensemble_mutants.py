@@ -22,8 +22,7 @@ from dplearn.audit.fits import run_on
 from dplearn.core.exact import log_bounds
 from dplearn.core.votes import Votes
 from dplearn.ensembles import aggregators, ensemble, teachers, worker_pool
-from dplearn.ensembles.answers import Answers, QueriesExhaustedError
-from dplearn.ensembles.asking import Labels
+from dplearn.ensembles.asking import Answers, Labels, QueriesExhaustedError
 from dplearn.learners import ensembles, knowledge_transfer
 from dplearn.learners.ensembles import EnsembleClassifier
 from dplearn.privacy import ApproxDP, OneTimeState

@@ -16,8 +16,8 @@ from dplearn.core import soft_votes
 from dplearn.core.exact import decay_ratio, log_bounds
 from dplearn.core.soft_votes import FIXED_POINT_ONE, Lead, SoftVotes, soft_tally
 from dplearn.core.votes import tally
-from dplearn.ensembles import soft_aggregators
-from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot, StableScores
+from dplearn.ensembles import aggregators
+from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS, SoftBallot, StableScores
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.stable_answers import stable_answers_noise
@@ -156,7 +156,7 @@ def test_one_none_charged_where_two_are_due_exceeds_the_claim(monkeypatch):
 @pytest.mark.nightly
 def test_a_shifted_test_that_shares_the_bars_noise_where_that_is_to_be_renewed_has_another_law(monkeypatch):
     renewed = stable_answers_noise(PRIVACY, 2, n_queries=2, renew_threshold=True)
-    monkeypatch.setattr(soft_aggregators, "stable_noise", lambda _: (renewed, 0))
+    monkeypatch.setattr(aggregators, "stable_noise", lambda _: (renewed, 0))
     original = laws_of(SPLIT)
     assert exact_epsilon(original) <= PRIVACY.epsilon
     put_in(monkeypatch, SharedBar)
@@ -171,9 +171,9 @@ def test_a_mean_whose_noise_is_meant_for_half_of_a_score_exceeds_the_claim(monke
     pair = neighbours([HIGH], [HIGH], [HIGH], one=[HIGH], other=[LOW])
     mean = {"aggregation": "mean"}
     assert exact_epsilon(laws_of(pair, **mean)) <= PRIVACY.epsilon
-    real = soft_aggregators.noisy_gaussian
+    real = aggregators.noisy_gaussian
     monkeypatch.setattr(
-        soft_aggregators,
+        aggregators,
         "noisy_gaussian",
         lambda sums, rho, squared, dice: real(sums, rho, squared // 4, dice),
     )

@@ -33,11 +33,10 @@ from dplearn import (
 from dplearn.audit import FaultyDice, fitted_with
 from dplearn.chance import SystemDice
 from dplearn.core.soft_votes import FIXED_POINT_ONE, fixed_point, soft_tally
+from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS
 from dplearn.ensembles.asking import Scores
-from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS
 from dplearn.ensembles.teachers import answers_of
-from dplearn.learners.soft_labels import SoftLabelPlan
-from dplearn.learners.soft_scores import n_bins_of, probabilities_of
+from dplearn.learners.soft_labels import SoftLabelPlan, n_bins_of, probabilities_of
 from dplearn.privacy import OneTimeState
 
 X, Y = make_classification(2000, n_features=6, class_sep=2.0, flip_y=0.0, random_state=1)  # public

@@ -27,7 +27,7 @@ from dplearn.learners import (
     SubsampleAggregateClassifier,
 )
 from dplearn.learners.ensembles import AggregationPlan, EnsembleTable
-from dplearn.learners.soft_scores import bins_of_rows
+from dplearn.learners.soft_labels import bins_of_rows
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import ADDED
 
