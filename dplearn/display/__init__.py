@@ -20,7 +20,7 @@ from dplearn.display.score_curves import (
 )
 from dplearn.display.shapes import ShapesDisplay
 from dplearn.display.synthetic import SyntheticTableDisplay
-from dplearn.records.pass_progress import PassProgress
+from dplearn.records.passes import PassProgress
 
 __all__ = [
     "DistributionDisplay",

@@ -25,7 +25,7 @@ from dplearn.ensembles.base_estimators import Seeded, quiet
 from dplearn.ensembles.isolation import attempt, isolated, turn
 from dplearn.ensembles.muted_output import muted_output
 from dplearn.ensembles.native_threads import native_threads
-from dplearn.records.tables import plain, rows_of, sliceable
+from dplearn.records.rows import plain, rows_of, sliceable
 
 __all__ = [
     "MANY_ROWS",

@@ -32,7 +32,7 @@ from dplearn.core.score_bins import scores_per_row
 from dplearn.ensembles.score_regression import ScoreRegression
 from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.student import fit_weighted, takes_weights
-from dplearn.records.tables import plain, rows_of, sliceable
+from dplearn.records.rows import plain, rows_of, sliceable
 
 __all__ = ["SoftStudent", "standard_soft_student", "teach_scores"]
 

@@ -25,7 +25,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from dplearn.ensembles.answers import Answers
-from dplearn.records.tables import plain, rows_of, sliceable
+from dplearn.records.rows import plain, rows_of, sliceable
 
 __all__ = ["fit_weighted", "takes_weights", "teach"]
 

@@ -42,8 +42,8 @@ from dplearn.ensembles.muted_output import muted_output
 from dplearn.ensembles.native_threads import native_threads
 from dplearn.ensembles.padded_shards import blocks_of
 from dplearn.ensembles.worker_pool import run_tasks
+from dplearn.records.rows import own_cells, plain, rows_of, sliceable
 from dplearn.records.table import Table
-from dplearn.records.tables import own_cells, plain, rows_of, sliceable
 
 __all__ = ["LabelShares", "answers_of", "check_teachable", "train_and_ask", "train_teachers"]
 

@@ -4,7 +4,7 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from dplearn.records.part_groups import with_ids
+from dplearn.records.groups import with_ids
 from dplearn.records.part_sources import table_in_parts
 from dplearn.records.rows import count_of
 from dplearn.records.table import Given

@@ -32,13 +32,11 @@ from dplearn.fit.relation import Relation
 from dplearn.fit.support import refuse_unsupported
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.unknown_count import ADDED
-from dplearn.records.groups import SHIFTS, grouping_of, selected
-from dplearn.records.part_groups import grouped_parts, groups_in_parts
+from dplearn.records.groups import SHIFTS, grouped_parts, grouping_of, groups_in_parts, selected
 from dplearn.records.part_sources import table_in_memory, table_in_parts
 from dplearn.records.passes import PartsChangedError
-from dplearn.records.rows import count_of
+from dplearn.records.rows import check_index, count_of
 from dplearn.records.table import Held, Table
-from dplearn.records.tables import check_index
 
 __all__ = ["Done", "Facts", "Ready", "Recipe", "begin", "execute"]
 

@@ -36,9 +36,8 @@ from dplearn.privacy.plan import Plan, hidden, records_needed
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.records.groups import rows_of_shards
 from dplearn.records.reading import check_classes, check_given, labels_assumed, read_labels, read_rows
-from dplearn.records.rows import Examples, count_of
+from dplearn.records.rows import Examples, count_of, rows_of, sliceable
 from dplearn.records.table import Table, as_table
-from dplearn.records.tables import rows_of, sliceable
 
 __all__ = [
     "AggregationPlan",

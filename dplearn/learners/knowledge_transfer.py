@@ -45,9 +45,8 @@ from dplearn.learners.ensembles import (
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.records.reading import read_rows
-from dplearn.records.rows import count_of
+from dplearn.records.rows import check_values, count_of, plain, rows_of, sliceable
 from dplearn.records.table import Table
-from dplearn.records.tables import check_values, plain, rows_of, sliceable
 
 __all__ = ["KnowledgeTransferClassifier"]
 

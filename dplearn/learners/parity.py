@@ -29,7 +29,7 @@ from dplearn.fit.relation import TABLE
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations, chosen_plan
 from dplearn.learners.parity_plan import ParityPlan
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.records.bit_rows import packed_rows, read_bits
+from dplearn.records.encoded import packed_rows, read_bits
 from dplearn.records.outputs import (
     declared_sets,
     n_outputs_of,

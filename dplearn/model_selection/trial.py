@@ -25,8 +25,7 @@ from dplearn.model_selection.measures import Measure, NoisyTable, noisy_table
 from dplearn.model_selection.plan import NOISY_SCORES, SearchPlan
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP
-from dplearn.records.rows import Examples
-from dplearn.records.tables import rows_of
+from dplearn.records.rows import Examples, rows_of
 
 __all__ = ["Choice", "Trial", "all_planned_gaussian"]
 

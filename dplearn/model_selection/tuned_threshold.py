@@ -50,8 +50,7 @@ from dplearn.records.reading import (
     read_labels,
     read_rows,
 )
-from dplearn.records.rows import Examples
-from dplearn.records.tables import rows_of
+from dplearn.records.rows import Examples, rows_of
 
 __all__ = ["PrivateTunedThresholdClassifier", "TunedThresholdPlan"]
 

@@ -21,12 +21,10 @@ from os import PathLike
 from typing import Any
 
 from dplearn.domains.cells import LAZY, is_frame
-from dplearn.records.dask_parts import DaskParts, is_dask, partitions
-from dplearn.records.part_advice import advice_on, of_dask
-from dplearn.records.part_tables import column_of, is_arrow, is_name, is_part, pair_of, table_of
-from dplearn.records.passes import InTurn, Parts, reading
+from dplearn.records.part import advice_on, column_of, is_arrow, is_name, is_part, of_dask, pair_of, table_of
+from dplearn.records.passes import DaskParts, InTurn, Parts, is_dask, partitions, reading
+from dplearn.records.rows import check_index
 from dplearn.records.table import InParts, Table
-from dplearn.records.tables import check_index
 
 __all__ = ["column_in_parts", "in_parts", "parts_read", "table_in_memory", "table_in_parts"]
 

@@ -22,9 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.records.groups import Grouping
-from dplearn.records.part_digests import digest_of
-from dplearn.records.part_types import PartTypes
+from dplearn.records.part import PartTypes, digest_of
 from dplearn.records.passes import Parts, PartsChangedError, Task
 from dplearn.records.rows import as_records, count_of, joined, taken
 
@@ -54,6 +52,37 @@ class Given(NamedTuple):
 
     def __repr__(self) -> str:  # a traceback could show it
         return "Given(...)"
+
+
+@dataclass(frozen=True, repr=False)
+class Grouping:
+    """The rows of each group that take part.
+
+    Attributes
+    ----------
+    slots : ndarray of int64 of shape (n_groups, each)
+        Private. Row numbers, those of a group in a row of the array; a row of the table may occur several
+        times.
+    members : ndarray of int64 of shape (n,)
+        Private. The number of each row's group, in the order of the sorted ids.
+    """
+
+    slots: NDArray[np.int64]
+    members: NDArray[np.int64]
+
+    @property
+    def n_groups(self) -> int:
+        """The number of groups; public."""
+        return len(self.slots)
+
+    @property
+    def each(self) -> int:
+        """The number of rows of a group that take part, repeated ones included; public."""
+        return int(self.slots.shape[1])
+
+    def once(self) -> "Grouping":
+        """Return the rows that take part, each once and as a group of its own; their number is private."""
+        return self if self.each == 1 else replace(self, slots=np.unique(self.slots)[:, None])
 
 
 @dataclass(frozen=True, repr=False, eq=False)  # a traceback could show the repr

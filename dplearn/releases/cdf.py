@@ -11,7 +11,7 @@ from dplearn.fit.execute import Facts
 from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.records.part_counts import PartedTreeRecords, gathered_codes
+from dplearn.records.part_ranks import PartedTreeRecords, gathered_codes
 from dplearn.records.table import Table
 from dplearn.releases.block_errors import BlockPlan, block_guarantee, block_plan
 from dplearn.releases.distribution import CDFPlan, CDFRelease, distribution_of, distribution_of_points

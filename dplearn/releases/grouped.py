@@ -30,14 +30,12 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, hidden, noted
 from dplearn.privacy.result_table import ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
-from dplearn.records.dask_parts import DaskParts, is_dask, partitions
 from dplearn.records.groups import MOST_ROWS
+from dplearn.records.part import column_of
 from dplearn.records.part_sources import column_in_parts, in_parts, parts_read
-from dplearn.records.part_tables import column_of
-from dplearn.records.passes import InTurn
-from dplearn.records.rows import Columns
+from dplearn.records.passes import DaskParts, InTurn, is_dask, partitions
+from dplearn.records.rows import Columns, check_index
 from dplearn.records.table import Table
-from dplearn.records.tables import check_index
 from dplearn.releases.reading import checked_bounds, read_column
 from dplearn.releases.release import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan, in_memory
 from dplearn.releases.stable_counts import read_column_of_keys

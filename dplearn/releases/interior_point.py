@@ -14,7 +14,7 @@ from dplearn.mechanisms.rec_prefix import recursive_interior_point
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.ledger import PrivacyLedger
 from dplearn.privacy.plan import hidden
-from dplearn.records.part_counts import gathered_codes
+from dplearn.records.part_ranks import gathered_codes
 from dplearn.records.table import Table
 from dplearn.releases.interior_point_sizes import (
     interior_point_method,

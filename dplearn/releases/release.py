@@ -15,8 +15,8 @@ from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan
 from dplearn.privacy.unknown_count import ADDED
+from dplearn.records.part import column_of, is_arrow
 from dplearn.records.part_sources import column_in_parts
-from dplearn.records.part_tables import column_of, is_arrow
 from dplearn.records.table import Table
 
 __all__ = ["N_IS_PUBLIC", "ColumnRelease", "Release", "ReleasePlan", "Released", "in_memory"]

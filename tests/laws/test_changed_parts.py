@@ -14,9 +14,9 @@ from sklearn.base import clone, is_regressor
 from dplearn import AdditiveClassifier, StatisticalQueryNaiveBayes, SubsampleAggregateClassifier, releases
 from dplearn.domains import Categories, Grid, IntegerRange, Schema
 from dplearn.preprocessing import PrivateStandardScaler
-from dplearn.records import part_groups
+from dplearn.records import groups as part_groups
 from dplearn.records import table as tables
-from dplearn.records.part_digests import digest_of
+from dplearn.records.part import digest_of
 from dplearn.records.passes import PartsChangedError
 from tests.laws.conftest import TRANSFORMERS
 from tests.laws.test_groups import given_to
