@@ -1,7 +1,12 @@
 """Base classes of private estimators, the recipe of a fit, its parameters and its HTML diagram."""
 
-from dplearn.estimator.base import PrivateClassifier, PrivateEstimator, PrivateRegressor, PrivateTransformer
-from dplearn.estimator.rule import RuleClassifier
+from dplearn.estimator.base import (
+    PrivateClassifier,
+    PrivateEstimator,
+    PrivateRegressor,
+    PrivateTransformer,
+    RuleClassifier,
+)
 from dplearn.estimator.schema_learning import SchemaFitPlan, learns_schema
 
 __all__ = [

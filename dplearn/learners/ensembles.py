@@ -26,7 +26,7 @@ from dplearn.ensembles.sizes import PREFERRED
 from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.teachers import check_teachable
 from dplearn.estimator import PrivateClassifier
-from dplearn.estimator.callbacks import TellsProgress
+from dplearn.estimator.base import TellsProgress
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public
 from dplearn.fit.private_count import counted_plan, counted_shares, noisy_count

@@ -32,7 +32,7 @@ from dplearn.ensembles.sizes import transfer_ballot
 from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.student import fit_weighted, teach
 from dplearn.ensembles.teachers import train_and_ask
-from dplearn.estimator.fit_parameters import refuse_parameters
+from dplearn.estimator.base import refuse_parameters
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.learners.ensembles import (
     AggregationPlan,

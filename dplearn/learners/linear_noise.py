@@ -11,8 +11,7 @@ from dplearn.learners.linear_plan import LinearPlan
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.privacy.shares import gaussian_budget
 from dplearn.privacy.unknown_count import ADDED
-from dplearn.queries.gaussian_noise import can_be_drawn
-from dplearn.queries.noise import LocalNoise, noise_of
+from dplearn.queries.noise import LocalNoise, can_be_drawn, noise_of
 from dplearn.records.design_matrix import DesignMatrix
 
 __all__ = ["linear_plan"]

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import check_number
 from dplearn.domains import Domain, Floats, Product
 from dplearn.estimator import PrivateRegressor
+from dplearn.estimator.fit_recipe import QueryFit
 from dplearn.estimator.public import Public, planned_columns
-from dplearn.estimator.query_fits import QueryFit
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.learners.bins import declared_columns

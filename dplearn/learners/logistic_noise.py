@@ -11,7 +11,8 @@ from dplearn.learners.logistic_columns import mass_query
 from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.learners.logistic_queries import kinds_of_queries
 from dplearn.privacy.shares import gaussian_budget
-from dplearn.queries import StatisticalQuery, gaussian_noise
+from dplearn.queries import StatisticalQuery
+from dplearn.queries.noise import can_be_drawn as sums_can_be_drawn
 from dplearn.queries.noise import noise_of
 from dplearn.records.design_matrix import DesignMatrix
 
@@ -172,7 +173,7 @@ def can_be_drawn(plan: LogisticPlan, share: Fraction = Fraction(1)) -> bool:
     asked = kinds_of_queries(plan)
     if plan.n_kept is not None:
         asked.append((mass_query(plan), plan.selection_share))
-    return all(gaussian_noise.can_be_drawn(query.squared_l2, budget * each) for query, each in asked)
+    return all(sums_can_be_drawn(query.squared_l2, budget * each) for query, each in asked)
 
 
 def _with_steps(plan: LogisticPlan, given: int | None) -> LogisticPlan:

@@ -17,8 +17,8 @@ from dplearn._validation import AUTO, check_count_or_auto, check_number
 from dplearn.core.row_blocks import dense
 from dplearn.domains import Domain, Floats, Product, Schema
 from dplearn.estimator import PrivateClassifier
+from dplearn.estimator.fit_recipe import QueryFit
 from dplearn.estimator.public import Public, planned_table
-from dplearn.estimator.query_fits import QueryFit
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.learners.bins import declared_columns

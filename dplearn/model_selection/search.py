@@ -17,8 +17,7 @@ from dplearn._validation import AUTO, check_bool, check_choice, check_count, che
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
-from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.fit_parameters import refuse_parameters
+from dplearn.estimator.base import PrivateEstimator, refuse_parameters
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public
 from dplearn.estimator.schema_learning import learns_schema

@@ -11,9 +11,8 @@ from dplearn.fit.relation import without_count
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.queries.bounds import QUERY_MODELS
-from dplearn.queries.central_oracle import COUNT_SHARE, CentralOracle
-from dplearn.queries.local_oracle import LocalOracle
 from dplearn.queries.population_oracle import PopulationOracle
+from dplearn.queries.private_oracles import COUNT_SHARE, CentralOracle, LocalOracle
 
 __all__ = ["central", "check_reports", "cost_of", "local", "oracle_for", "population"]
 

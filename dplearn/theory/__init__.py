@@ -61,8 +61,7 @@ from dplearn.mechanisms.rec_prefix import RecursiveSizes
 from dplearn.mechanisms.stability import release_probabilities
 from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
 from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise
-from dplearn.queries.bounds import TailBound, query_sample_size, sampling_bound
-from dplearn.queries.frequencies import estimated_frequencies
+from dplearn.queries.bounds import TailBound, estimated_frequencies, query_sample_size, sampling_bound
 from dplearn.releases.block_errors import BlockPlan, block_guarantee, block_plan
 from dplearn.releases.interior_point_sizes import (
     interior_point_method,

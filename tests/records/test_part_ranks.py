@@ -1,20 +1,21 @@
 """Ranks found by counting passes are those of the sorted codes, in a bounded number of passes."""
 
 from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from dplearn.core.intervals import SortedRecords, children_of, whole
 from dplearn.core.ranks import SortedCodes
 from dplearn.domains import Grid
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.records import part_ranks
-from dplearn.records.part_ranks import parted_ranks
+from dplearn.records.part_ranks import PartedTreeRecords, gathered_codes, parted_ranks
 from dplearn.records.part_sources import in_parts
 from dplearn.records.passes import InTurn
 from dplearn.records.rows import Columns
-from dplearn.core.intervals import SortedRecords, children_of, whole
-from dplearn.records.part_ranks import PartedTreeRecords, gathered_codes
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 

@@ -40,7 +40,7 @@ from dplearn.learners.additive_queries import Rows as Tables
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, NEIGHBORS
 from dplearn.queries import CentralOracle, Examples, StatisticalQuery
-from dplearn.queries.central_oracle import COUNT_SHARE
+from dplearn.queries.private_oracles import COUNT_SHARE
 from dplearn.records.targets import STEPS
 
 __all__ = [
