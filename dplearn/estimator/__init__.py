@@ -7,7 +7,8 @@ from dplearn.estimator.base import (
     PrivateTransformer,
     RuleClassifier,
 )
-from dplearn.estimator.schema_learning import SchemaFitPlan, learns_schema
+from dplearn.estimator.schema_learning import learns_schema
+from dplearn.releases.schema_fits import SchemaFitPlan
 
 __all__ = [
     "PrivateClassifier",

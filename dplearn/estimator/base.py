@@ -54,20 +54,6 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-__all__ = [
-    "ROUTED",
-    "ROUTED_WITHOUT_GROUPS",
-    "PrivateClassifier",
-    "PrivateEstimator",
-    "PrivateRegressor",
-    "PrivateTransformer",
-    "RuleClassifier",
-    "SeveralOutputsClassifier",
-    "TransformsParts",
-    "guarantee_html",
-    "refuse_parameters",
-]
-
 Outcome = TypeVar("Outcome")
 
 #: The requests for metadata routing: weights are passed to `fit`, which refuses them with an explanation, and
@@ -198,10 +184,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     def _dice(self, *purpose: object) -> tuple[Dice, bool]:
         """Return the dice of one fit, and whether their draws are reproducible.
 
-        Parameters
-        ----------
-        *purpose : object
-            Part of the context of a seeded stream: fits of different purposes have independent draws.
+        Seeded fits of different purposes have independent draws.
         """
         random_state = self.random_state
         with in_full():
@@ -228,21 +211,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         recipe: FitRecipe | None = None,
         **public: Any,
     ) -> None:
-        """Fit with the given dice; a fit that fails leaves the model as it was.
-
-        Parameters
-        ----------
-        X, y, groups : object
-            As for `fit`.
-        dice : Dice
-            Source of chance.
-        reproducible : bool
-            Whether the dice's draws are reproducible.
-        recipe : FitRecipe, optional
-            Public. The recipe, if it is not that of a first fit.
-        **public : object
-            Public. Further arguments of `fit`, such as public rows.
-        """
+        """Fit with the given dice; a fit that fails leaves the model as it was."""
         recipe = (self._recipe(reproducible) if recipe is None else recipe).given(public=public)
         with self._fitted_attributes_kept():
             if recipe.earlier is None:  # what an earlier fit published is not covered by this one's guarantee
@@ -564,29 +533,17 @@ class SeveralOutputsClassifier(PrivateClassifier):
 
 
 class TellsProgress(CallbackSupportMixin):
-    """Base of estimators whose fit has one long step that consists of many tasks.
+    """Base of estimators whose fit has one long step of many tasks, reported to scikit-learn's callbacks.
 
-    With scikit-learn 1.9 or later it has `set_callbacks`.
+    In scikit-learn 1.9, from which on it has `set_callbacks`, a fit can pass its callbacks the data, the
+    labels and the partially fitted estimator, so that a monitor can compute scores. Private estimators pass
+    none of these: a callback is called at the begin and at the end of each task, with the estimator's
+    parameters. Its return value cannot stop the fit, since it may depend on the time.
     """
 
     @with_callbacks  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def _telling(self, work: Callable[[Callable[[], None]], Outcome], *, task: str, count: int) -> Outcome:
-        """Run the long step, and report each finished task to the callbacks.
-
-        Parameters
-        ----------
-        work : callable
-            The long step. It takes a function without arguments, and calls it once for each finished task.
-        task : str
-            The name of a task.
-        count : int
-            Public. The number of tasks.
-
-        Returns
-        -------
-        object
-            The result of `work`.
-        """
+        """Run the long step, with a function that it calls once for each finished task."""
         if not CALLBACKS:
             return work(_no_report)
         root = self._init_callback_context(max_subtasks=count).call_on_fit_task_begin(estimator=self)
@@ -608,21 +565,7 @@ def refuse_parameters(name: str, parameters: Mapping[str, Any], method: str = "f
     """Refuse all arguments of `fit`, or another method, besides the data, except a `sample_weight` of None.
 
     `sample_weight` is not in the signature of `fit`, because scikit-learn takes an estimator with this
-    argument for one that supports weights.
-
-    Parameters
-    ----------
-    name : str
-        The name of the class.
-    parameters : mapping
-        The keyword arguments of the method.
-    method : str, default="fit"
-        The name of the method.
-
-    Raises
-    ------
-    TypeError
-        If an argument is given. The message shows names and no values, since weights are private.
+    argument for one that supports weights. The message shows names and no values, since weights are private.
     """
     given = [key for key, value in parameters.items() if key != "sample_weight" or value is not None]
     if "sample_weight" in given:
@@ -643,19 +586,7 @@ _SCOPE = (
 
 
 def guarantee_html(estimator: Any) -> str:
-    """Return the guarantee of a fitted private estimator, or the cost of a fit, as HTML.
-
-    Parameters
-    ----------
-    estimator : PrivateEstimator
-        Not changed.
-
-    Returns
-    -------
-    str
-        Advice on pipelines, then the guarantee. For an unfitted estimator, "Not fitted." and the
-        cost of a fit, if the parameters determine it.
-    """
+    """Return advice on pipelines, then the guarantee of a private estimator or the cost of a fit, as HTML."""
     return (
         f'<div class="dplearn-scope">{_SCOPE}</div>'
         f'<div class="dplearn-guarantee">{_guarantee_html(estimator)}</div>'

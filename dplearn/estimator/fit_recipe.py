@@ -36,8 +36,6 @@ from dplearn.records.reading import as_product, check_classes, read_features, re
 from dplearn.records.rows import Columns, count_of
 from dplearn.records.table import Given, Table
 
-__all__ = ["FitRecipe", "QueryFit"]
-
 _EXACT = 2.0**53  # floats represent all integers up to there
 
 
@@ -45,15 +43,8 @@ class FitRecipe(Recipe):
     """The recipe of a fit, immutable.
 
     A subclass defines `encoded`, `plan` and `run`; and `summarize`, if rows are not used as they are encoded.
-
-    Parameters
-    ----------
-    learner : PrivateEstimator
-        Supplies its class, `random_state`, `neighbors` and `max_rows_per_group`; it is not kept.
-    cost : ApproxDP
-        Public. The greatest cost of a fit, of which the learner's `neighbors` is set.
-    **values : object
-        Public. The learner's checked parameters, which become attributes.
+    The learner supplies its class, `random_state`, `neighbors` and `max_rows_per_group`, and is not kept. Its
+    other checked parameters, `values`, become attributes.
     """
 
     cost: ApproxDP

@@ -21,8 +21,6 @@ from dplearn.core.grouping import near_integers
 from dplearn.core.search import first
 from dplearn.mechanisms.randomized_response import truth_probability
 
-__all__ = ["QUERY_MODELS", "TailBound", "estimated_frequencies", "query_sample_size", "sampling_bound"]
-
 _MOST = 1 << 62
 
 #: The trust models: a trusted curator holds all records, or each record is randomised locally.

@@ -46,20 +46,6 @@ from dplearn.queries.oracle import Answer
 from dplearn.queries.query import MeanQuery, StatisticalQuery
 from dplearn.queries.randomizers import LocalRandomizer
 
-__all__ = [
-    "SHARE_NOISES",
-    "Bounds",
-    "CentralNoise",
-    "LocalNoise",
-    "Noise",
-    "ShareNoise",
-    "SumNoise",
-    "can_be_drawn",
-    "central_noise",
-    "noise_of",
-    "share_noise",
-]
-
 _WIDEST = 1 << 56  # the variance parameter of the sampler is below this
 _FAR = 1 << 62  # and a multiplied sum below this
 _FINE = SLACK << 10  # from this variance on, the additional one is below a thousandth
@@ -67,41 +53,18 @@ _FINE = SLACK << 10  # from this variance on, the additional one is below a thou
 
 @dataclass(frozen=True)
 class SumNoise:
-    """The noise of the sums in an answer.
+    """The noise of the sums in an answer."""
 
-    Attributes
-    ----------
-    bits : int
-        Sums are multiplied by 2**bits, and rounded if that is negative.
-    squared_l2 : int
-        An upper bound on the squared Euclidean distance of these multiples between neighbours.
-    sigma2 : Fraction
-        The variance parameter of the noise on these multiples.
-    """
-
-    bits: int
-    squared_l2: int
-    sigma2: Fraction
+    bits: int  # sums are multiplied by 2**bits, and rounded if that is negative
+    squared_l2: int  # a bound on the squared distance of these multiples between neighbours
+    sigma2: Fraction  # the variance parameter of the noise on these multiples
 
     @classmethod
     def of(cls, squared_l2: int, budget: Fraction, most: int, size: int = 1) -> "SumNoise":
-        """Return the noise of sums with a budget of mu^2 / 2.
+        """Return the noise of `size` sums of magnitudes up to `most`, with a budget of mu^2 / 2.
 
-        Parameters
-        ----------
-        squared_l2 : int
-            The greatest squared Euclidean distance of the sums between neighbours.
-        budget : Fraction
-            Positive; mu^2 / 2 of this answer.
-        most : int
-            The greatest magnitude of a sum, below 2**62.
-        size : int, default=1
-            The number of sums.
-
-        Notes
-        -----
         Rounding to multiples of q = 2**-bits moves the difference of two multiples by less than 1 in each of
-        the `size` sums, so that their distance is at most sqrt(squared_l2) / q + sqrt(size).
+        the sums, so that their distance is at most sqrt(squared_l2) / q + sqrt(size).
         """
         bits = 0
         while squared_l2 << 2 * bits < 2 * budget * _FINE and most << (bits + 1) < _FAR:
@@ -129,13 +92,7 @@ class SumNoise:
 
 
 def can_be_drawn(squared_l2: int, budget: Fraction) -> bool:
-    """Return whether the sampler supports the noise of sums with a budget of mu^2 / 2.
-
-    Parameters
-    ----------
-    squared_l2, budget
-        As for `SumNoise.of`.
-    """
+    """Return whether the sampler supports the noise of sums at this distance with a budget of mu^2 / 2."""
     return sums_sigma2(squared_l2, budget) < _WIDEST
 
 
@@ -179,33 +136,15 @@ class Noise(ABC):
 
 @dataclass(frozen=True)
 class CentralNoise(Noise):
-    """Noise in the totals of all records.
+    """Noise in the totals of all records."""
 
-    Attributes
-    ----------
-    budget : Fraction
-        Of all queries together: mu^2 / 2 if the noise is Gaussian, else epsilon.
-    gaussian : bool
-        Whether the noise is Gaussian.
-    n : int or None
-        The number of records. Where it is private, a guess or an estimate; None before the estimate.
-    each : int
-        The rows of a record that take share.
-    added : bool
-        Whether a neighbour has one record more or less.
-    most_records : int
-        Where the number of records is private, totals are clipped to those of so many.
-    count_budget : Fraction
-        The share, in units of `budget`, for an estimate of the number of records; 0: it is not estimated.
-    """
-
-    budget: Fraction
+    budget: Fraction  # of all queries together: mu^2 / 2 if the noise is Gaussian, else epsilon
     gaussian: bool
-    n: Any
-    each: int = 1
-    added: bool = False
-    most_records: int = MOST_RECORDS
-    count_budget: Fraction = Fraction(0)
+    n: Any  # of records; where it is private, a guess or an estimate, None before the estimate
+    each: int = 1  # the rows of a record that take part
+    added: bool = False  # whether a neighbour has one record more or less
+    most_records: int = MOST_RECORDS  # where n is private, totals are clipped to those of so many
+    count_budget: Fraction = Fraction(0)  # of an estimate of n, in units of `budget`; 0: it is not estimated
 
     @classmethod
     def of(
@@ -338,19 +277,9 @@ class CentralNoise(Noise):
 
 @dataclass(frozen=True)
 class LocalNoise(Noise):
-    """The noise of randomised reports, of which each record makes one.
+    """The noise of reports, of which each record makes one; a part of the budget is a part of these."""
 
-    Attributes
-    ----------
-    epsilon : Fraction
-        The cost of a report.
-    n : int
-        The number of records; a part of the budget is a part of these.
-    kind : {"bit", "laplace"}
-        The randomiser of a number.
-    """
-
-    epsilon: Fraction
+    epsilon: Fraction  # the cost of a report
     n: int
     kind: str = "bit"
 
@@ -391,16 +320,8 @@ class LocalNoise(Noise):
 def noise_of(kind: str, privacy: ApproxDP, n: int, **more: Any) -> Noise:
     """Return the noise of a cost, of the kind "laplace", "gaussian" or "local".
 
-    Parameters
-    ----------
-    kind : {"laplace", "gaussian", "local"}
-        The source of noise.
-    privacy : ApproxDP
-        The cost of all answers together, for replaced or for added records.
-    n : int
-        The number of records; for added ones, any number, by which the noise of totals is divided.
-    **more : object
-        As for `CentralNoise.of`.
+    For added records, n is any number, by which the noise of totals is divided. `more` is as for
+    `CentralNoise.of`.
     """
     if kind == "local":
         return LocalNoise(epsilon_of(privacy), n)
@@ -413,19 +334,10 @@ SHARE_NOISES = ("laplace", "gaussian", "local")
 
 @dataclass(frozen=True)
 class ShareNoise:
-    """The noise of released shares.
+    """The noise of released shares."""
 
-    Attributes
-    ----------
-    deviation : float
-        Standard deviation of the noise in the share of a category without records.
-    bound : TailBound
-        A bound on the errors of all shares of one query: for "local", with respect to the records'
-        distribution, so that sampling is included; else with respect to the records.
-    """
-
-    deviation: float
-    bound: TailBound
+    deviation: float  # of the noise in the share of a category without records
+    bound: TailBound  # on all shares of one query; sampling is included in that of local noise
 
 
 def share_noise(
@@ -440,30 +352,8 @@ def share_noise(
 ) -> ShareNoise:
     """Return the noise in one of several share queries, which use equal parts of a budget.
 
-    Parameters
-    ----------
-    categories : int
-        The number of categories of the query, at least 2.
-    n_queries : int
-        The number of queries of the round.
-    n : int
-        The number of records; with "local", each answers one query.
-    epsilon, delta : number
-        The cost of all answers together. "gaussian" needs a positive delta; the others do not use it.
-    noise : {"laplace", "gaussian", "local"}, default="laplace"
-        The kind of noise.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        With "add_remove" the noise of counts is divided by n, which may be a guess: the noise itself does not
-        depend on it.
-
-    Returns
-    -------
-    ShareNoise
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is invalid, or there are fewer records than queries for "local".
+    With "add_remove" the noise of counts is divided by n, which may be a guess: the noise does not depend on
+    it.
 
     Notes
     -----
@@ -497,17 +387,7 @@ def share_noise(
 
 
 def central_noise(n_queries: int, *, epsilon: Any, delta: Any, neighbors: str = "replace_one") -> str:
-    """Return "laplace" or "gaussian", the noise with the smaller variance; only the latter spends delta.
-
-    Parameters
-    ----------
-    n_queries : int
-        The number of share queries of the round.
-    epsilon, delta : number
-        The cost of all answers together.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        As for `share_noise`.
-    """
+    """Return "laplace" or "gaussian", the noise with the smaller variance; only the latter spends delta."""
     kinds = ["laplace"] if not check_number("delta", delta, low=0, below=1) else ["laplace", "gaussian"]
 
     def deviation(kind: str) -> float:

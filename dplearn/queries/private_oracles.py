@@ -22,37 +22,19 @@ from dplearn.queries.oracle import Answer, Image, Oracle, Round, as_queries, tol
 from dplearn.queries.query import StatisticalQuery
 from dplearn.records.table import Table, as_table
 
-__all__ = ["COUNT_SHARE", "Account", "BudgetedOracle", "CentralOracle", "LocalOracle"]
-
 _PARTS = 1 << 40  # a share chosen for a tolerance is a multiple of 1 / _PARTS
 
 
 @dataclass(repr=False)
 class Account:
-    """The private state of an oracle and of those made from it; kept in a one-time state.
+    """The private state of an oracle and of those made from it; kept in a one-time state."""
 
-    Attributes
-    ----------
-    tables : list of Table
-        Private. The records, then their images.
-    noise : Noise
-        Public, or with a released number of records.
-    dice : Dice
-        Source of chance.
-    rounds : tuple of Round
-        Public. The rounds so far.
-    asked : int
-        Public. The number of records that have reported, for an oracle to which each record reports once.
-    numbers : int
-        Public. The number of numbers in all answers.
-    """
-
-    tables: list[Table]
-    noise: Any
+    tables: list[Table]  # private: the records, then their images
+    noise: Any  # public, or with a released number of records
     dice: Dice
     rounds: tuple[Round, ...] = ()
-    asked: int = 0
-    numbers: int = 0
+    asked: int = 0  # records that have reported, where each reports once
+    numbers: int = 0  # in all answers
 
     @property
     def spent(self) -> Fraction:
@@ -65,17 +47,6 @@ class BudgetedOracle(Oracle):
 
     Copies share one state, only one thread at a time uses it, and a forked child cannot use it: so the budget
     is never spent twice. It cannot be pickled.
-
-    Parameters
-    ----------
-    records : Table
-        Private. The records to which queries apply their functions; at least one.
-    noise : Noise
-        What the budget buys.
-    privacy : ApproxDP
-        The cost of all answers, which has been charged.
-    dice : Dice
-        Source of chance.
     """
 
     _size: str  # the number of records in the repr, where that is public

@@ -29,8 +29,6 @@ from dplearn.queries.randomizers import (
 )
 from dplearn.records.rows import count_of
 
-__all__ = ["HistogramQuery", "MeanQuery", "StatisticalQuery", "VectorQuery", "on_grid", "one_each"]
-
 _OF_NUMBERS: dict[str, Callable[[int, int, Fraction], LocalRandomizer]] = {
     "bit": BitRandomizer,
     "laplace": LaplaceRandomizer,

@@ -26,8 +26,6 @@ from dplearn.mechanisms.randomized_response import randomized_response, truth_pr
 from dplearn.privacy import ApproxDP
 from dplearn.queries.bounds import TailBound, estimated_frequencies, sampling_bound
 
-__all__ = ["BitRandomizer", "CategoryRandomizer", "LaplaceRandomizer", "LocalRandomizer", "VectorRandomizer"]
-
 _RARE = 100  # under random signs at most 1 / _RARE of the transformed coordinates exceed the least bound
 _FAR = (1 << 62) - 1  # the difference of two such numbers fits 64 bits
 _SCALES = 28  # distance from the range to the ends of reports, in scales of Laplace noise: e**-28 < 10**-12

@@ -39,31 +39,17 @@ from dplearn.queries.query import MeanQuery, StatisticalQuery, VectorQuery
 from dplearn.queries.randomizers import LocalRandomizer
 from dplearn.records.rows import as_records, count_of, taken
 
-__all__ = ["LocalRun", "QueriedRun", "Request", "run_locally", "simulate_by_queries", "simulate_locally"]
-
 _SPARE = 64  # 1 / _SPARE of a tolerance is reserved for rounding
 
 
 @dataclass(frozen=True)
 class LocalRun:
-    """The outcome of `simulate_locally`.
+    """The outcome of `simulate_locally`."""
 
-    Attributes
-    ----------
-    result : object
-        Released. The algorithm's return value.
-    n_needed : int
-        Public. The number of records needed for its accuracy.
-    adaptive : bool
-        Public. Whether the algorithm asked queries in more than one round.
-    guarantee : ApproxDP
-        Public. The guarantee for each record.
-    """
-
-    result: Any
-    n_needed: int
-    adaptive: bool
-    guarantee: ApproxDP
+    result: Any  # released: the algorithm's return value
+    n_needed: int  # public: the records needed for its accuracy
+    adaptive: bool  # public: whether there was more than one round
+    guarantee: ApproxDP  # for each record
 
 
 def simulate_locally(
@@ -297,18 +283,10 @@ def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, 
 
 @dataclass(frozen=True)
 class QueriedRun:
-    """The outcome of `simulate_by_queries`.
+    """The outcome of `simulate_by_queries`."""
 
-    Attributes
-    ----------
-    result : object
-        The algorithm's return value.
-    n_queries : int
-        The number of queries to the oracle.
-    """
-
-    result: Any
-    n_queries: int
+    result: Any  # the algorithm's return value
+    n_queries: int  # to the oracle
 
 
 def simulate_by_queries(
@@ -427,28 +405,9 @@ class Rejection:
     h(z) be the probability that z reports w and all earlier reports, divided by the same probability for the
     reference record. Let E be exp of the sum of the epsilons of these requests, rounded up; h(z) is between
     1/E and E. If w is accepted with a probability proportional to the mean of h over records, an accepted
-    candidate has the distribution of a random record's reports, given its earlier ones.
-
-    Parameters
-    ----------
-    past : list of (Request, int)
-        Earlier requests to the record, with its reports.
-    now : list of Request
-        The current requests.
-    off : Fraction
-        A bound both on the total variation distance of an accepted candidate's distribution from the exact
-        one, and on the probability that none of the first `most` candidates is accepted.
-    dice : Dice
-        Source of chance.
-
-    Attributes
-    ----------
-    past : list of (Request, int)
-        As given.
-    tolerance : Fraction
-        The required tolerance of answers to the queries.
-    most : int
-        The greatest number of candidates.
+    candidate has the distribution of a random record's reports, given its earlier ones. `off` bounds both the
+    total variation distance of an accepted candidate's distribution from the exact one, and the probability
+    that none of the first `most` candidates is accepted; answers must be within `tolerance`.
     """
 
     def __init__(self, past: list[tuple[Request, int]], now: list[Request], off: Fraction, dice: Dice):
@@ -510,13 +469,7 @@ class Rejection:
 
 
 class RecordBudgets:
-    """The privacy budget of each record.
-
-    Parameters
-    ----------
-    epsilon : Fraction
-        The budget of one record.
-    """
+    """The privacy budget of each record."""
 
     def __init__(self, epsilon: Fraction):
         self._epsilon = epsilon
@@ -535,23 +488,7 @@ class RecordBudgets:
 
 
 class Reports:
-    """Draws the reports of random records by rejection sampling.
-
-    Parameters
-    ----------
-    oracle : Oracle
-        Answers statistical queries about the records' distribution.
-    n_reports : int
-        The greatest number of reports.
-    budgets : RecordBudgets
-        The budgets of the records.
-    off : Fraction
-        The error of the distribution of one report, as for `Rejection`.
-    dice : Dice
-        Source of chance.
-    interactive : bool
-        Whether there may be several rounds.
-    """
+    """Draws the reports of random records by rejection sampling."""
 
     def __init__(
         self,

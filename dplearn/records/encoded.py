@@ -30,8 +30,6 @@ from dplearn.domains.cells import is_frame
 from dplearn.records.reading import read_features, read_rows
 from dplearn.records.rows import Columns
 
-__all__ = ["EncodedColumns", "encoded", "packed_rows", "read_bits"]
-
 _CHECKED = 1 << 12  # rows at once
 _NARROW = 4  # held codes take at most this part of the memory of the table
 
@@ -39,23 +37,8 @@ _NARROW = 4  # held codes take at most this part of the memory of the table
 def encoded(X: Any, domain: Product) -> Columns:
     """Return the codes of a table after all of its cells have been validated.
 
-    Parameters
-    ----------
-    X : ndarray or data frame of shape (n, d)
-        Private. From `read_features`.
-    domain : Product
-        Public. The domain of a record.
-
-    Returns
-    -------
-    Columns
-        `EncodedColumns` for an array of numbers with wide codes. Other cells take long to encode: their codes
-        are held.
-
-    Raises
-    ------
-    DomainError
-        As `domain.encode`.
+    Wide codes of an array of numbers are `EncodedColumns`. Other cells take long to encode: their codes are
+    held.
     """
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "iufb" or _are_narrow(domain, X.itemsize):
         return Columns(domain.encode(X))
@@ -77,15 +60,7 @@ def _are_narrow(domain: Product, bytes_of_cell: int) -> bool:
 
 
 class EncodedColumns(Columns):
-    """The codes of a table of numbers, computed whenever they are read.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Private. All cells are in the domain.
-    domain : Product
-        Public. The domain of a record.
-    """
+    """The codes of a table of numbers, all in the domain, computed whenever they are read."""
 
     def __init__(self, X: NDArray[Any], domain: Product):
         self._X, self._domain = X, domain
@@ -119,27 +94,10 @@ def read_bits(estimator: Any, X: Any, bits: Domain, *, reset: bool) -> Any:
 
 
 def packed_rows(X: Any, domain: Product, *, intercept: bool = False, nearest: bool = False) -> BitMatrix:
-    """Return the bits of a table.
+    """Return the bits of a table from `read_bits`, with a last column of ones if `intercept`.
 
-    Parameters
-    ----------
-    X : ndarray, CSR matrix or data frame of shape (n, d)
-        The result of `read_features` or `read_rows`.
-    domain : Product of Bits
-        The encoding of values as bits, the same in every column.
-    intercept : bool, default=False
-        Whether to add a last column of ones.
-    nearest : bool, default=False
-        Whether to replace values outside the domain with the nearest inside, as predictions do.
-
-    Returns
-    -------
-    BitMatrix of shape (n, d) or (n, d + 1)
-
-    Raises
-    ------
-    DomainError
-        If a value is outside its column's domain; the message names the column and the domain.
+    `nearest` replaces values outside the domain with the nearest inside, as predictions do; else they are
+    refused.
     """
     how = "nearest" if nearest else "encode"
     n, d = X.shape

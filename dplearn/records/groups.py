@@ -47,20 +47,6 @@ from dplearn.records.passes import PartsChangedError
 from dplearn.records.rows import count_of, rows_of, sliceable
 from dplearn.records.table import Given, Grouping, Table
 
-__all__ = [
-    "MOST_ROWS",
-    "SHIFTS",
-    "PartsWithGroups",
-    "coded_ids",
-    "grouped_parts",
-    "grouping_of",
-    "grouping_of_codes",
-    "groups_in_parts",
-    "rows_of_shards",
-    "selected",
-    "with_ids",
-]
-
 #: The greatest `max_rows_per_group`; a sum over groups is over as many rows of each.
 MOST_ROWS = 1000
 # All learners' queries have values below 2**29, so that their sums over so many rows are below 2**61.
@@ -70,24 +56,10 @@ _BLOCK = 1 << 12  # groups at once, few enough for the cache
 
 
 def grouping_of(groups: Any, n_rows: int, *, most: int, shifts: Callable[[int], Any]) -> Grouping:
-    """Return which rows of each group take part.
+    """Return which `most` rows of each group take part, from the text or integer of each row's group.
 
-    Parameters
-    ----------
-    groups : array-like of shape (n_rows,)
-        Private. The group of each row: texts, or integers. The set of these is public.
-    n_rows : int
-        Number of rows.
-    most : int
-        Public. The number of rows of a group that take part.
-    shifts : callable
-        Maps the number of groups to as many public integers from 0 to SHIFTS - 1, by which rows are chosen
-        where a group has more.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a row has no group, groups are of several types, or their number is not that of the rows.
+    `shifts` maps the number of groups to as many public integers from 0 to SHIFTS - 1, by which rows are
+    chosen where a group has more.
     """
     if isinstance(groups, str):
         raise TypeError(_NAME_IN_MEMORY.format(groups))
@@ -107,17 +79,7 @@ def grouping_of(groups: Any, n_rows: int, *, most: int, shifts: Callable[[int], 
 def grouping_of_codes(
     members: NDArray[np.int64], n_groups: int, *, most: int, shifts: Callable[[int], Any]
 ) -> Grouping:
-    """Return which rows of each group take part.
-
-    Parameters
-    ----------
-    members : ndarray of int64 of shape (n_rows,)
-        Private. The number of each row's group, in the order of the sorted ids.
-    n_groups : int
-        Public.
-    most, shifts
-        As for `grouping_of`.
-    """
+    """Return which rows of each group take part, from the number of each row's group among the sorted ids."""
     if n_groups * most >= _MOST_SUMMED:
         raise ValueError(
             f"max_rows_per_group must be below {_MOST_SUMMED} / n for n = {n_groups} groups, got {most}"
@@ -139,18 +101,7 @@ def grouping_of_codes(
 
 
 def coded_ids(ids: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the sorted ids that occur, and the number of each row's id among them.
-
-    Parameters
-    ----------
-    ids : ndarray of shape (n_rows,)
-        Private. From `as_cells`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an id is missing, or ids are of several types.
-    """
+    """Return the sorted ids, all of one type, and the number of each row's id among them."""
     if ids.dtype == object:
         listed = ids.tolist()
         if any(map(is_missing, listed)):
@@ -181,15 +132,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def rows_of_shards(grouping: Grouping, shards: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-    """Return the numbers of all rows of the groups in each shard.
-
-    Parameters
-    ----------
-    grouping : Grouping
-        Private. The groups.
-    shards : sequence of ndarray of int
-        The numbers of the groups in each shard.
-    """
+    """Return the numbers of all rows of the groups in each shard."""
     order = np.argsort(grouping.members, kind="stable")
     counts = np.bincount(grouping.members, minlength=grouping.n_groups)
     of_group, none = np.split(order, np.cumsum(counts)[:-1]), np.arange(0)
@@ -197,15 +140,7 @@ def rows_of_shards(grouping: Grouping, shards: Sequence[NDArray[np.int64]]) -> l
 
 
 def selected(table: Any, places: NDArray[np.int64]) -> Any:
-    """Return some rows of a table, or some of its labels.
-
-    Parameters
-    ----------
-    table : object
-        Private. Not yet validated.
-    places : ndarray of int64 of shape (m,)
-        Row numbers.
-    """
+    """Return some rows of a table that is not validated yet, or some of its labels."""
     if hasattr(table, "shape"):
         return rows_of(sliceable(table), places)
     return [table[place] for place in places.tolist()]
@@ -222,37 +157,19 @@ _UNEQUAL = "groups must have one type in all parts: texts, or integers; declare 
 
 @dataclass(frozen=True, repr=False)
 class PartsWithGroups:
-    """A table in parts, and the groups of its rows.
+    """A table in parts, and the groups of its rows."""
 
-    Attributes
-    ----------
-    table : Table
-        Private. The parts, without the column of ids.
-    members : ndarray of int64 of shape (n,)
-        Private. The number of each row's group, in the order of the sorted ids.
-    n_groups : int
-        Public.
-    lengths : list of int
-        Private. The number of rows in each part.
-    """
-
-    table: Table
-    members: NDArray[np.int64]
+    table: Table  # private: the parts, without the column of ids
+    members: NDArray[np.int64]  # private: the number of each row's group
     n_groups: int
-    lengths: Sequence[int]
+    lengths: Sequence[int]  # private: the rows in each part
 
     def grouping(self, most: int, shifts: Callable[[int], Any]) -> Grouping:
         """Return which rows of each group take part; see `grouping_of`."""
         return grouping_of_codes(self.members, self.n_groups, most=most, shifts=shifts)
 
     def chosen(self, grouping: Grouping) -> tuple[Table, NDArray[np.int64]]:
-        """Return the parts of a table of one row of each group, and the place in it of each group's row.
-
-        Parameters
-        ----------
-        grouping : Grouping
-            Has one row of each group.
-        """
+        """Return the parts of a table of one row of each group, and the place in it of each group's row."""
         places, starts = grouping.slots[:, 0], np.cumsum([0, *self.lengths])
         ordered = np.sort(places)
         of_parts = np.split(ordered, np.searchsorted(ordered, starts[1:-1]))
@@ -266,35 +183,14 @@ class PartsWithGroups:
 
 
 def with_ids(table: Table, name: Any) -> Table:
-    """Return a table in parts whose column of ids stands beside the others.
-
-    Parameters
-    ----------
-    table : Table
-        Private. Parts of data frames.
-    name : str
-        Public. The column.
-    """
+    """Return a table in parts whose column of ids stands beside the others."""
     if not isinstance(name, str):
         raise TypeError(_NO_NAME.format(shown(name)))
     return table.map(partial(_identified, name))
 
 
 def grouped_parts(table: Table, name: Any) -> PartsWithGroups:
-    """Return a table in parts, and the groups of its rows, after one pass over the ids.
-
-    Parameters
-    ----------
-    table : Table
-        Private. Parts of data frames.
-    name : str
-        Public. The column that holds the id of each row's group.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a part has no such column, ids are of several types, or a row has none.
-    """
+    """Return a table in parts, and the groups of its rows, after one pass over the column of ids."""
     rows = with_ids(table, name)
     found = list(rows.values(_coded))
     digests = [part and part[2] for part in found]
@@ -308,17 +204,7 @@ def grouped_parts(table: Table, name: Any) -> PartsWithGroups:
 def groups_in_parts(table: Table, groups: Any) -> PartsWithGroups:
     """Return parts without names, such as those of a column, and the groups of their rows, after one pass.
 
-    Parameters
-    ----------
-    table : Table
-        Private. The parts.
-    groups : Dask series or array, or callable
-        Private. The ids, in parts of the same lengths.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the ids are not in parts, are of several types, or a row has none.
+    The ids are in parts of the same lengths.
     """
     ids = None if isinstance(groups, str) else column_in_parts(groups, "groups")
     if ids is None:

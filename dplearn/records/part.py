@@ -35,21 +35,6 @@ from scipy.sparse import issparse
 from dplearn._validation import shown
 from dplearn.domains.cells import frame_column, is_frame
 
-__all__ = [
-    "Name",
-    "PartTypes",
-    "advice_on",
-    "column_of",
-    "digest_of",
-    "is_arrow",
-    "is_name",
-    "is_part",
-    "of_dask",
-    "pair_of",
-    "table_of",
-    "without",
-]
-
 
 def of_dask(X: Any) -> bool:
     """Return whether X is a collection of Dask."""
@@ -95,13 +80,7 @@ _OTHERWISE = (
 
 
 def advice_on(given: Any) -> str:
-    """Return how an object that is no table, or no part of one, can be passed as a table in parts.
-
-    Parameters
-    ----------
-    given : object
-        Private. Only its type and its methods are looked at.
-    """
+    """Return how an object that is no table, or no part of one, can be passed; only its type is looked at."""
     return next((advice for fits, advice in _ADVICE if fits(given)), _OTHERWISE)
 
 
@@ -152,15 +131,7 @@ def is_name(y: Any) -> bool:
 
 
 def pair_of(part: Any, name: Name | None) -> tuple[Any, Any]:
-    """Return the rows and the labels of a part.
-
-    Parameters
-    ----------
-    part : object
-        Private. A table, or a pair of a table and its labels.
-    name : str, sequence of str, or None
-        The column of the table that holds the labels, or the columns.
-    """
+    """Return the rows and the labels of a part: a pair of both, or a table with named columns of labels."""
     if isinstance(part, tuple) and len(part) == 2:
         if name is not None:
             raise TypeError(f"y must be None where each part is a pair of X and y, got {shown(name)}")
@@ -198,16 +169,7 @@ def _of_arrow(part: Any) -> Any:
 class PartTypes:
     """What a part shows without its values.
 
-    Attributes
-    ----------
-    library : str
-        The package of the part's class.
-    shape : tuple of int
-        The shape of one record: (d,) in a table of d columns, () in a single column.
-    names : tuple of str or None
-        The names of the columns, if they have names.
-    types : tuple
-        The type of each column of a data frame, or that of an array or a series.
+    The shape is that of one record: (d,) in a table of d columns, () in a single column.
     """
 
     library: str
@@ -227,21 +189,7 @@ class PartTypes:
     def check_same(self, other: "PartTypes", name: str = "X", *, categories: bool = False) -> None:
         """Refuse another part with other columns, or other types of columns; no value is read.
 
-        Parameters
-        ----------
-        other : PartTypes
-            Of another part.
-        name : str, default="X"
-            The name of the parameter, for messages.
-        categories : bool, default=False
-            Whether the categories of categorical columns must be the same too.
-
-        Raises
-        ------
-        TypeError
-            If the types differ.
-        ValueError
-            If the columns differ.
+        `categories` are those of categorical columns: whether they must be the same too.
         """
         if self.library != other.library:
             raise TypeError(
@@ -285,13 +233,7 @@ _NARROW = {"g": "d", "G": "D"}  # long types have padding, whose bits are arbitr
 
 
 def digest_of(records: Any) -> bytes:
-    """Return a digest of records, equal for equal records in every process, unless a cell is a set.
-
-    Parameters
-    ----------
-    records : Records, array, sparse matrix, data frame, series or list
-        Private.
-    """
+    """Return a digest of records, equal for equal records in every process, unless a cell is a set."""
     pickled = BytesIO()
     pickler = _Pickler(pickled, 5)
     pickler.fast = True  # without a memo, which depends on whether equal cells are one object

@@ -33,8 +33,6 @@ from dplearn.core.ranks import Ranks, SortedCodes
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table
 
-__all__ = ["PartedRanks", "PartedTreeRecords", "gathered_codes", "parted_ranks", "ranks_of"]
-
 _DIGIT = 16  # bits that a pass tells apart, unless there are very many windows
 _COUNTS = 1 << 22  # counts of one pass
 _FEW = 1 << 17  # codes that are gathered for all windows without telling more bits apart
@@ -53,17 +51,10 @@ def ranks_of(table: Table, sizes: Sequence[int], windows: Sequence[Sequence[Wind
 def parted_ranks(
     records: Table, sizes: Sequence[int], windows: Sequence[Sequence[Window]] = ()
 ) -> "list[PartedRanks]":
-    """Return the ranks of the codes in each column.
+    """Return the ranks of the codes in each column, of which there are `sizes`.
 
-    Parameters
-    ----------
-    records : Table of Columns
-        Private. Codes, from 0 to size - 1 in each column.
-    sizes : sequence of int
-        Public. The numbers of codes of the columns.
-    windows : sequence of sequence of pair of int
-        Public. For each column the ranks that will be asked for, to be found in passes for all columns; they
-        are cut to the ranks that there are.
+    `windows` are the ranks that will be asked for, to be found in passes for all columns; they are cut to the
+    ranks that there are.
     """
     passes, n = _Passes(records, sizes), len(records)
     wanted = [
@@ -78,15 +69,7 @@ def parted_ranks(
 
 
 class PartedRanks:
-    """The ranks of the codes of one column; see `dplearn.core.ranks.Ranks`.
-
-    Parameters
-    ----------
-    passes : _Passes
-        Private. The codes that are known, and passes that find others.
-    column : int
-        The column.
-    """
+    """The ranks of the codes of one column; see `dplearn.core.ranks.Ranks`."""
 
     def __init__(self, passes: "_Passes", column: int):
         self._passes, self._column = passes, column
@@ -261,15 +244,7 @@ def _like(codes: NDArray[Any], value: int) -> Any:
 
 
 class PartedTreeRecords(TreeRecords):
-    """Records in parts that are counted in the nodes of a tree, one pass for each level.
-
-    Parameters
-    ----------
-    records : Table of ndarray
-        Private. Codes, from 0 to size - 1.
-    size : int
-        Public. Number of codes in the domain.
-    """
+    """Records in parts that are counted in the nodes of a tree, one pass for each level."""
 
     def __init__(self, records: Table, size: int):
         self._records, self._size = records, size
@@ -284,13 +259,7 @@ class PartedTreeRecords(TreeRecords):
 
 
 def gathered_codes(records: Table) -> NDArray[Any]:
-    """Return the codes of all records: as they are if they are in memory, else in increasing order.
-
-    Parameters
-    ----------
-    records : Table of ndarray
-        Private. Codes.
-    """
+    """Return the codes of all records: as they are if they are in memory, else in increasing order."""
     held: NDArray[Any] | None = records.at_once(lambda codes: codes)
     if held is not None:
         return held

@@ -32,24 +32,6 @@ from typing import Any, Self, TextIO, TypeVar
 from dplearn.core.float_errors import float_errors_ignored
 from dplearn.records.part import Name, advice_on, is_name, of_dask, without
 
-__all__ = [
-    "DaskParts",
-    "Function",
-    "InTurn",
-    "Parts",
-    "PartsChangedError",
-    "PartsUnreadableError",
-    "PassProgress",
-    "Result",
-    "Task",
-    "added",
-    "counted",
-    "is_dask",
-    "partitions",
-    "reading",
-    "unreadable",
-]
-
 Function = Callable[[Any, Any], Any]  # of X and y of a part
 
 
@@ -84,27 +66,13 @@ _PUBLIC: tuple[type[Exception], ...] = (NameError, ImportError, FileNotFoundErro
 def unreadable(error: BaseException) -> Exception:
     """Return the error that is raised instead of one of code of others that reads parts.
 
-    Parameters
-    ----------
-    error : BaseException
-        Private. Only whether it is about names, modules or files is used.
+    It depends only on whether that one is about names, modules or files.
     """
     return next((each for each in _PUBLIC if isinstance(error, each)), PartsUnreadableError)(_UNREADABLE)
 
 
 def reading(read: Callable[[], Any]) -> Any:
-    """Return the result of code of others that reads parts.
-
-    Parameters
-    ----------
-    read : callable
-        Without arguments.
-
-    Raises
-    ------
-    PartsUnreadableError, NameError, ImportError, FileNotFoundError, PermissionError
-        If it raises an error; the new one has no context.
-    """
+    """Return the result of code of others that reads parts; its error is raised as `unreadable`."""
     try:
         return read()
     except (KeyboardInterrupt, SystemExit) as stop:
@@ -119,11 +87,6 @@ class Task:
     """A function of one part, as a task that raises no error.
 
     An error would make a cluster log its text, and in some versions the arguments of the task: the part.
-
-    Attributes
-    ----------
-    function : callable
-        Maps X and y of a part to a value.
     """
 
     function: Function
@@ -139,15 +102,7 @@ class Task:
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """The value of a task, or its error.
-
-    Attributes
-    ----------
-    value : object
-        None if there is none.
-    error : Exception or None
-        Without a traceback.
-    """
+    """The value of a task, or its error."""
 
     value: Any = None
     error: Exception | None = None
@@ -181,13 +136,7 @@ class Parts(ABC):
 
     @abstractmethod
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
-        """Yield the result of a task for each part, in the order of the parts.
-
-        Parameters
-        ----------
-        task_of : callable
-            Maps the number of a part, from 0, to its task.
-        """
+        """Yield the result of a task for each part, in their order, from 0."""
 
     def total(self, task_of: Callable[[int], Task]) -> Result:
         """Return the sum of the results of a task for each part; a cluster adds them where they are."""
@@ -200,13 +149,7 @@ class Parts(ABC):
 
 
 class InTurn(Parts):
-    """Parts that this process reads one after another.
-
-    Parameters
-    ----------
-    parts : callable
-        Without arguments; returns an iterable of pairs of X and y, the same ones at each call.
-    """
+    """Parts that this process reads one after another: pairs of X and y, the same ones at each call."""
 
     def __init__(self, parts: Callable[[], Iterable[tuple[Any, Any]]]):
         self._parts = parts
@@ -286,15 +229,7 @@ _SHOWN: ContextVar[PassProgress | None] = ContextVar("shown", default=None)
 
 
 def counted(parts: Iterable[Part], n_parts: int | None = None) -> Iterator[Part]:
-    """Yield the parts of one pass; within a `PassProgress`, they are counted on its bar.
-
-    Parameters
-    ----------
-    parts : iterable
-        The parts, or the results of tasks on them.
-    n_parts : int, optional
-        Their number, if it is known.
-    """
+    """Yield the parts of one pass; within a `PassProgress`, they are counted on its bar."""
     shown = _SHOWN.get()
     return iter(parts) if shown is None else shown.over(parts, n_parts)
 
@@ -340,15 +275,7 @@ _Y_OF_DASK = (
 
 
 class DaskParts(Parts):
-    """The partitions of Dask collections.
-
-    Parameters
-    ----------
-    parts : list of pair of Delayed
-        Private. X and y of each partition.
-    name : str or sequence of str, optional
-        The column of X that holds y, or the columns.
-    """
+    """The partitions of Dask collections: X and y of each, or X with the names of columns of labels."""
 
     def __init__(self, parts: Sequence[tuple[Any, Any]], name: Name | None = None):
         self._parts, self._name = parts, name

@@ -30,23 +30,6 @@ from scipy.sparse import csr_array, csr_matrix, issparse, sparray, vstack
 
 from dplearn.domains.cells import is_frame
 
-__all__ = [
-    "Columns",
-    "Examples",
-    "Records",
-    "as_records",
-    "check_index",
-    "check_values",
-    "count_of",
-    "joined",
-    "own_cells",
-    "plain",
-    "rows_of",
-    "shape_of",
-    "sliceable",
-    "taken",
-]
-
 _TABLES = {(library, kind) for library in ("pandas", "polars") for kind in ("DataFrame", "Series")}
 
 
@@ -63,18 +46,7 @@ class Records(ABC):
 
 
 class Columns(Records):
-    """Records held as encoded columns.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray of shape (n,)
-        Private. At least one column.
-
-    Attributes
-    ----------
-    columns : list of ndarray of shape (n,)
-        Private. The columns.
-    """
+    """Records held as encoded columns."""
 
     def __init__(self, columns: Sequence[NDArray[Any]]):
         self.columns = list(columns)
@@ -129,25 +101,10 @@ class Examples(Records):
 
 
 def as_records(name: str, records: Any) -> Any:
-    """Return records if their type supports access by row number.
+    """Return records if their type supports access by row number, a sparse matrix as CSR.
 
-    Parameters
-    ----------
-    name : str
-        The name of the parameter, for the message.
-    records : ndarray, sparse matrix, data frame or series of pandas or polars, or Records
-        Private. Lists are refused, since numpy would choose a type that depends on all records. Other types
-        are refused, since their `__getitem__` may not select rows.
-
-    Returns
-    -------
-    object
-        As given; a sparse matrix is converted to CSR.
-
-    Raises
-    ------
-    TypeError
-        If the records are of another type.
+    Lists are refused, since numpy would choose a type that depends on all records. Other types are refused,
+    since their `__getitem__` may not select rows.
     """
     matrix: Any = records
     if issparse(records) and len(matrix.shape) == 2:
@@ -165,29 +122,12 @@ def as_records(name: str, records: Any) -> Any:
 
 
 def count_of(records: Any) -> int:
-    """Return the number of records.
-
-    Parameters
-    ----------
-    records : object
-        From `as_records`.
-    """
+    """Return the number of records."""
     return int(records.shape[0]) if hasattr(records, "shape") else len(records)
 
 
 def shape_of(X: Any) -> tuple[int, int] | None:
-    """Return the numbers of rows and columns without reading a value.
-
-    Parameters
-    ----------
-    X : object
-        Private. Not yet validated.
-
-    Returns
-    -------
-    tuple of int or None
-        None unless X is an array, a data frame or nested lists, with at least one row and one column.
-    """
+    """Return the numbers of rows and columns without reading a value; None unless X is a table with some."""
     shape = getattr(X, "shape", None)
     if shape is None and isinstance(X, (list, tuple)) and X and isinstance(X[0], (list, tuple)):
         shape = len(X), len(X[0])
@@ -197,20 +137,7 @@ def shape_of(X: Any) -> tuple[int, int] | None:
 
 
 def taken(records: Any, places: NDArray[np.int64]) -> Any:
-    """Return the records with the given row numbers.
-
-    Parameters
-    ----------
-    records : object
-        From `as_records`.
-    places : ndarray of int64 of shape (m,)
-        Row numbers, from 0 to n - 1.
-
-    Raises
-    ------
-    TypeError
-        If a user-defined `Records` does not return one record for each row number.
-    """
+    """Return the records with the given row numbers, one for each."""
     part = records.iloc[places] if hasattr(records, "iloc") else records[places]
     if count_of(part) != len(places):
         raise TypeError("records must return one record for each requested row number")
@@ -218,13 +145,7 @@ def taken(records: Any, places: NDArray[np.int64]) -> Any:
 
 
 def joined(parts: Sequence[Any]) -> Any:
-    """Return the records of several parts as one table.
-
-    Parameters
-    ----------
-    parts : sequence of object
-        Private. At least one; all of one type, and from `as_records`.
-    """
+    """Return the records of several parts, all of one type, as one table."""
     first = parts[0]
     if isinstance(first, Examples):
         return Examples(joined([each.X for each in parts]), joined([each.y for each in parts]))
@@ -256,18 +177,6 @@ def check_index(name: str, column: Any, X: Any, of: str = "X") -> None:
 
     An index that only counts the rows may stand beside any other labels, which then say nothing about the
     order of the rows; but not beside its own labels in another order.
-
-    Parameters
-    ----------
-    name, of : str
-        The names of the column and of the table, for the error.
-    column, X : object
-        Private, except for their indexes.
-
-    Raises
-    ------
-    ValueError
-        If the indexes are of equal lengths, and differ.
     """
     indexes: list[Any] = [getattr(each, "index", None) for each in (X, column)]
     one, two = indexes
@@ -288,19 +197,7 @@ def sliceable(X: Any) -> Any:
 
 
 def rows_of(X: Any, places: NDArray[np.int64]) -> Any:
-    """Return a copy of some rows; it shares no memory with the table, except objects in cells.
-
-    Parameters
-    ----------
-    X : ndarray, CSR matrix, pandas or polars data frame of shape (n, d)
-        A table.
-    places : ndarray of int of shape (m,)
-        Row numbers.
-
-    Returns
-    -------
-    same type as X, of shape (m, d)
-    """
+    """Return a copy of some rows; it shares no memory with the table, except objects in cells."""
     if hasattr(X, "iloc"):
         rows = X.iloc[places].reset_index(drop=True)
         rows.attrs = {}  # what is said about the whole table
@@ -333,15 +230,7 @@ def plain(rows: Any) -> Any:
 def own_cells(rows: Any) -> Any:
     """Return rows whose cells share no mutable object with other tables: such cells are deeply copied.
 
-    Parameters
-    ----------
-    rows : ndarray, CSR matrix, pandas or polars data frame of shape (m, d)
-        From `rows_of`. A pandas frame is changed in place.
-
-    Raises
-    ------
-    Exception
-        Any exception that the copy of a cell raises.
+    A pandas frame is changed in place. The copy of a cell may raise any error.
     """
     if not is_frame(rows):
         return _own(rows) if rows.dtype == object else rows
@@ -360,16 +249,6 @@ def check_values(rows: Any) -> Any:
 
     Other objects are refused: one that counts its uses in a class attribute, which no copy separates, would
     pass information from one teacher to another.
-
-    Parameters
-    ----------
-    rows : ndarray, CSR matrix, pandas or polars data frame of shape (m, d)
-        Public.
-
-    Raises
-    ------
-    TypeError
-        If a cell is anything else.
     """
     if is_frame(rows):
         kinds = list(zip(rows.columns, rows.dtypes, strict=True))
