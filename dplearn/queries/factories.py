@@ -25,7 +25,7 @@ population = PopulationOracle
 
 
 def cost_of(trust_model: str, epsilon: Any, delta: Any, *, reproducible: bool) -> ApproxDP:
-    """Check the parameters of a learner, and return the greatest cost of its oracle; a local one has delta 0."""
+    """Check a learner's parameters, and return the greatest cost of its oracle; a local one has delta 0."""
     local_only = check_choice("trust_model", trust_model, QUERY_MODELS) == "local"
     budget = ApproxDP(check_number("epsilon", epsilon, above=0), delta, reproducible=reproducible)
     return replace(budget, delta=Fraction(0)) if local_only else budget

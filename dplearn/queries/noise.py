@@ -10,8 +10,8 @@ two and rounded; rounding moves each of them by less than 1, which is added to t
 >>> noise.bits, noise.sigma2  # in units of the sums 50 + 4/256
 (4, Fraction(12804, 1))
 >>> heads = MeanQuery(len, low=0, high=1)
->>> noise_of("laplace", ApproxDP(1), 1000).deviation(heads, Fraction(1, 2))  # with half of the budget
-0.00282842712474619
+>>> round(noise_of("laplace", ApproxDP(1), 1000).deviation(heads, Fraction(1, 2)), 5)  # half of the budget
+0.00283
 >>> round(noise_of("local", ApproxDP(1), 1000).deviation(heads, Fraction(1, 2)), 3)
 0.048
 >>> noise = share_noise(4, n_queries=10, n=1000, epsilon=1)

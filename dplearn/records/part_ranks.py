@@ -13,8 +13,8 @@ is not needed in domains of at most 2**16 codes, of which the first pass counts 
 >>> [ranks] = parted_ranks(records, [2**32], [[(150_000, 150_003)]])
 >>> ranks.window(150_000, 150_003) == np.sort(codes)[150_000:150_003].tolist()
 True
->>> codes = records.map(lambda rows: rows.columns[0] % np.uint64(10))
->>> PartedTreeRecords(codes, 10).counted(children_of(whole(10, 3), np.array([0]), 2)).sum()
+>>> digits = records.map(lambda rows: rows.columns[0] % np.uint64(10))
+>>> PartedTreeRecords(digits, 10).counted(children_of(whole(10, 3), np.array([0]), 2)).tolist()
 np.int64(300000)
 """
 
