@@ -121,10 +121,8 @@ class _Additive(PrivateEstimator):
 
     def _values(self, reproducible: bool) -> dict[str, Any]:
         """Return the checked parameters that classifiers and regressors share."""
-        cost = cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible)
         return {
-            "cost": cost,
-            "trust_model": self.trust_model,
+            "cost": cost_of("central", self.epsilon, self.delta, reproducible=reproducible),
             "declared": declared_columns(self.domain, _NUMBERS),
             "finest": self._finest,
             "bits": self._bits,
@@ -247,11 +245,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
         Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
-        Laplace noise, and pure differential privacy, with less accurate shapes. With "local" no delta is
-        spent.
-    trust_model : {"central", "local"}, default="central"
-        "central": noise is added to sums over all records. "local": each record reports one randomised bit on
-        one number of one sum, so that no trusted curator is needed; this requires very many records.
+        Laplace noise, and pure differential privacy, with less accurate shapes.
     domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
         The possible values, known without looking at the data: one domain for all columns, or one for each.
         "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see
@@ -276,7 +270,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
-        `trust_model="central"`, a declared `domain` or None, one output, tables in memory and no groups.
+        a declared `domain` or None, one output, tables in memory and no groups.
     max_rows_per_group : int, default=10
         The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
         fewer rows, each is repeated. A group counts as one record, whose values are the means over these
@@ -314,7 +308,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     noisy_count_ : int
         Released. The estimated number of records; only for neighbors="add_remove".
     noise_ : str
-        Public. The noise: "laplace", "gaussian" or "local".
+        Public. The noise: "laplace" or "gaussian".
     domain_ : Product
         Public. The domain of each column.
     schema_ : Product
@@ -336,15 +330,15 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
 
     Notes
     -----
-    **Privacy.** (epsilon, delta)-differential privacy for one replaced record; "local" with delta 0, and then
-    also towards the collector of the reports. Proof: each query is a sum over records of integer vectors,
-    each of which is a function of its own record and of earlier answers. The first is a histogram of labels.
-    The second is for the smooth rows of the cells, from public tables whose rows have known distances. The
-    others are for products of a residual and a row, for products of two normal scores of a row, and for both
-    together; residuals and rows have bounded norms, in integers, after rounding. The oracle's noise is
-    calibrated to these bounds and to the query's share of the budget, and the shares sum to 1. All else is
-    post-processing of the answers. If the plan is `linear`, the queries are those of
-    `StatisticalQueryLogisticRegression` for rows that are functions of a record's cells, with its proof.
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: each query is a sum
+    over records of integer vectors, each of which is a function of its own record and of earlier answers. The
+    first is a histogram of labels. The second is for the smooth rows of the cells, from public tables whose
+    rows have known distances. The others are for products of a residual and a row, for products of two normal
+    scores of a row, and for both together; residuals and rows have bounded norms, in integers, after
+    rounding. The oracle's noise is calibrated to these bounds and to the query's share of the budget, and the
+    shares sum to 1. All else is post-processing of the answers. If the plan is `linear`, the queries are
+    those of `StatisticalQueryLogisticRegression` for rows that are functions of a record's cells, with its
+    proof.
 
     For neighbors="add_remove" the guarantee is for one added or removed record. The same oracle estimates the
     number of records first, from a tenth of the budget; the cells, the queries and their shares are functions
@@ -356,10 +350,8 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     the shapes of most tables. Both depend on public numbers only. `plan(n_samples).deviation` is the noise in
     one number of the sums from which the first shapes are computed.
 
-    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5: every
-    statistical-query algorithm has a local simulation. Generalised additive models are by Hastie and
-    Tibshirani (1986), and linear functions of kernels to landmarks by Williams and Seeger (2001); the private
-    algorithm is ours.
+    **Source.** Generalised additive models are by Hastie and Tibshirani (1986), and linear functions of
+    kernels to landmarks by Williams and Seeger (2001); the private algorithm is ours.
 
     Examples
     --------
@@ -386,7 +378,6 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        trust_model: str = "central",
         domain: Any = "learn",
         interactions: bool | str = "auto",
         class_weight: Any = None,
@@ -398,7 +389,6 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     ):
         self.epsilon = epsilon
         self.delta = delta
-        self.trust_model = trust_model
         self.domain = domain
         self.interactions = interactions
         self.class_weight = class_weight
@@ -559,7 +549,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        several = refused_pair(("outputs", self.trust_model, self.neighbors)) is None
+        several = refused_pair(("outputs", self.neighbors)) is None
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = several
         return tags
 
@@ -605,11 +595,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
         Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
-        Laplace noise, and pure differential privacy, with less accurate shapes. With "local" no delta is
-        spent.
-    trust_model : {"central", "local"}, default="central"
-        "central": noise is added to sums over all records. "local": each record reports one randomised bit on
-        one number of one sum, so that no trusted curator is needed; this requires very many records.
+        Laplace noise, and pure differential privacy, with less accurate shapes.
     domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
         The possible values, known without looking at the data: one domain for all columns, or one for each.
         "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see
@@ -632,7 +618,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
-        `trust_model="central"`, a declared `domain` or None, one output, tables in memory and no groups.
+        a declared `domain` or None, one output, tables in memory and no groups.
     max_rows_per_group : int, default=10
         The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
         fewer rows, each is repeated. A group counts as one record, whose values are the means over these
@@ -664,7 +650,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     noisy_count_ : int
         Released. The estimated number of records; only for neighbors="add_remove".
     noise_ : str
-        Public. The noise: "laplace", "gaussian" or "local".
+        Public. The noise: "laplace" or "gaussian".
     domain_ : Product
         Public. The domain of each column.
     guarantee_ : ApproxDP
@@ -680,15 +666,14 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
 
     Notes
     -----
-    **Privacy.** (epsilon, delta)-differential privacy for one replaced record; "local" with delta 0, and then
-    also towards the collector of the reports. Proof: each query is a sum over records of integer vectors,
-    each of which is a function of its own record and of earlier answers. The first is for the target and its
-    square, of bounded distance. The second is for the smooth rows of the cells, from public tables whose rows
-    have known distances. Two are histograms of the magnitudes of residuals, the first of which says where
-    residuals are clipped. The others are for products of a residual and a row, for products of two normal
-    scores of a row, and for both together; residuals and rows have bounded norms, in integers, after
-    rounding. The oracle's noise is calibrated to these bounds and to the query's share of the budget, and the
-    shares sum to 1. All else is post-processing of the answers.
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: each query is a sum
+    over records of integer vectors, each of which is a function of its own record and of earlier answers. The
+    first is for the target and its square, of bounded distance. The second is for the smooth rows of the
+    cells, from public tables whose rows have known distances. Two are histograms of the magnitudes of
+    residuals, the first of which says where residuals are clipped. The others are for products of a residual
+    and a row, for products of two normal scores of a row, and for both together; residuals and rows have
+    bounded norms, in integers, after rounding. The oracle's noise is calibrated to these bounds and to the
+    query's share of the budget, and the shares sum to 1. All else is post-processing of the answers.
 
     For neighbors="add_remove" the guarantee is for one added or removed record, as for `AdditiveClassifier`.
 
@@ -698,10 +683,9 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     the shapes of most tables. Both depend on public numbers only. `plan(n_samples).deviation` is the noise in
     one number of the sums from which the first shapes are computed.
 
-    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5: every
-    statistical-query algorithm has a local simulation. Generalised additive models are by Hastie and
-    Tibshirani (1986), linear functions of kernels to landmarks by Williams and Seeger (2001), and clipped
-    residuals by Huber (1964); the private algorithm is ours.
+    **Source.** Generalised additive models are by Hastie and Tibshirani (1986), linear functions of kernels
+    to landmarks by Williams and Seeger (2001), and clipped residuals by Huber (1964); the private algorithm
+    is ours.
 
     Examples
     --------
@@ -727,7 +711,6 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        trust_model: str = "central",
         domain: Any = "learn",
         interactions: bool | str = "auto",
         target_range: Any = "learn",
@@ -739,7 +722,6 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     ):
         self.epsilon = epsilon
         self.delta = delta
-        self.trust_model = trust_model
         self.domain = domain
         self.interactions = interactions
         self.target_range = target_range

@@ -5,7 +5,7 @@
 >>> from types import SimpleNamespace
 >>> from dplearn.estimator.public import Public
 >>> domain = Product([IntegerRange(0, 99), Categories(["north", "south"])])
->>> params = SimpleNamespace(cost=ApproxDP(1, "1e-6"), trust_model="central", finest=9, steps=None, bins=BINS,
+>>> params = SimpleNamespace(cost=ApproxDP(1, "1e-6"), finest=9, steps=None, bins=BINS,
 ...                          bits=None, interactions="auto")
 >>> plan = additive_plan(params, Public(10_000, 2, 2), lambda plan: LogisticLoss(Fraction(1, 2)), domain)
 >>> plan.noise, plan.n_steps, plan.level, plan.resolution, plan.n_joint
@@ -65,14 +65,13 @@ _LEVEL_OF_COUNTS = 2
 _CLEAR = 2000
 # From there on there are fewer steps, which are longer: every step passes over all records.
 _CLEAR_STEPS, _CLEAR_RATE = {1: 4, 2: 8}, 0.6
-# The resolution below which a fit warns, for labels and for numbers; with local reports, thrice as much. On
+# The resolution below which a fit warns, for labels and for numbers. On
 # made tables of 3 and 10 columns and 50 to 1,000,000 records, most areas under the ROC curve are below .7
 # there, where .83 is best, and most R^2 are negative.
 _NOISE_DOMINATED = {False: 10, True: 20}
-_LOCAL = 3
 _MOST_CORRELATED = 256  # columns
 _MOST_PAIRS = 1 << 17  # numbers of pairs, times outputs
-_MOST_NUMBERS, _MOST_LOCAL = 1 << 21, 1 << 13  # the most numbers in an answer
+_MOST_NUMBERS = 1 << 21  # the most numbers in an answer
 _FEATURES, _MOST_SQUARED = 600, 1 << 27  # of columns with several; the most numbers in all matrices of a kind
 _LEAST_EPSILON = Fraction(1, 10**20)  # of other noise: computations with variances then fit floats
 _UNIT_BITS = 10
@@ -145,7 +144,7 @@ class AdditivePlan(Plan):
     ----------
     guarantee : ApproxDP
         The guarantee of the fit.
-    noise : {"laplace", "gaussian", "local"}
+    noise : {"laplace", "gaussian"}
         The noise.
     n_steps : int
         The number of gradient steps after the first shapes.
@@ -232,7 +231,7 @@ class AdditivePlan(Plan):
     @property
     def least_resolution(self) -> int:
         """The resolution below which a fit warns."""
-        return _NOISE_DOMINATED[self.narrows] * (_LOCAL if self.noise == "local" else 1)
+        return _NOISE_DOMINATED[self.narrows]
 
     @property
     def order(self) -> int:
@@ -349,7 +348,7 @@ def additive_plan(
 
 def _without_noise(params: FitRecipe, public: Public, domain: Any, beta: Fraction) -> AdditivePlan:
     """Return the plan with its columns, its level and its steps."""
-    noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
+    noise = "gaussian" if params.cost.delta else "laplace"
     n_outputs = getattr(public, "n_outputs", 1)
     bare = AdditivePlan(
         params.cost, noise, 0, 0, 0.0, 0, False, 0, 0.0, 0.0, public=public, n_outputs=n_outputs
@@ -485,24 +484,15 @@ def _can_be_drawn(plan: AdditivePlan) -> bool:
 
 
 def _check_size(plan: AdditivePlan) -> None:
-    local = plan.noise == "local"  # and then the ends of ranges are not learned
-    cells = sum(column.size if local else column.most for column in plan.columns)
-    n, numbers = plan.public.n_samples, plan.loss.n_outputs * cells
-    most = _MOST_LOCAL if local else _MOST_NUMBERS
-    if numbers > most:
+    numbers = plan.loss.n_outputs * sum(column.most for column in plan.columns)
+    if numbers > _MOST_NUMBERS:
         raise ValueError(
-            f"X must have at most {most} cells (of all columns, times labels), got {numbers}: declare fewer"
-            " categories or drop columns by a rule that uses no records"
+            f"X must have at most {_MOST_NUMBERS} cells (of all columns, times labels), got {numbers}:"
+            " declare fewer categories or drop columns by a rule that uses no records"
         )
     k, d = plan.loss.n_outputs, len(plan.columns)
     if k * max(d, min(numbers // k, _FEATURES)) ** 2 > _MOST_SQUARED:
         raise ValueError(
             f"X must have fewer columns, or y fewer labels, for the memory of a fit, got {d} columns and"
             f" {k} margins, one for each label, or one for two labels"
-        )
-    shares = [share for share in (*plan.shares[:-1], plan.step_share) if share]
-    least = max(math.ceil(1 / share) for share in shares)
-    if plan.noise == "local" and n < least:
-        raise ValueError(
-            f"trust_model='local' needs a record for each query, at least {least}, got n_samples={n}"
         )

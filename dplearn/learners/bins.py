@@ -45,19 +45,9 @@ _FINE = 16  # from this n_bins on, each power of two has two bins, from twice th
 
 @dataclass(frozen=True)
 class Bins:
-    """The bins of one column.
+    """The bins of one column: runs of `width` codes of the domain `kept`, and one for a missing value.
 
-    Attributes
-    ----------
-    domain : Domain
-        The domain of the column.
-    kept : Domain
-        The domain of the bins: for floats a coarser domain, else `domain`.
-    width : int
-        The number of adjacent codes of `kept` in a bin, where a missing value has a bin of its own; 0 if
-        codes that are equal modulo `size` share a bin.
-    size : int
-        The number of bins.
+    A width of 0: codes that are equal modulo `size`, the number of bins, share one.
     """
 
     domain: Domain
@@ -76,17 +66,7 @@ class Bins:
         return int(self.kept.ordered and self.kept.accepts_missing)
 
     def of(self, codes: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the bin of each value; `size` for a code outside the domain.
-
-        Parameters
-        ----------
-        codes : ndarray of unsigned int, or of Python integers, of shape (n,)
-            Codes from `domain.encode` or `domain.nearest`.
-
-        Returns
-        -------
-        ndarray of int32 of shape (n,)
-        """
+        """Return the bin of each value; `size` for a code outside the domain."""
         if isinstance(self.domain, Floats) and isinstance(self.kept, Floats) and self.kept != self.domain:
             codes = _kept_codes(self.domain, self.kept)(codes)
         if self.width and self.first:
@@ -96,16 +76,7 @@ class Bins:
         return np.where(codes == self.domain.size, self.size, codes % self.size).astype(np.int32)
 
     def describe(self, name: str, allowed: Sequence[bool]) -> str:
-        """Return the condition that a value is in an allowed bin, as text.
-
-        Parameters
-        ----------
-        name : str
-            The name of the column.
-        allowed : sequence of bool of length size
-            Whether each bin is allowed: at least one is, and one is not. With an order, the allowed bins are
-            adjacent.
-        """
+        """Return the condition that a value is in an allowed bin, as text."""
         if isinstance(self.domain, Bits):
             return literal(name, 0, Product([self.domain]), positive=bool(allowed[1]))
         if self.ordered:
@@ -140,19 +111,10 @@ class Bins:
 
 
 def binned(domain: Domain, n_bins: int, most: int = MOST_BINS) -> Bins:
-    """Return the bins of a column.
+    """Return the bins of a column: at most `n_bins` of a range of numbers, at most `most` of another one.
 
-    Parameters
-    ----------
-    domain : Domain
-        The domain. A bounded range of numbers has bins of equal width, unbounded floats have bins between
-        powers of two, and each unordered value has a bin. A missing value has the first bin.
-    n_bins : int
-        The greatest number of bins of a range of numbers, the bin of missing values not included. For floats
-        it determines the number of bins between two powers of two.
-    most : int, default=4096
-        The greatest number of bins of any other column, at least 3. With more values, unordered values share
-        bins, and floats have bins for fewer powers of two.
+    A bounded range has bins of equal width, unbounded floats have bins between powers of two, and each
+    unordered value has a bin, which it shares if there are too many.
     """
     if isinstance(domain, Floats):
         kept = _coarser(domain, n_bins, most)
@@ -166,15 +128,7 @@ def binned(domain: Domain, n_bins: int, most: int = MOST_BINS) -> Bins:
 
 
 def declared_columns(domain: Any, default: Domain) -> Domain | Product:
-    """Return the domain of all columns, or the product of their domains; `default` if `domain` is None.
-
-    Parameters
-    ----------
-    domain : Domain, sequence of Domain, Product or None
-        The parameter of an estimator.
-    default : Domain
-        The domain of all columns if none is declared.
-    """
+    """Return the domain of all columns, or the product of their domains; `default` if `domain` is None."""
     if isinstance(domain, (list, tuple)):
         return Product(domain)
     if domain is not None and not isinstance(domain, (Domain, Product)):

@@ -377,13 +377,7 @@ class BinConjunction:
     positive: int
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
-        """Return the label code of each record; a value without a bin is not allowed.
-
-        Parameters
-        ----------
-        columns : list of ndarray of shape (n,)
-            For each column, codes of its domain.
-        """
+        """Return the label code of each record; a value without a bin is not allowed."""
         satisfied = np.ones(len(columns[0]), dtype=bool)
         for bins, allowed, codes in zip(self.bins, self.allowed, columns, strict=True):
             if not all(allowed):
@@ -407,22 +401,6 @@ def learn_conjunction(
     oracle: Oracle, bins: Sequence[Bins], *, positive: int, alpha: float, beta: float
 ) -> BinConjunction:
     """Query the shares of positive records by bin for each column, in one round, and return the conjunction.
-
-    Parameters
-    ----------
-    oracle : Oracle
-        An oracle for `Examples`: X of shape (n, d) holds bins, y label codes. All of its remaining budget is
-        spent.
-    bins : sequence of Bins
-        Of each column.
-    positive : int
-        The label code of records that satisfy the conjunction.
-    alpha, beta : float
-        Target error and allowed probability of failure.
-
-    Returns
-    -------
-    BinConjunction
 
     Examples
     --------
@@ -465,11 +443,6 @@ def literals_kept(sizes: Sequence[int]) -> int:
 
     It allows at least one value of each column. If the learned conjunction excludes all values of some
     column, only the values of that column count, since every positive record has one of them.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        The number of values of each column.
     """
     return max(sum(sizes) - len(sizes), max(sizes))
 
@@ -477,21 +450,8 @@ def literals_kept(sizes: Sequence[int]) -> int:
 def conjunction_threshold(sizes: Sequence[int], noise: TailBound, *, alpha: float, beta: float) -> float:
     """Return the threshold on the share of positive records at or below which a value is excluded.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        The number of values of each column.
-    noise : TailBound
-        The noise in the answer for the column.
-    alpha, beta : float
-        Target error and allowed probability of failure.
-
-    Returns
-    -------
-    float
-        The bound on the noise of all answers together, at probability beta / 2, or alpha / 2 over the number
-        of literals if that is greater; but at most 1 / 2 over the number of literals. If the noise may exceed
-        that, `conjunction_error` is trivial, and a lower threshold gives a useful rule more often.
+    It is the bound on the noise of all answers at beta / 2, or alpha / 2 over the number of literals if that
+    is greater; but at most 1 / 2 over that number, beyond which `conjunction_error` is trivial anyway.
     """
     half = 1 / (2 * literals_kept(sizes))
     return min(half, max(_tolerance(noise, len(sizes), beta), alpha * half))

@@ -537,15 +537,7 @@ def _cell_counts(concept: Concept, n_labels: int, counts: _ErrorCounts) -> list[
 
 
 def _shares(counts: NDArray[np.int64], epsilon: Fraction) -> NDArray[np.float64]:
-    """Return probabilities of the labels for each predicted one, of which that one is the greatest.
-
-    Parameters
-    ----------
-    counts : ndarray of int64 of shape (k, k)
-        Released. Noisy counts, nonnegative.
-    epsilon : Fraction
-        Public. The cost of the counts.
-    """
+    """Return probabilities of the labels for each predicted one, of which that one is the greatest."""
     pseudo = 1 + _CAUTION * math.sqrt(2) * 2 / float(epsilon)
     shares = counts + pseudo
     # Noise may contradict the rule; `predict` remains its label.
@@ -572,13 +564,7 @@ def _alone(concepts: ConceptClass, work: Callable[[], Any]) -> Any:
 
 
 def _concepts(params: FitRecipe, public: Public) -> ConceptClass:
-    """Return the given concept class, or the class of the given name over the domain.
-
-    Raises
-    ------
-    ValueError
-        If the parameters are wrong, or the errors of the class cannot be counted on so many records.
-    """
+    """Return the given concept class, or the class of the given name over the domain."""
     concepts = _class_of(params, public)
     concepts.check_records(public.n_samples)
     return concepts
@@ -707,15 +693,7 @@ def _excess_errors(class_size: int, cost: ApproxDP, beta: float) -> float:
 
 @dataclass(frozen=True)
 class GenericTable(Public):
-    """The public values of a table for which public rows, or public features, determine the concepts.
-
-    Attributes
-    ----------
-    concepts : ConceptClass or None
-        The class of these concepts; None in a plan without rows.
-    n_rows : int or None
-        The number of rows in `X_public`; None without it.
-    """
+    """The public values of a table for which public rows, or public features, determine the concepts."""
 
     concepts: Any = None
     n_rows: int | None = None

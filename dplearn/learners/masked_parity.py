@@ -338,19 +338,7 @@ def _askings(sizes: MaskedParitySizes) -> "tuple[Asking, Asking | None]":
 
 @dataclass(frozen=True, repr=False)  # a traceback may show it
 class MaskedRecords(Records):
-    """Decoded records of a masked parity, the argument of its queries.
-
-    Attributes
-    ----------
-    matrix : BitMatrix of shape (n, d)
-        Private. The bits.
-    index : ndarray of intp of shape (n,)
-        Private. The index, from 0 to d - 1, or d if the coded index is invalid.
-    mask : ndarray of uint8 of shape (n,)
-        Private.
-    labels : ndarray of int of shape (n,)
-        Private. The label codes, 0 or 1.
-    """
+    """Decoded records of a masked parity, the argument of its queries."""
 
     matrix: BitMatrix
     index: NDArray[np.intp]
@@ -373,16 +361,7 @@ class MaskedRecords(Records):
 
 @dataclass(frozen=True)
 class Asking:
-    """The form of the queries of one round, and their budget.
-
-    Attributes
-    ----------
-    way : {"cells", "hadamard"}
-        "cells": one histogram query over cells and signs. "hadamard": one query for each row of a Hadamard
-        matrix, whose size is the number of cells, rounded up to a power of two.
-    terms : mapping
-        Further arguments of `Oracle.ask`: `share`, or `tolerance` and `beta`.
-    """
+    """The form of the queries of one round, "cells" or "hadamard", and the arguments of `Oracle.ask`."""
 
     way: str
     terms: Mapping[str, Any] = field(default_factory=dict)
@@ -392,24 +371,6 @@ def learn_masked_parity(
     oracle: Oracle, n_bits: int, first: Asking, second: Asking | None, domain: Product | None = None
 ) -> MaskedParity:
     """Learn a masked parity from any statistical-query oracle for `MaskedRecords`.
-
-    Parameters
-    ----------
-    oracle : Oracle
-        The oracle.
-    n_bits : int
-        The number of bits, d.
-    first : Asking
-        The queries of the first round, for the bits of r, which are the labels at mask 1.
-    second : Asking or None
-        The queries of the second round, for the intercept at mask 0, given r. None: the first round also
-        queries the more frequent label at mask 0, which is then predicted for all these records.
-    domain : Product of Bits, optional
-        The domain of the columns, which becomes the domain of the concept.
-
-    Returns
-    -------
-    MaskedParity
 
     Notes
     -----

@@ -39,17 +39,7 @@ class Task(NamedTuple):
 def least_of_outputs(
     guarantee: Guarantee, tasks: Sequence[Task | None], *, alpha: float, beta: float
 ) -> int | None:
-    """Return the bound for learners of several outputs with a guarantee; None if it has none.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        That of the learner, for all outputs together.
-    tasks : sequence of Task or None
-        That of each output; None for one that has no bound, which is left out.
-    alpha, beta : number
-        Error, and probability of failure of any output, in (0, 1).
-    """
+    """Return the bound for learners of several outputs with a guarantee; None if it has none."""
     known = [task for task in tasks if task is not None]
     if not known or not isinstance(guarantee, ApproxDP) or guarantee.neighbors != "replace_one":
         return None

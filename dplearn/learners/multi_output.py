@@ -400,21 +400,7 @@ class MultiOutputPlan(Plan):
 
 @dataclass(frozen=True)
 class MultiOutputTable(Public):
-    """The public values of a table with several labels a record.
-
-    Attributes
-    ----------
-    n_outputs : int
-        Number of labels of a record.
-    many : bool
-        Whether there are several outputs.
-    sets : tuple of ndarray
-        The labels of each output, sorted; empty in a plan without data.
-    share : ApproxDP or None
-        The budget of each classifier.
-    fits : tuple of _Fit
-        The classifiers with this budget, and their plans.
-    """
+    """The public values of a table with several labels a record."""
 
     n_outputs: int = 1
     many: bool = False
@@ -531,19 +517,7 @@ def _is_basic(cost: ApproxDP, k: int) -> bool:
 def _shared(
     cost: ApproxDP, count: int, fit: Callable[[ApproxDP, int], _Fit], *, alike: bool = False
 ) -> tuple[ApproxDP, tuple[_Fit, ...]]:
-    """Return the greatest share for which the releases of all outputs together cost at most the budget.
-
-    Parameters
-    ----------
-    cost : ApproxDP
-        The budget.
-    count : int
-        The number of outputs.
-    fit : callable
-        From a share and an output to its planned fit.
-    alike : bool
-        Whether all outputs have the same plan.
-    """
+    """Return the greatest share for which the releases of all outputs together cost at most the budget."""
     for share in equal_shares(cost, count):
         first = fit(share, 0)
         if not _costs_at_most(cost, [first.event] * count):

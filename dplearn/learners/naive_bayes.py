@@ -571,19 +571,7 @@ def _clear_bins(trust_model: str, n_classes: int, noise: Callable[[int], ShareNo
 
 @dataclass(frozen=True)
 class NaiveBayesTables:
-    """The released tables of class shares and bin ratios.
-
-    Attributes
-    ----------
-    log_prior : ndarray of float64 of shape (k,)
-        The logarithm of the share of each class; or public, that of the given priors.
-    log_ratios : tuple of ndarray of float64 of shape (k, bins)
-        For each column, the logarithm of P(bin | class) / P(bin).
-    shares : tuple of ndarray of float64 of shape (m,)
-        For each query, the noisy shares among the records of all calls.
-    count : int or None
-        The estimated number of records, where that is private.
-    """
+    """The released tables of class shares and bin ratios."""
 
     log_prior: Floats64
     log_ratios: tuple[Floats64, ...]
@@ -591,17 +579,7 @@ class NaiveBayesTables:
     count: int | None = None
 
     def log_joint(self, places: Sequence[NDArray[np.int32]]) -> Floats64:
-        """Return the log-probability of each class for each record, up to an additive term of the record.
-
-        Parameters
-        ----------
-        places : sequence of ndarray of int32 of shape (n,)
-            The bins of each column; the number of bins marks a value that is ignored.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n, k)
-        """
+        """Return the log-probability of each class for each record, up to an additive term of the record."""
         total = np.repeat(self.log_prior[None, :], len(places[0]), axis=0)
         for ratios, column in zip(self.log_ratios, places, strict=True):
             total += np.pad(ratios, ((0, 0), (0, 1))).T[column]
@@ -620,18 +598,6 @@ def asks_classes(bins: Sequence[Bins]) -> bool:
 
 def learn_naive_bayes(oracle: Oracle, plan: NaiveBayesPlan) -> NaiveBayesTables:
     """Query the joint shares of class and bin of each column, in one round, and return the tables.
-
-    Parameters
-    ----------
-    oracle : Oracle
-        An oracle for `Examples`: X of shape (n, d) holds bins, y class codes. All of its remaining budget is
-        spent.
-    plan : NaiveBayesPlan
-        The plan of the fit.
-
-    Returns
-    -------
-    NaiveBayesTables
 
     Examples
     --------

@@ -26,8 +26,7 @@ from dplearn.estimator.base import SeveralOutputsClassifier
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public, PublicOutputs
 from dplearn.fit.relation import TABLE
-from dplearn.learners.parity_methods import PARITY_METHODS, Equations, chosen_plan
-from dplearn.learners.parity_plan import ParityPlan
+from dplearn.learners.parity_methods import PARITY_METHODS, Equations, ParityPlan, chosen_plan
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.records.encoded import packed_rows, read_bits
 from dplearn.records.outputs import (

@@ -12,6 +12,7 @@
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -26,7 +27,7 @@ from dplearn.concepts.parities import MOST_FEATURES, Parities
 from dplearn.core.gf2 import BitMatrix, solve
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import PublicOutputs
-from dplearn.learners.parity_plan import ParityPlan
+from dplearn.learners.multi_label_limit import Task, least_of_outputs
 from dplearn.learners.parity_sizes import (
     agnostic_failure,
     elimination_failure,
@@ -42,24 +43,96 @@ from dplearn.learners.stable_parity_sizes import (
 from dplearn.mechanisms import consistent_parity, most_frequent_if_stable
 from dplearn.mechanisms.exponential import select_exponential
 from dplearn.mechanisms.permute_and_flip import select_permute_and_flip
+from dplearn.privacy import ApproxDP, BoundedRange, Event
+from dplearn.privacy.plan import Plan, hidden
 from dplearn.records.rows import Records
 
-__all__ = ["PARITY_METHODS", "Equations", "ParityMethod", "Wanted", "chosen_plan"]
+__all__ = ["PARITY_METHODS", "Equations", "ParityMethod", "ParityPlan", "Wanted", "chosen_plan"]
 
 Parity = NDArray[np.uint8]  # of shape (n_outputs, n_unknowns)
 
 
-@dataclass(frozen=True, repr=False)  # a traceback may show it
-class Equations(Records):
-    """Linear equations over GF(2): one row a record, with a right-hand side for each output.
+@dataclass(frozen=True)
+class ParityPlan(Plan):
+    """The plan of a fit of `ParityClassifier`.
 
     Attributes
     ----------
-    matrix : BitMatrix of shape (n_samples, n_unknowns)
-        Private. The bits of the records; with an intercept, a last column of ones.
-    bits : ndarray of uint8 of shape (n_samples, n_outputs)
-        Private. The labels.
+    guarantee : ApproxDP
+        The guarantee of the fit.
+    method : str
+        The method, a key of `PARITY_METHODS`.
+    n_samples : int
+        Number of records.
+    n_needed : int
+        The least number of records from which on `failure` is at most `beta`.
+    n_parts, test_size : int
+        The numbers of parts, and of test records, into which the records are divided.
+    failure : float
+        A bound on the probability that the error exceeds `alpha`, if labels are a parity of the columns; with
+        "stable", if also the columns are independent fair coins.
+    alpha, beta : float
+        The parameters of the estimator.
     """
+
+    guarantee: ApproxDP
+    method: str
+    n_samples: int
+    n_needed: int
+    n_parts: int
+    test_size: int
+    failure: float
+    alpha: float
+    beta: float
+    domain: Any = hidden()
+    public: Any = hidden()
+    fit_intercept: bool = hidden(False)
+    _computed = ("n_least",)
+    _notes: ClassVar[Mapping[str, str]] = {"n_least": "no private learner with fewer"}
+
+    @property
+    def n_least(self) -> int | None:
+        """A number such that no learner with this guarantee is as accurate with fewer records.
+
+        Accurate: with probability at least 1 - beta, the errors of all outputs are at most alpha if parities
+        decide the labels; with "stable", if also the columns are independent fair coins. See
+        `theory.multi_label_lower_bound`.
+        """
+        outputs = self.public.n_outputs
+        return least_of_outputs(self.guarantee, [self.task] * outputs, alpha=self.alpha, beta=self.beta)
+
+    @property
+    def task(self) -> Task:
+        """Parities. Without an intercept all agree at 0."""
+        if self.method == "stable":
+            return Task("parities", rooted=False, size=self.n_unknowns)
+        return Task("parities", rooted=True, size=int(self.public.n_features))
+
+    @property
+    def known_event(self) -> Event | None:
+        """Of "agnostic", which is of bounded range."""
+        return BoundedRange(self.guarantee.epsilon) if self.method == "agnostic" else None
+
+    @property
+    def n_unknowns(self) -> int:
+        """Number of bits of a solution for one output."""
+        return int(self.public.n_features) + self.fit_intercept
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A warning if there are fewer than `n_needed` records."""
+        if self.n_samples >= self.n_needed:
+            return ()
+        return (
+            f"n_samples is {self.n_samples}: alpha={self.alpha} and beta={self.beta} with {self.method!r}"
+            f" require {self.n_needed} records of {self.public.n_features} columns; plan(n_samples,"
+            " n_features=...) reports `failure` without data",
+        )
+
+
+@dataclass(frozen=True, repr=False)  # a traceback may show it
+class Equations(Records):
+    """Linear equations over GF(2): one row a record, with a right-hand side for each output."""
 
     matrix: BitMatrix
     bits: NDArray[np.uint8]
@@ -73,17 +146,7 @@ class Equations(Records):
 
 @dataclass(frozen=True)
 class Wanted:
-    """The public values that determine the sizes of a plan.
-
-    Attributes
-    ----------
-    n_samples, n_features : int
-        The sizes of the table.
-    epsilon, delta : Fraction
-        The budget.
-    alpha, beta, fit_intercept, n_parts, test_size : object
-        The parameters of the estimator; the last two are None if the method chooses them.
-    """
+    """The public values that determine the sizes of a plan."""
 
     n_samples: int
     n_features: int
@@ -112,16 +175,7 @@ class ParityMethod(ABC):
         return None
 
     def plan(self, params: FitRecipe, public: PublicOutputs) -> ParityPlan:
-        """Return the plan of a fit; its guarantee has no assumptions yet.
-
-        Parameters
-        ----------
-        params : FitRecipe
-            The parameters `cost` (the budget), `alpha`, `beta`, `fit_intercept`, `n_parts` and `test_size`;
-            the last two are None if the method chooses them.
-        public : PublicOutputs
-            The sizes of the table.
-        """
+        """Return the plan of a fit; its guarantee has no assumptions yet."""
         if (params.n_parts or 0) > public.n_samples:
             raise ValueError(
                 f"n_parts must be at most the number of records, {public.n_samples}, got {params.n_parts}"
@@ -158,17 +212,7 @@ class ParityMethod(ABC):
 
     @abstractmethod
     def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Parity | None:
-        """Return a parity for each output, or None for an abstention.
-
-        Parameters
-        ----------
-        equations : Equations
-            Private.
-        plan : ParityPlan
-            The plan. All of its guarantee is spent, and its public stream assigns records to parts.
-        dice : Dice
-            Source of randomness.
-        """
+        """Return a parity for each output, or None for an abstention."""
 
 
 @lru_cache(maxsize=256)  # a fit plans before it reads, and again afterwards
@@ -301,20 +345,7 @@ PARITY_METHODS: dict[str, ParityMethod] = {way.name: way for way in (Agnostic(),
 
 
 def chosen_plan(params: FitRecipe, public: PublicOutputs) -> ParityPlan:
-    """Return the plan of the method; "auto" is the first with enough records, or else the first.
-
-    Parameters
-    ----------
-    params : FitRecipe
-        As for `ParityMethod.plan`, and `method`, a key of `PARITY_METHODS` or "auto".
-    public : PublicOutputs
-        The sizes of the table.
-
-    Raises
-    ------
-    ValueError
-        If the given method, or with "auto" every method, does not support the table and the budget.
-    """
+    """Return the plan of the method; "auto" is the first with enough records, or else the first."""
     named = PARITY_METHODS if params.method == "auto" else {params.method: PARITY_METHODS[params.method]}
     objections = {name: method.objection(params, public) for name, method in named.items()}
     fitting = [method for name, method in named.items() if not objections[name]]

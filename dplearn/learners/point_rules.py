@@ -143,17 +143,7 @@ class ChosenKeys(_Rule):
 
 
 def prefix_buckets(hashed: KeyHash, rows: Sequence[Any], lengths: Iterable[int]) -> list[NDArray[np.int64]]:
-    """Return for each length the bucket of the prefix of each row.
-
-    Parameters
-    ----------
-    hashed : KeyHash
-        The hash.
-    rows : sequence of tuple
-        The cells of each row, as `read_keys` returns them.
-    lengths : iterable of int
-        Numbers of cells of a prefix.
-    """
+    """Return for each length the bucket of the prefix of each row."""
     cells = [[spelled(cell) for cell in row] for row in rows]
     # The spelling of the tuple of the first cells.
     return [

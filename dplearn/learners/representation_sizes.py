@@ -195,15 +195,6 @@ def growing_sample_size(
 ) -> int:
     """Return the number of records from which on a selection among concepts that they determine is accurate.
 
-    Parameters
-    ----------
-    size_of : callable
-        Maps the number of records to the number of concepts, a function with a concave logarithm.
-    epsilon, alpha, beta, agnostic
-        As for `representation_sample_size`.
-    n_determining : int, default=1
-        The greatest number k of records that determine a concept together.
-
     Notes
     -----
     **Assumes.** The features of at most k records determine a concept. For any concept c of a class, the
@@ -285,15 +276,6 @@ def public_sample_size(
     class_size: int, n_rows: int, *, epsilon: Any, alpha: Any, beta: Any, agnostic: bool = False
 ) -> int | None:
     """Return the number of private records for a selection among stumps with cuts at public values, or None.
-
-    Parameters
-    ----------
-    class_size : int
-        Number of stumps.
-    n_rows : int
-        Number of public rows. They are independent, with the distribution of the private rows.
-    epsilon, alpha, beta, agnostic
-        As for `representation_sample_size`; the good concept is any stump.
 
     Notes
     -----

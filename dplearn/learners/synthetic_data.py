@@ -142,19 +142,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         self.synthetic_ = SyntheticTable.of(tables, plan, types=self._types, n_bins=self.n_bins)
 
     def _train(self, given: Any, own: Any, rows: Any, y: NDArray[Any], seed: int) -> None:
-        """Set the estimator that is fitted to synthetic records; if it fails, these are kept.
-
-        Parameters
-        ----------
-        given : estimator or None
-            The parameter `estimator`.
-        own : estimator
-            The estimator where none is given.
-        rows, y : table, ndarray
-            Released. Synthetic records.
-        seed : int
-            Public. For the estimator's random state.
-        """
+        """Set the estimator that is fitted to synthetic records; if it fails, these are kept."""
         self.estimator_, self.estimator_error_ = None, None
         try:
             self.estimator_ = Seeded(own if given is None else given).clone(seed).fit(rows, y)
@@ -777,15 +765,7 @@ def _check_inner(estimator: Any, is_kind: Callable[[Any], bool], kind: str) -> N
 
 
 def _labelled_cells(columns: Sequence[TableColumn], rows: Examples) -> NDArray[np.int16]:
-    """Return the cells of encoded records, of shape (n, d + 1), the target's last.
-
-    Parameters
-    ----------
-    columns : sequence of TableColumn
-        Public. The d columns, and the target.
-    rows : Examples
-        Private. Codes of each column, and of the target.
-    """
+    """Return the cells of encoded records, of shape (n, d + 1), the target's last."""
     cells = np.empty((len(rows), len(columns)), dtype=np.int16, order="F")
     for here, block in rows.X.blocks(_BLOCK):
         cells[here, :-1] = cells_in(columns[:-1], Columns(block))

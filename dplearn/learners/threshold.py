@@ -446,16 +446,7 @@ def _number(stump: Stump) -> Any:
 
 @dataclass(frozen=True)
 class CutColumn:
-    """A column that may be cut, with the positions of its cuts.
-
-    Attributes
-    ----------
-    feature : int
-        The position of the column in the table.
-    domain : Domain
-        The ordered domain. `Floats()` has the cuts of the nonuniform float grid of `core.nonuniform_floats`;
-        any other domain has a cut at every code.
-    """
+    """A column that may be cut, with the positions of its cuts."""
 
     feature: int
     domain: Domain
@@ -498,24 +489,6 @@ def by_errors(
     columns: Sequence[CutColumn], codes: Sequence[NDArray[Any]], y: Labels, *, privacy: ApproxDP, dice: Dice
 ) -> Stump:
     """Select a threshold by the exponential mechanism, scored by training errors.
-
-    Parameters
-    ----------
-    columns : sequence of CutColumn
-        Public. The columns, with fewer than 2**64 cuts each.
-    codes : list of ndarray of shape (n,)
-        Private. For each column, the records as codes of its domain.
-    y : ndarray of intp of shape (n,)
-        Private. Labels 0 and 1.
-    privacy : ApproxDP
-        The budget; all of its `epsilon` is spent, and its `delta` is not used.
-    dice : Dice
-        Source of randomness.
-
-    Returns
-    -------
-    Stump
-        A cut of one of the columns, the cut below its domain included, in either direction.
 
     Notes
     -----
@@ -561,19 +534,6 @@ def by_interior_point(
 ) -> Stump:
     """Return a threshold between the greatest records of one label and the least of the other.
 
-    Parameters
-    ----------
-    columns, codes, y, dice
-        As for `by_errors`; the domains may be of any size.
-    m : int
-        Public. The number of records of each label to use, at least 1.
-    privacy : ApproxDP
-        The budget; a quarter of its `epsilon` is spent on column and direction, the rest on the cut.
-
-    Returns
-    -------
-    Stump
-
     Notes
     -----
     **Privacy.** `privacy`, for one replaced record. Proof: a pair of column and direction is selected by the
@@ -615,26 +575,6 @@ def threshold_between(
     codes: NDArray[Any], lower: NDArray[np.bool_], size: int, m: int, *, privacy: ApproxDP, dice: Dice
 ) -> int:
     """Return a code with, probably, few lower records above it and few other records at or below it.
-
-    Parameters
-    ----------
-    codes : ndarray of unsigned int, or of int objects, of shape (n,)
-        Private. The codes of the records, from 0 to size - 1.
-    lower : ndarray of bool of shape (n,)
-        Private. Whether each record is one that should be at or below the cut.
-    size : int
-        Number of codes in the domain.
-    m : int
-        Public. The number of records of each kind to use, at least 1.
-    privacy : ApproxDP
-        The budget; all of its `epsilon` is spent, and its `delta` is not used.
-    dice : Dice
-        Source of randomness.
-
-    Returns
-    -------
-    int
-        From -1, one step below the domain, to size - 1.
 
     Notes
     -----

@@ -233,10 +233,8 @@ CLASSIFIERS = (
     StatisticalQueryLogisticRegression(trust_model="local"),
     AdditiveClassifier(domain=FEW_VALUES, delta=0),
     AdditiveClassifier(domain=FEW_VALUES),
-    AdditiveClassifier(domain=FEW_VALUES, trust_model="local", epsilon=10.0),
     AdditiveClassifier(),
     AdditiveClassifier(delta=0),
-    AdditiveClassifier(trust_model="local", epsilon=10.0),
     ConjunctionClassifier(),
     ConjunctionClassifier(trust_model="local"),
     MaskedParityClassifier(),
@@ -315,10 +313,8 @@ REGRESSORS = (
     LinearRegressor(trust_model="local", **ANY_TARGET),
     AdditiveRegressor(domain=FEW_VALUES, delta=0, **ANY_TARGET),
     AdditiveRegressor(domain=FEW_VALUES, **ANY_TARGET),
-    AdditiveRegressor(domain=FEW_VALUES, trust_model="local", **ANY_TARGET),
     AdditiveRegressor(**ANY_TARGET),
     AdditiveRegressor(delta=0, **ANY_TARGET),
-    AdditiveRegressor(trust_model="local", **ANY_TARGET),
     SyntheticDataRegressor(DecisionTreeRegressor(max_depth=3), domain=FEW_VALUES, delta=0, **ANY_TARGET),
     SyntheticDataRegressor(**ANY_TARGET),
     PrivateSearchCV(LinearRegressor(delta=0, **ANY_TARGET), {"domain": [None, FEW_VALUES]}, epsilon=100.0),
@@ -344,11 +340,6 @@ TRANSFORMERS = (
 
 def is_among(each, estimators):
     return any(each is other for other in estimators)
-
-
-def refuses_small_tables(each):
-    """Whether it asks for more records than most tables of scikit-learn's checks have."""
-    return isinstance(each, AdditiveClassifier | AdditiveRegressor) and each.trust_model == "local"
 
 
 def is_fitted_soon(each):
@@ -459,8 +450,9 @@ def pytest_generate_tests(metafunc):
     if "any_transformer" in metafunc.fixturenames:
         metafunc.parametrize("any_transformer", settings(TRANSFORMERS, one_a_class), ids=written)
     if "common_check" in metafunc.fixturenames:
-        checked = [each for each in (*PREDICTORS, *TRANSFORMERS) if not refuses_small_tables(each)]
-        checks = parametrize_with_checks(checked, expected_failed_checks=expected_failures)
+        checks = parametrize_with_checks(
+            [*PREDICTORS, *TRANSFORMERS], expected_failed_checks=expected_failures
+        )
         parameters = [in_its_time(check) for check in checks.args[1]]
         metafunc.parametrize("checked_estimator, common_check", parameters, ids=cache(checks.kwargs["ids"]))
 

@@ -139,11 +139,11 @@ def test_masses_once_and_the_sums_of_each_output_at_the_whole_price_break_the_cl
 
 def test_histograms_of_labels_at_the_whole_price_of_their_query_are_refused_by_the_oracle(monkeypatch):
     def ask_base(loss, oracle, share):
-        asked = [part.base_query() for part in loss.parts]
+        asked = [each.base_query() for each in loss.outputs]
         for place, query in enumerate(asked):
             query._function = lambda records, place=place: records.y[:, place]
         return loss.joined(
-            [part.base(oracle.ask(query, share)[0]) for part, query in zip(loss.parts, asked, strict=True)]
+            [each.base(oracle.ask(query, share)[0]) for each, query in zip(loss.outputs, asked, strict=True)]
         )
 
     learner = AdditiveClassifier(delta=0, domain=[Categories(["a"])], classes=[0, 1], random_state=0)

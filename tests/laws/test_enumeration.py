@@ -76,7 +76,6 @@ ONE_PAIR = {
     "synthetic_table_of_three_columns": ((0,), (3,), 0.8169, "37c0f9bfbef7a0b4"),
     "synthetic_data": ((0, 0), (0, 1), 0.9999, "93e1ad79b470ed33"),
     "additive_labels": ((0, 0), (0, 1), 0.999, "e846188804794e1b"),
-    "additive_local_moments": ((0,), (1,), 0.52, "0b34ecdaa159f9a9"),
     "conjunction": ((0, 1), (0, 3), 0.999, "ed5cf05e125ad895"),
     "conjunction_of_two_columns": ((1,), (3,), 0.999, "58be1163cc6a4c65"),
     "local_conjunction": ((0, 0), (1, 0), 0.999, "d5487134760a6150"),

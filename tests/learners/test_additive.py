@@ -22,7 +22,7 @@ from dplearn.chance import SeededDice
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Learn, Schema
 from tests.changed import with_recipe
 
-SETTINGS = [{}, {"delta": 0.0}, {"trust_model": "local"}]
+SETTINGS = [{}, {"delta": 0.0}]
 AGES = IntegerRange(0, 40)
 
 
@@ -95,15 +95,6 @@ def test_shapes_are_learned_at_small_epsilons(epsilon, delta, least, fitted):
     model = classifier(domain=DOMAIN, epsilon=epsilon, delta=delta).fit(X, y)
     assert model.noise_ == ("gaussian" if delta else "laplace")
     assert np.corrcoef(model.decision_function(X), margins)[0, 1] > least
-
-
-def test_many_local_reports_are_learned_from():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 2, (60_000, 2))
-    y = (rng.random(60_000) < np.where(X[:, 0] == 1, 0.85, 0.15)).astype(int)
-    model = classifier(trust_model="local", epsilon=4.0, domain=Bits(None)).fit(X, y)
-    assert (model.noise_, model.guarantee_.delta) == ("local", 0)
-    assert model.score(X, y) > 0.8
 
 
 def test_shapes_recover_known_effects(fitted):
@@ -311,8 +302,6 @@ TABLES = {
 @pytest.mark.filterwarnings("ignore:n_samples is")
 def test_no_fit_of_a_small_table_fails_once_it_is_paid(table, n_labels, interactions, settings, epsilon):
     X = TABLES[table]
-    if settings.get("trust_model"):
-        X = np.tile(X, (1 + 100 // len(X), 1))
     y = np.arange(len(X)) % max(n_labels, 2)
     ledger = PrivacyLedger(1e13, 0.5)
     given = {
@@ -388,17 +377,16 @@ def test_even_one_record_of_two_labels_has_a_warning():
         one.fit([[0.5]], [1])
 
 
-@pytest.mark.parametrize(("trust_model", "labels", "numbers"), [("central", 10, 20), ("local", 30, 60)])
-def test_the_least_resolution_depends_on_the_trust_model_and_the_target(trust_model, labels, numbers):
-    for make, least in ((classifier, labels), (regressor, numbers)):
-        learner = make(epsilon=1.0, trust_model=trust_model, delta=1e-6)
+def test_the_least_resolution_depends_on_the_target():
+    for make, least in ((classifier, 10), (regressor, 20)):
+        learner = make(epsilon=1.0, delta=1e-6)
         plans = [learner.plan(n, n_features=5) for n in np.geomspace(100, 10**6, 60).astype(int)]
         assert {plan.least_resolution for plan in plans} == {least}
         assert all((plan.warnings == ()) == (plan.resolution >= least) for plan in plans)
         assert 0 < sum(plan.warnings == () for plan in plans) < 60
 
 
-@pytest.mark.parametrize("settings", SETTINGS[:2], ids=str)
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_n_needed_suffices_for_the_deviation(settings):
     model = classifier(epsilon=1.0, **settings)
     needed = model.plan(100, n_features=4).n_needed
@@ -438,7 +426,6 @@ def test_the_same_seed_gives_the_same_model_and_says_so():
     [
         ({"epsilon": 0}, "epsilon"),
         ({"delta": 2}, "delta"),
-        ({"trust_model": "cloud"}, "trust_model"),
         ({"classes": [0]}, "at least 2 class"),
         ({"interactions": "yes"}, "interactions must be 'auto', True or False, got 'yes'"),
         ({"interactions": 1}, "interactions must be 'auto', True or False, got 1"),
@@ -464,11 +451,6 @@ def test_a_target_outside_its_range_is_refused_or_clipped():
     with pytest.raises(DomainError, match="clip_target"):
         regressor().fit(X, y)
     assert regressor(clip_target=True).fit(X, y).predict(X) == pytest.approx(0, abs=0.5)
-
-
-def test_too_few_local_records_are_refused_before_they_are_read():
-    with pytest.raises(ValueError, match="a record for each query"):
-        classifier(trust_model="local").fit(np.full((9, 1), 0.0), np.arange(9) % 2)
 
 
 def test_residuals_are_clipped_unless_noise_is_small():
@@ -620,7 +602,6 @@ def test_outputs_of_a_table_in_parts_and_of_a_learned_schema():
     [
         ({"classes": SETS[:2]}, "a label set for each of 3 outputs, got 2"),
         ({"classes": [["no", "yes"], [0, 1], [0, 1]]}, "not among the declared classes"),
-        ({"trust_model": "local"}, "trust_model must be 'central' for several outputs"),
         ({"classes": [["no", "yes"], [0, 1, 2], [0]]}, "not among the declared classes"),
     ],
 )

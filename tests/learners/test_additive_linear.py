@@ -38,7 +38,6 @@ def test_rows_of_ordered_cells_are_a_line_and_those_of_categories_apart():
         ({"delta": 0}, False),
         ({"interactions": True}, False),
         ({"interactions": False}, True),
-        ({"trust_model": "local", "n": 6000}, False),
         ({"n": 100_000}, False),
         ({"n": 1000}, False),
         ({"n": 1000, "classes": range(12)}, True),

@@ -10,7 +10,7 @@ from dplearn.domains import Floats, IntegerRange
 from dplearn.learners.additive_plan import Bits
 from dplearn.queries.noise import _WIDEST
 
-SETTINGS = {"gaussian": {}, "laplace": {"delta": 0.0}, "local": {"trust_model": "local"}}
+SETTINGS = {"gaussian": {}, "laplace": {"delta": 0.0}}
 
 
 def planned(kind="gaussian", d=3, n=10_000, numbers=False, **parameters):
@@ -37,10 +37,9 @@ def test_the_shares_of_all_queries_sum_to_1(kind, d, numbers):
     assert plan.n_queries == 3 + plan.correlated + plan.paired + 2 * plan.narrows + plan.n_steps
 
 
-def test_noise_follows_from_trust_and_delta():
+def test_noise_follows_from_delta():
     assert [planned(kind).noise for kind in SETTINGS] == list(SETTINGS)
-    assert [planned(kind).order for kind in SETTINGS] == [2, 1, 2]
-    assert planned("local").guarantee.delta == 0
+    assert [planned(kind).order for kind in SETTINGS] == [2, 1]
 
 
 @pytest.mark.parametrize("kind", SETTINGS)
@@ -79,7 +78,6 @@ def test_gaussian_noise_of_every_query_can_be_drawn_or_the_plan_refuses(exponent
 def test_joint_features_are_planned_where_they_can_be_learned():
     assert planned().n_joint == 72  # 24 for each column
     assert planned(numbers=True).n_joint == 72
-    assert planned("local", n=10**7).n_joint == 32
     assert planned(d=6, n=20_000).n_joint == planned(d=60, n=700_000, domain=BitColumn(None)).n_joint == 128
     assert planned("laplace").n_joint == planned("laplace", interactions=True).n_joint == 0
     assert planned(d=1).n_joint == planned(d=1, interactions=True).n_joint == 0
@@ -119,15 +117,9 @@ def test_fewer_bits_leave_out_half_or_all():
 
 
 def test_too_many_cells_are_refused():
-    with pytest.raises(ValueError, match="at most 8192 cells"):
-        planned("local", d=60, domain=Floats())
-    assert planned("local", d=60, domain=IntegerRange(0, 9)).noise == "local"
-
-
-def test_local_plans_need_a_record_for_each_query():
-    with pytest.raises(ValueError, match="at least 50, got n_samples=49"):
-        planned("local", n=49)
-    assert planned("local", n=50).n_queries > 3
+    with pytest.raises(ValueError, match="at most 2097152 cells"):
+        planned(d=20_000, domain=Floats())
+    assert planned(d=60, domain=IntegerRange(0, 9)).noise == "gaussian"
 
 
 def test_the_deviation_is_reported_to_users_and_fields_of_the_fit_are_not():

@@ -20,7 +20,7 @@ from dplearn.queries.factories import oracle_for
 from dplearn.records.targets import STEPS
 
 AGES = IntegerRange(0, 20)
-SETTINGS = [{}, {"delta": 0.0}, {"trust_model": "local"}]
+SETTINGS = [{}, {"delta": 0.0}]
 
 
 def table(n=4000, d=2, seed=0):

@@ -11,21 +11,7 @@ __all__ = ["freeze_cases"]
 
 
 def freeze_cases(names: Sequence[str], path: Path) -> None:
-    """Enumerate the named cases, or all, and write their reports.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of cases; all cases if empty.
-    path : Path
-        The file of frozen reports. Reports of the named cases are replaced, and reports of cases that no
-        longer exist are removed.
-
-    Raises
-    ------
-    KeyError
-        If no case has one of the names; nothing is written.
-    """
+    """Enumerate the named cases, or all, and write their reports."""
     record = json.loads(path.read_text(encoding="utf-8"))
     for name in names or CASES:
         case = CASES[name]

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.cases.queries import local_oracle
 from dplearn.audit.fits import Fit, Rows, WholeFit
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
@@ -76,31 +75,7 @@ def additive_case(
     most_records: int | None = None,
     required: Required = NOTHING_REQUIRED,
 ) -> AuditCase:
-    """Return a case of a whole fit of fewer steps, with a coarser histogram of residuals.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    model : AdditiveClassifier or AdditiveRegressor
-        The parameters.
-    n : int
-        Number of records.
-    universe : sequence of tuples
-        Records, the label or the target last.
-    bits : Bits, optional
-        The bits of integers; None: as in other fits.
-    steps : int or None
-        The number of steps; None: as in other fits.
-    bins : int
-        The number of bins.
-    moves : int
-        By how much the totals of a query may move.
-    most_records : int, optional
-        For added records, sums are clipped to those of so many; None: as in other fits.
-    required : Required
-        Required evidence of the case.
-    """
+    """Return a case of a whole fit of fewer steps, with a coarser histogram of residuals."""
 
     def make() -> Any:
         learner = type(model)(**model.get_params(deep=False))
@@ -109,14 +84,13 @@ def additive_case(
             learner._most_records = most_records
         return learner
 
-    local = model.trust_model == "local"
     return AuditCase(
         name,
         WholeFit(make, _split, _shown),
         universe,
         n,
-        ApproxDP(model.epsilon, 0 if local else model.delta, neighbors=model.neighbors),
-        ordered=local,
+        ApproxDP(model.epsilon, model.delta, neighbors=model.neighbors),
+        ordered=False,
         rules={**RULES, "discrete_laplace": moved_by(moves)},
         verifies=(type(model).__name__,),
         required=required,
@@ -158,55 +132,25 @@ def additive_query_case(
     *learners: str,
     n: int = 1,
     outputs: int = 1,
-    local: bool = False,
     neighbors: str = NEIGHBORS[0],
     required: Required = NOTHING_REQUIRED,
 ) -> AuditCase:
-    """Return a case of one query, with Laplace noise or of local reports, at epsilon 1.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    query : callable
-        Returns the query.
-    universe : sequence of tuples of int
-        Records: cells, then the codes of the labels or of the target.
-    *learners : str
-        The classes that ask such a query.
-    n, outputs : int, default=1
-        Numbers of records, and of labels of a record.
-    local : bool, default=False
-        Whether records report.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        For added records, sums are clipped to those of one record.
-    required : Required
-        Required evidence of the case.
-    """
+    """Return a case of one query, with Laplace noise at epsilon 1."""
     claim = ApproxDP(1, neighbors=neighbors)
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         table = np.array(rows)
         targets = table[:, -outputs:]
         records = Examples(table[:, :-outputs].astype(np.int16), targets if outputs > 1 else targets[:, 0])
-        oracle: Any = (
-            local_oracle(records, claim, dice)
-            if local
-            else CentralOracle(
-                records,
-                privacy=claim,
-                dice=dice,
-                count_share=0,
-                most_records=1 if neighbors == ADDED else MOST_RECORDS,
-            )
-        )
+        most = 1 if neighbors == ADDED else MOST_RECORDS
+        oracle = CentralOracle(records, privacy=claim, dice=dice, count_share=0, most_records=most)
         return str(oracle.ask(query())[0].means.round(6).tolist()), oracle.rounds
 
     # The bounds of the queries themselves are tested against all pairs of records.
     moves = query().added_l1 if neighbors == ADDED else query().l1
     rules = {**RULES, "discrete_laplace": moved_by(moves)}
     return AuditCase(
-        name, fit, universe, n, claim, ordered=local, rules=rules, part_of=learners, required=required
+        name, fit, universe, n, claim, ordered=False, rules=rules, part_of=learners, required=required
     )
 
 
@@ -301,15 +245,7 @@ def _moments() -> StatisticalQuery:
 
 
 def outputs_gradient(loss_reach: int | None = 2048, reach: int | None = None) -> StatisticalQuery:
-    """Ask for the gradients of two labels in rows of their own, of residuals that are shortened together.
-
-    Parameters
-    ----------
-    loss_reach : int, optional
-        The norm to which residuals are shortened; None: they are not.
-    reach : int, optional
-        The norm that noise is for; None: that of the residuals.
-    """
+    """Ask for the gradients of two labels in rows of their own, of residuals that are shortened together."""
     loss = OutputsLoss([_HALF, _HALF], reach=loss_reach)
     rows = [signed_tables(1, 0, -1), Tables([np.zeros((3, 0), dtype=np.int64)], 1, 1, 1.0)]
 
@@ -369,39 +305,6 @@ CASES: tuple[AuditCase, ...] = (
     ),
     additive_query_case("additive_residuals", _residuals, _TARGETS, _REGRESSOR, required=Required(3, 0.999)),
     additive_query_case("additive_target", _target, _TARGETS[:3], _REGRESSOR, required=Required(3, 0.499)),
-    additive_query_case(
-        "additive_local_gradient",
-        lambda: _gradient(2),
-        SIGNS,
-        _CLASSIFIER,
-        local=True,
-        required=Required(5, 0.63),
-    ),
-    additive_query_case(
-        "additive_local_joint",
-        lambda: _joint_gradient(2),
-        PAIRS,
-        _CLASSIFIER,
-        local=True,
-        required=Required(3, 0.47),
-    ),
-    additive_query_case(
-        "additive_local_residuals",
-        lambda: _residuals(2),
-        _TARGETS,
-        _REGRESSOR,
-        local=True,
-        required=Required(3, 0.47),
-    ),
-    additive_query_case(
-        "additive_local_moments",
-        _moments,
-        [(0, 1, 0), (1, 0, 0), (0, 0, 0), (0, 2, 0)],
-        _CLASSIFIER,
-        _REGRESSOR,
-        local=True,
-        required=Required(3, 0.52),
-    ),
 )
 
 #: The same for added records, of tables of two records and of one, with the noise for the norm of one row.
@@ -428,7 +331,6 @@ _NUMBERS = ((-2.0, "a", -1.0), (np.nan, "b", 0.3), (1e300, "c", 1.0), (3.0, "a",
 _SETTINGS: dict[str, dict[str, Any]] = {
     "laplace": {"delta": 0},
     "gaussian": {"delta": 1e-6},
-    "local": {"trust_model": "local"},
 }
 
 
@@ -512,19 +414,7 @@ def _one_query_of_outputs(
 
 
 def with_one_noise(whole: AuditCase, share: Fraction, tightness: float, **noise: Any) -> AuditCase:
-    """Return the case with noise in one query, which has a share of the budget.
-
-    Parameters
-    ----------
-    whole : AuditCase
-        The case of a whole fit with Laplace noise.
-    share : Fraction
-        The share.
-    tightness : float
-        The part of the share's epsilon that must show.
-    **noise
-        Which draws have noise: `first`, and optionally `more` and `moved`.
-    """
+    """Return the case with noise in one query, which has a share of the budget."""
 
     def fit(rows: Rows, dice: Dice) -> Any:
         one: Any = _OneNoise(dice, **noise)
@@ -645,12 +535,11 @@ CASES += (
 
 
 def _replay(
-    name: str, kind: str, n_labels: int, outputs: int = 1, *, steps: int | None = 3, **settings: Any
+    name: str, n_labels: int, outputs: int = 1, *, steps: int | None = 3, **settings: Any
 ) -> AuditCase:
-    n = 100 if kind == "local" else 4
     if not n_labels:
         regressor = AdditiveRegressor(domain=_MIXED, target_range=(-1, 1), random_state=0, **settings)
-        case = additive_case(name, regressor, n, _NUMBERS, steps=steps, bins=24, moves=1 << 22)
+        case = additive_case(name, regressor, 4, _NUMBERS, steps=steps, bins=24, moves=1 << 22)
         return case.with_fit(with_far_noise(case.fit))
     records: list[Any] = [(*record[:-1], record[-1] % n_labels) for record in _RECORDS]
     classes: list[Any] = list(range(n_labels))
@@ -658,14 +547,14 @@ def _replay(
         records = [(*record[:-1], (record[-1], int(record[-1] == 1))) for record in records]
         classes = [classes, [0, 1]]
     classifier = AdditiveClassifier(domain=_MIXED, classes=classes, random_state=0, **settings)
-    case = additive_case(name, classifier, n, records, steps=steps, bins=24, moves=1 << 22)
+    case = additive_case(name, classifier, 4, records, steps=steps, bins=24, moves=1 << 22)
     return case.with_fit(with_far_noise(case.fit))
 
 
 #: Fits that are too large to enumerate; they are replayed on neighbours.
 ADDITIVE_REPLAYS = (
     tuple(
-        _replay(f"additive_{kind}_{n_labels or 'numbers'}", kind, n_labels, **settings)
+        _replay(f"additive_{kind}_{n_labels or 'numbers'}", n_labels, **settings)
         for kind, settings in _SETTINGS.items()
         for n_labels in (2, 3, 0)
     )
@@ -673,19 +562,17 @@ ADDITIVE_REPLAYS = (
         # With a smaller epsilon, noise would hide all joint features but the first.
         _replay(
             f"additive_{kind}_{n_labels or 'numbers'}_joint",
-            kind,
             n_labels,
             interactions=True,
             epsilon=1000,
             **_SETTINGS[kind],
         )
-        for kind, n_labels in (("gaussian", 2), ("gaussian", 0), ("local", 2))
+        for kind, n_labels in (("gaussian", 2), ("gaussian", 0))
     )
     + (
-        _replay("additive_linear", "gaussian", 3, steps=None, **_SETTINGS["gaussian"]),
+        _replay("additive_linear", 3, steps=None, **_SETTINGS["gaussian"]),
         _replay(
             "additive_linear_balanced",
-            "gaussian",
             3,
             steps=None,
             class_weight="balanced",
@@ -695,7 +582,7 @@ ADDITIVE_REPLAYS = (
 )
 #: Fits for added records.
 ADDITIVE_REPLAYS += tuple(
-    _replay(name, kind, n_labels, neighbors=ADDED, **{**_SETTINGS[kind], **settings})
+    _replay(name, n_labels, neighbors=ADDED, **{**_SETTINGS[kind], **settings})
     for name, kind, n_labels, settings in (
         ("added_additive_laplace", "laplace", 2, {}),
         ("added_additive_laplace_numbers", "laplace", 0, {}),
@@ -706,10 +593,9 @@ ADDITIVE_REPLAYS += tuple(
 )
 #: Fits of two outputs, of three labels and of two.
 ADDITIVE_REPLAYS += (
-    _replay("additive_outputs_laplace", "laplace", 3, outputs=2, **_SETTINGS["laplace"]),
+    _replay("additive_outputs_laplace", 3, outputs=2, **_SETTINGS["laplace"]),
     _replay(
         "additive_outputs_gaussian_joint",
-        "gaussian",
         3,
         outputs=2,
         interactions=True,

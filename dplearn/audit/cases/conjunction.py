@@ -24,25 +24,7 @@ def conjunction_case(
     staged: bool = True,
     **parameters: Any,
 ) -> AuditCase:
-    """Return a case of the fit of a conjunction.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    values : sequence of int
-        Number of values of each column; 2 are bits, others make two bins.
-    universe : sequence of tuple of int
-        Records: a value of each column, and a label.
-    n : int
-        Number of records.
-    required : Required
-        Required evidence of the case.
-    staged : bool, default=True
-        True: what makes no draw runs once a table. False: the whole fit runs on each path.
-    **parameters
-        Parameters of the classifier.
-    """
+    """Return a case of the fit of a conjunction."""
     domain: list[Domain] = [Bits(None) if size == 2 else IntegerRange(0, size - 1) for size in values]
     chosen: dict[str, Any] = {"domain": domain, "n_bins": 2, "classes": (0, 1), "random_state": 0}
     model = ConjunctionClassifier(**chosen | parameters)

@@ -33,27 +33,7 @@ def corner_case(
     rows: Sequence[tuple[int, int]] | None = None,
     **parameters: Any,
 ) -> AuditCase:
-    """Return a case of the fit of a classifier on two columns of small integers and two labels.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    concepts : str or Corners
-        The concept class.
-    sizes : tuple of int
-        How many integers each column has, from 0.
-    n : int
-        Number of records.
-    required : Required
-        Required evidence of the case.
-    staged : bool, default=True
-        True: what makes no draw runs once a table. False: the whole fit runs on each path.
-    rows : sequence of tuple of int, optional
-        Public rows, whose labels are the records. None: the records are private rows with their labels.
-    **parameters
-        Further parameters of the classifier.
-    """
+    """Return a case of the fit of a classifier on two columns of small integers and two labels."""
     if isinstance(concepts, str):
         parameters["domain"] = _plane(sizes)
     if rows is not None:

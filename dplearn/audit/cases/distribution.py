@@ -144,31 +144,7 @@ def block_case(
     tail_bits: int | None = None,
     required: Required,
 ) -> AuditCase:
-    """Return a case of the points of blocks.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    universe : sequence of int
-        Codes that records take.
-    n : int
-        Number of records.
-    sides : tuple of two int
-        How many blocks there are from below and from above.
-    noise, point : number
-        Epsilon of a length's noise and of a point.
-    size : int, optional
-        How many codes the domain has; as many as the universe otherwise.
-    spacing : int, default=2
-        How long blocks are but for noise.
-    sizes : RecursiveSizes, optional
-        Of the recursive method; the exponential one otherwise.
-    tail_bits : int, optional
-        The precision of open ends, in bits. Needed where a side has more than one block.
-    required : Required
-        Required evidence of the case.
-    """
+    """Return a case of the points of blocks."""
     spent = ApproxDP(point) if sizes is None else sizes.privacy
     plan = BlockPlan(size or len(universe), 1, *sides, spacing, ApproxDP(noise), spent, sizes, _ANY)
     # Of each open end 2**-tail_bits may be left out, of the distribution at hand and of its neighbour's.

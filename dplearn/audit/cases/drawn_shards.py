@@ -168,23 +168,7 @@ def drawn_case(
     part_of: tuple[str, ...] = (),
     **parameters: Any,
 ) -> AuditCase:
-    """Return a case of an ensemble for added records.
-
-    Parameters
-    ----------
-    name, n, required, tail_bits, part_of
-        As for `AuditCase`.
-    kind : type of EnsembleClassifier
-        The class of the ensemble.
-    labels : str
-        Of the records 0, 1, 2, ... of the universe, a letter each.
-    epsilon, delta : number
-        The guarantee; the claim's delta includes the probability that paths leave out.
-    once : bool
-        As for `DrawnFit`.
-    **parameters
-        Further parameters of the ensemble.
-    """
+    """Return a case of an ensemble for added records."""
     model = kind(
         classes=sorted(set(labels)),
         epsilon=epsilon,

@@ -49,65 +49,30 @@ class Extreme(ClassifierMixin, BaseEstimator):
     """Answer a query above 0 with the label of the greatest record, any other with that of the least."""
 
     def fit(self, X: NDArray[Any], y: NDArray[Any]) -> Self:
-        """Remember two labels.
-
-        Parameters
-        ----------
-        X : ndarray or data frame of shape (n_samples, 1)
-            Numbers.
-        y : ndarray of shape (n_samples,)
-            Labels.
-        """
+        """Remember two labels."""
         numbers = np.asarray(X)[:, 0]
         self.greatest_, self.least_ = y[numbers.argmax()], y[numbers.argmin()]
         return self
 
     def predict(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Return one of the two labels for each query.
-
-        Parameters
-        ----------
-        X : ndarray or data frame of shape (n_queries, 1)
-            Numbers.
-        """
+        """Return one of the two labels for each query."""
         answers: NDArray[Any] = np.where(np.asarray(X)[:, 0] > 0, self.greatest_, self.least_)
         return answers
 
 
 class Spread(Extreme):
-    """Score a query above 0 by the greatest record, any other by the least.
-
-    Parameters
-    ----------
-    scores : tuple of float
-        Of each record of the universe. As they are, the greatest of two records can be brought from score 0
-        to score 1 by one replacement that leaves both labels in the shard.
-    """
+    """Score a query above 0 by the greatest record, any other by the least."""
 
     def __init__(self, scores: tuple[float, ...] = (0.5, 0.0, 1.0)):
         self.scores = scores
 
     def fit(self, X: NDArray[Any], y: NDArray[Any]) -> Self:
-        """Remember two records.
-
-        Parameters
-        ----------
-        X : ndarray or data frame of shape (n_samples, 1)
-            Numbers.
-        y : ndarray of shape (n_samples,)
-            Labels.
-        """
+        """Remember two records."""
         self.classes_, self.ends_ = np.unique(y), (X.min(), X.max())
         return self
 
     def predict_proba(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Return the score for the last of the labels, and what is left for the first.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_queries, 1)
-            Numbers.
-        """
+        """Return the score for the last of the labels, and what is left for the first."""
         scores = np.where(X[:, 0] > 0, *(self.scores[int(end)] for end in reversed(self.ends_)))
         likely = np.zeros((len(X), self.classes_.size))
         likely[:, 0], likely[:, -1] = 1 - scores, scores
@@ -120,17 +85,6 @@ class AnsweringFit(TableFit):
 
     The fit makes no draw (its dice raise an error at any draw), so it runs once a table; each path answers
     the queries from a copy of the one-time state.
-
-    Attributes
-    ----------
-    make : callable
-        Factory of the unfitted ensemble.
-    table : callable
-        Maps records to X and y.
-    method : str
-        Name of the method that answers queries.
-    queries : ndarray of shape (n_queries, 1)
-        The queries.
     """
 
     make: Callable[[], Any]
@@ -183,25 +137,7 @@ def ensemble_case(
     method: str = "predict",
     **options: Any,
 ) -> AuditCase:
-    """Return a case of the fit of an ensemble of four teachers and its answers to queries.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    model : SubsampleAggregateClassifier
-        Unfitted; each dataset is fitted by a new estimator with these parameters.
-    labels : str
-        Of the records 0, 1, 2, ... of the universe, a letter each.
-    claim : ApproxDP
-        The guarantee of the model; its delta includes the probability that paths leave out.
-    free : int
-        How many records take every value.
-    method : str, default="predict"
-        By which queries are asked.
-    **options : object
-        As for `AuditCase`.
-    """
+    """Return a case of the fit of an ensemble of four teachers and its answers to queries."""
     universe = list(enumerate(labels))
     queries = _QUERIES[: model.max_queries]
 
@@ -223,15 +159,7 @@ def transfer_case(
     staged: bool = True,
     **options: Any,
 ) -> AuditCase:
-    """Return a case of a transfer from four teachers: the student and its predictions.
-
-    Parameters
-    ----------
-    name, model, labels, claim, free, **options
-        As for `ensemble_case`. If the model protects labels, a record is a label and features are fixed.
-    staged : bool, default=True
-        True: what makes no draw runs once a table. False: the whole fit runs on each path.
-    """
+    """Return a case of a transfer from four teachers: the student and its predictions."""
     by_label = model.protects == "labels"
     universe = list(labels) if by_label else list(enumerate(labels))
     extra = {} if by_label else {"X_public": PublicData(_QUERIES)}

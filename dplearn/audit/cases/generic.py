@@ -35,29 +35,7 @@ def learner_case(
     public: Sequence[int] | None = None,
     rules: Mapping[str, Rule] = RULES,
 ) -> AuditCase:
-    """Return a case of the fit of a classifier on one column of small integers.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    estimator : ExponentialMechanismClassifier
-        Unfitted; each dataset is fitted by a new estimator with these parameters.
-    values : int
-        How many integers there are.
-    labels : sequence of str
-        All labels.
-    n : int
-        Number of records.
-    required : Required
-        Required evidence of the case.
-    staged : bool, default=True
-        True: what makes no draw runs once a table. False: the whole fit runs on each path.
-    public : sequence of int, optional
-        The values of public rows, at which cuts are.
-    rules : mapping, default=RULES
-        As for `AuditCase`.
-    """
+    """Return a case of the fit of a classifier on one column of small integers."""
     more = {} if public is None else {"X_public": PublicData(np.array(public)[:, None])}
     whole = whole_fit(refitted(estimator), more)
     universe = list(product(range(values), labels))
@@ -82,15 +60,7 @@ def label_case(
     required: Required,
     staged: bool = True,
 ) -> AuditCase:
-    """Return a case of the fit of a classifier that protects labels: records are labels of fixed rows.
-
-    Parameters
-    ----------
-    name, estimator, labels, required, staged
-        As for `learner_case`.
-    X : sequence of sequence of int
-        The public rows, one for each record.
-    """
+    """Return a case of the fit of a classifier that protects labels: records are labels of fixed rows."""
 
     def table(rows: Rows) -> tuple[Any, Any]:
         return np.array(X), np.array(rows)

@@ -67,21 +67,7 @@ def recursive_case(
     *,
     required: Required,
 ) -> AuditCase:
-    """Return a case of the whole recursion.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    sizes : RecursiveSizes
-        Public sizes; what they spend is the claim.
-    universe : sequence of int
-        Codes that records take, below `size`.
-    n, size : int
-        Number of records, and of codes in the domain.
-    required : Required
-        Required evidence of the case.
-    """
+    """Return a case of the whole recursion."""
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         found = recursive_interior_point(rows, size, sizes=sizes, privacy=sizes.privacy, dice=dice)

@@ -42,23 +42,7 @@ def keys_case(
     delta: Fraction,
     required: Required,
 ) -> AuditCase:
-    """Return a case of the frequent keys of all columns.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    universe : sequence of tuple
-        Records: a key of each column.
-    n : int
-        Number of records.
-    rho : int
-        The cost of the noise.
-    delta : Fraction
-        The probability of failure, and that of the conversion into the claim.
-    required : Required
-        Required evidence of the case.
-    """
+    """Return a case of the frequent keys of all columns."""
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         found = frequent_keys(
@@ -91,23 +75,7 @@ def schema_case(
     claim: ApproxDP,
     required: Required,
 ) -> AuditCase:
-    """Return a case of the release of a schema.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    kinds : sequence of str
-        The kind of each column.
-    universe : sequence of tuple
-        Records: a cell of each column; numbers are -1, 0, 1 or None.
-    n : int
-        Number of records.
-    claim : ApproxDP
-        The guarantee.
-    required : Required
-        Required evidence of the case.
-    """
+    """Return a case of the release of a schema."""
     return AuditCase(
         name,
         ReleaseFit(
@@ -165,15 +133,7 @@ def _fit_case(
 
 @learns_schema()
 class SmallTarget(OneNumber):
-    """A regressor whose range is found among few numbers; it reads no column.
-
-    Parameters
-    ----------
-    epsilon, target_range, ledger, random_state
-        As for `OneNumber`; or "learn" as the range.
-    clip_target, domain
-        As for all regressors.
-    """
+    """A regressor whose range is found among few numbers; it reads no column."""
 
     _schema_numbers = SMALL
     place = 0

@@ -34,27 +34,7 @@ def line_case(
     staged: bool = True,
     **options: Any,
 ) -> AuditCase:
-    """Return a case of the fit of a line.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    p : int
-        The prime.
-    claim : ApproxDP
-        The guarantee to verify. With delta 0, the method is "pure".
-    n : int
-        Number of records.
-    points : sequence of pair, optional
-        The points of the records. None: all.
-    labels : sequence, optional
-        The labels of each point. None: 1, and one record with label 0.
-    staged : bool, default=True
-        True: what makes no draw runs once a table. False: the whole fit runs on each path.
-    **options
-        Further fields of the case; `proper` is the learner's.
-    """
+    """Return a case of the fit of a line."""
     method = "stability" if claim.delta else "pure"
     model = LineClassifier(
         p,

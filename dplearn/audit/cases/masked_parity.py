@@ -37,23 +37,7 @@ def masked_parity_case(
     required: Required,
     staged: bool = True,
 ) -> AuditCase:
-    """Return a case of the fit of a masked parity.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    model : MaskedParityClassifier
-        Unfitted; each dataset is fitted by a new estimator with these parameters.
-    universe : sequence of tuple of int
-        Records: columns, and the label.
-    n : int
-        Number of records.
-    required : Required
-        Required evidence of the case.
-    staged : bool, default=True
-        True: what makes no draw runs once a table. False: the whole fit runs on each path.
-    """
+    """Return a case of the fit of a masked parity."""
     whole = WholeFit(refitted(model), _split, _shown)
     # A record's report is drawn whatever it holds. Counts move by 2 in all: a single signed one by itself.
     rules: dict[str, Rule] = {**RULES, "discrete_laplace": moved_by(2), "geometric": each_moved_by(2)}

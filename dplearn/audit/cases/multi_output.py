@@ -37,29 +37,7 @@ def multi_output_case(
     ordered: bool = True,
     rules: Any = RULES,
 ) -> AuditCase:
-    """Return a case of the fit of two labels on one column of small integers.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    estimator : PrivateClassifier
-        The classifier of each label.
-    claim : ApproxDP
-        The guarantee to verify, and the budget of the fit.
-    n, values : int
-        Number of records, and of integers.
-    classes : tuple of tuple
-        The labels of each output.
-    required : Required
-        Required evidence of the case.
-    staged : bool, default=True
-        True: what makes no draw runs once a table. False: the whole fit runs on each path.
-    ordered : bool, default=True
-        Whether the output distribution may depend on the order of the records.
-    rules : mapping or None, default=RULES
-        Allowed differences between neighbours in a replay.
-    """
+    """Return a case of the fit of two labels on one column of small integers."""
     budget: dict[str, Any] = {"epsilon": claim.epsilon, "delta": claim.delta}
     model = PrivateMultiOutputClassifier(estimator, classes=list(map(list, classes)), **budget)
     whole = WholeFit(refitted(model), _split, _shown)

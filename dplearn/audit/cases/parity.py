@@ -31,25 +31,7 @@ def parity_case(
     required: Required,
     staged: bool = True,
 ) -> AuditCase:
-    """Return a case of the fit of a parity.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    model : ParityClassifier
-        Unfitted; each dataset is fitted by a new estimator with these parameters.
-    n_features, n_outputs : int
-        Bits of a record, and labels.
-    n : int
-        Number of records.
-    free : int, optional
-        How many of them take every value; all, if left out. The others are unit vectors, with labels 0.
-    required : Required
-        Required evidence of the case.
-    staged : bool, default=True
-        True: what makes no draw runs once a table. False: the whole fit runs on each path.
-    """
+    """Return a case of the fit of a parity."""
     universe = list(product((0, 1), repeat=n_features + n_outputs))
     units = np.eye(n_features, n_features + n_outputs, dtype=int)
     still = list(islice(cycle(map(tuple, units.tolist())), n - (n if free is None else free)))

@@ -31,25 +31,7 @@ def point_case(
     staged: bool = True,
     **options: Any,
 ) -> AuditCase:
-    """Return a case of the fit of a point function, or of a learner around it.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    model : PrivateClassifier
-        Unfitted; each dataset is fitted by a new estimator with these parameters.
-    claim : ApproxDP
-        The guarantee to verify.
-    keys : sequence
-        Each comes with either label, in each output. A tuple is a row of several columns.
-    n, n_outputs : int
-        Numbers of records, and of labels of a record.
-    staged : bool, default=True
-        True: what makes no draw runs once a table. False: the whole fit runs on each path.
-    **options
-        Further fields of the case.
-    """
+    """Return a case of the fit of a point function, or of a learner around it."""
     whole = WholeFit(refitted(model), _split, _shown)
     universe = list(product(keys, *[(0, 1)] * n_outputs))
     verified = (type(model).__name__,)

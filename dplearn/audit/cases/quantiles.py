@@ -53,19 +53,7 @@ def quantiles_case(
     epsilon: int,
     required: Required = NOTHING_REQUIRED,
 ) -> AuditCase:
-    """Return a case of quantiles of n numbers from 0 to values - 1.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    q : sequence of Fraction
-        Which quantiles.
-    values, n, epsilon : int
-        How many numbers there are, how many records, and what they spend.
-    required : Required
-        Required evidence of the case.
-    """
+    """Return a case of quantiles of n numbers from 0 to values - 1."""
     claim = ApproxDP(epsilon)
     release = _Quantiles(name, q, epsilon, IntegerRange(0, values - 1))
     rules = _selected_within(rank_sensitivity(q[0], alone=True)) if len(q) == 1 else None
@@ -135,17 +123,7 @@ def level_case(
 
 
 def windows_case(name: str, terms: WindowTerms, *, required: Required = NOTHING_REQUIRED) -> AuditCase:
-    """Return a case of codes in windows around noisy ranks, on records of two values.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    terms : WindowTerms
-        With great noise, so that few sums of moves are possible.
-    required : Required
-        Required evidence of the case.
-    """
+    """Return a case of codes in windows around noisy ranks, on records of two values."""
     claim = ApproxDP(terms.epsilon, _LEFT_OUT)
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
@@ -189,15 +167,7 @@ def _clipper_case(name: str, n: int, *, required: Required, staged: bool = True)
 
 
 def reaching_case(name: str, *, required: Required = NOTHING_REQUIRED) -> AuditCase:
-    """Return a case of the first of three counts to reach a threshold; all that move rise together.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    required : Required
-        Required evidence of the case.
-    """
+    """Return a case of the first of three counts to reach a threshold; all that move rise together."""
     claim = ApproxDP(3, _LEFT_OUT)
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:

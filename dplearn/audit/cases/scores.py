@@ -69,25 +69,7 @@ def table_case(
     n: int = 1,
     gaussian: bool = False,
 ) -> AuditCase:
-    """Return a case in which the table of a metric is counted and released, as by `private_score`.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    statistic : Statistic
-        The table.
-    claim : ApproxDP
-        What is to be verified, and what the table is given.
-    universe : sequence of pairs
-        What a record says, which `Echo` predicts, and its label or target.
-    required : Required
-        Required evidence of the case.
-    n : int, default=1
-        Number of records.
-    gaussian : bool, default=False
-        Whether the noise is Gaussian, as it would be for many cells.
-    """
+    """Return a case in which the table of a metric is counted and released, as by `private_score`."""
 
     def table(rows: Rows) -> tuple[Any, Any]:
         return np.array([[said] for said, _ in rows]), np.array([label for _, label in rows])

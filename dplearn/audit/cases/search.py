@@ -103,19 +103,7 @@ class GaussianAnswerPlan(OneAnswerPlan):
 
 
 class OneAnswer(PrivateClassifier):
-    """Predict one constant label: the randomised response of one of the training records.
-
-    Parameters
-    ----------
-    place : int
-        Position of that record.
-    epsilon, delta : float
-        With probability `delta` it answers its label, else by randomised response.
-    classes : sequence
-        Two labels.
-    ledger, random_state
-        As for all learners.
-    """
+    """Predict one constant label: the randomised response of one of the training records."""
 
     def __init__(
         self,
@@ -192,19 +180,7 @@ class GaussianAnswerFit(OneAnswerFit):
 
 
 class OneNumber(PrivateRegressor):
-    """Predict one constant target, an end of the range: the nearer one to the target of a training record.
-
-    Parameters
-    ----------
-    place : int
-        Position of that record.
-    epsilon : float
-        It answers by randomised response.
-    target_range : pair of float
-        The range; targets are clipped to it.
-    ledger, random_state
-        As for all learners.
-    """
+    """Predict one constant target, an end of the range: the nearer one to the target of a training record."""
 
     def __init__(
         self,
@@ -266,27 +242,7 @@ def search_case(
     grid: Any = None,
     **parameters: Any,
 ) -> AuditCase:
-    """Return a case of a whole search, for which of the first two training records is asked.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    claim : ApproxDP
-        What is to be verified, and what the search is given.
-    required : Required
-        Required evidence of the case.
-    n : int, default=2
-        Number of records; their labels are private.
-    learner : type
-        The learner that is searched.
-    refit : bool, default=False
-        As for the search.
-    grid : dict, optional
-        The candidates; by default, the first and the last of the training records.
-    **parameters
-        Parameters of the search.
-    """
+    """Return a case of a whole search, for which of the first two training records is asked."""
 
     def make() -> PrivateSearchCV:
         return PrivateSearchCV(
@@ -332,19 +288,7 @@ class AnswersZero:
 
 
 def score_recipe(estimator: Any, statistic: Statistic, claim: ApproxDP, *, gaussian: bool = False) -> _Score:
-    """Return the recipe of a private score, whose public chance has the seed 0.
-
-    Parameters
-    ----------
-    estimator : object
-        Predicts each record by itself.
-    statistic : Statistic
-        The table.
-    claim : ApproxDP
-        What the table is given.
-    gaussian : bool, default=False
-        Whether the noise is Gaussian, as it would be for many cells.
-    """
+    """Return the recipe of a private score, whose public chance has the seed 0."""
     noise = TableNoise(claim, statistic.l1, statistic.squared_l2, gaussian)
     return _Score(estimator, statistic, noise, claim, random_state=0)
 

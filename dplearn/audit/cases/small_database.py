@@ -32,24 +32,6 @@ def small_database(
 ) -> tuple[int, ...]:
     """Return a few records whose answers to all queries are near those of the private ones.
 
-    Parameters
-    ----------
-    rows : sequence of int of length n
-        Private. Values from 0 to domain_size - 1.
-    queries : ndarray of int of shape (n_queries, domain_size)
-        Public. 1 where a value has the property of a query, else 0.
-    size : int
-        Public. The number of records that are returned.
-    privacy : ApproxDP
-        Its `epsilon` is spent whole.
-    dice : Dice
-        Source of chance.
-
-    Returns
-    -------
-    tuple of int of length size
-        Released.
-
     Notes
     -----
     **Privacy.** `privacy`, for one replaced record. Proof: a replaced record moves c(D), the count of a
@@ -68,16 +50,7 @@ def small_database(
 
 
 def query_table(name: str, domain_size: int) -> NDArray[np.int64]:
-    """Return the queries of a class, of shape (n_queries, domain_size).
-
-    Parameters
-    ----------
-    name : {"points", "thresholds", "parities", "all_queries"}
-        The properties: to be a value; to be at most a value; that an odd number of some of the bits of the
-        value are 1, for domain sizes that are powers of two; or all subsets of the domain.
-    domain_size : int
-        The number of values.
-    """
+    """Return the queries of a class, of shape (n_queries, domain_size)."""
     values = np.arange(domain_size)
     if name == "points":
         table = values[:, None] == values
@@ -95,17 +68,7 @@ def query_table(name: str, domain_size: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class SmallDatabase:
-    """The computation of a case.
-
-    Attributes
-    ----------
-    name : str
-        The class of queries, as for `query_table`.
-    domain_size, size : int
-        The number of values, and of records that are released.
-    privacy : ApproxDP
-        The claim.
-    """
+    """The computation of a case."""
 
     name: str
     domain_size: int

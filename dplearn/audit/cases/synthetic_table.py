@@ -64,27 +64,7 @@ def synthetic_case(
     degree: int = 2,
     required: Required,
 ) -> AuditCase:
-    """Return a case of the release of a synthetic table.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    domains : sequence of Domain
-        The domain of each column.
-    universe : sequence of tuple
-        Records: a cell of each column.
-    n : int
-        Number of records.
-    claim : ApproxDP
-        The guarantee. With delta the noise is Gaussian, and the case is for replay.
-    target : int, optional
-        The place of the target.
-    degree : int, default=2
-        As for `SyntheticTable`.
-    required : Required
-        Required evidence of the case.
-    """
+    """Return a case of the release of a synthetic table."""
     schema = Schema({f"x{place}": domain for place, domain in enumerate(domains)})
     layout = replace(checked_layout(table_columns(schema, 4), target, degree, 1 << 10), most_error=math.inf)
 

@@ -34,25 +34,7 @@ def threshold_case(
     staged: bool = True,
     **parameters: Any,
 ) -> AuditCase:
-    """Return a case of the fit of a threshold.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    method : str
-        How it is learned.
-    values : sequence of int
-        Number of values of each column.
-    n : int
-        Number of records.
-    required : Required
-        Required evidence of the case.
-    staged : bool, default=True
-        True: what makes no draw runs once a table. False: the whole fit runs on each path.
-    **parameters
-        Parameters of the classifier.
-    """
+    """Return a case of the fit of a threshold."""
     domain = [IntegerRange(0, size - 1) for size in values]
     chosen: dict[str, Any] = {"epsilon": 1.0, "classes": ("no", "yes"), "domain": domain}
     whole = WholeFit(partial(ThresholdClassifier, method=method, **chosen | parameters), _split, _shown)

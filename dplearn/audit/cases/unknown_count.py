@@ -47,29 +47,7 @@ def added_queries(
     most_records: int = 2,
     **options: Any,
 ) -> AuditCase:
-    """Return a case of a central oracle for added records; a later round depends on the first.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    rounds : sequence of (queries, share)
-        The queries of each round; of a later one only the first query, if the first answer was below 0.
-    universe : sequence of int
-        Records.
-    claim : ApproxDP
-        The guarantee, for added records.
-    moves : int
-        The greatest difference of totals between neighbours.
-    required : Required
-        Required evidence of the case.
-    n : int, default=2
-        The number of records of the greater table.
-    count_share, most_records
-        As for `CentralOracle`.
-    **options
-        Further fields of the case.
-    """
+    """Return a case of a central oracle for added records; a later round depends on the first."""
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         oracle = CentralOracle(
@@ -114,15 +92,7 @@ def added_naive_bayes(
     staged: bool = True,
     **parameters: Any,
 ) -> AuditCase:
-    """Return a case of the fit of naive Bayes on tables of two records and of one.
-
-    Parameters
-    ----------
-    name, values, universe, required, staged
-        As for `naive_bayes_case`.
-    **parameters
-        Parameters of the classifier.
-    """
+    """Return a case of the fit of naive Bayes on tables of two records and of one."""
     domain: list[Domain] = [Bits(None) if size == 2 else IntegerRange(0, size - 1) for size in values]
     model = FewRecords(
         domain=domain, n_bins=2, classes=(0, 1), random_state=0, neighbors=ADDED, **{"delta": 0, **parameters}
@@ -191,17 +161,7 @@ def added_fit(
     *,
     required: Required = NOTHING_REQUIRED,
 ) -> AuditCase:
-    """Return a case of the fit of a learner for added records, what makes no draw runs once a table.
-
-    Parameters
-    ----------
-    name, universe, n, required
-        As for `AuditCase`.
-    model : PrivateEstimator
-        The learner.
-    moves : int
-        The greatest difference of totals between neighbours.
-    """
+    """Return a case of the fit of a learner for added records, what makes no draw runs once a table."""
 
     def shown(fitted: Any) -> tuple[str, Any]:
         names = ("noisy_count_", "coef_", "intercept_", "offset_", "metric_", "residual_std_")
@@ -238,21 +198,7 @@ def added_release(
     required: Required,
     verifies: tuple[str, ...],
 ) -> AuditCase:
-    """Return a case of a whole release.
-
-    Parameters
-    ----------
-    name, universe, n, required, verifies
-        As for `AuditCase`.
-    release : Release
-        The release, for added records.
-    taken : callable
-        Maps records to the values that the release reads.
-    shown : callable
-        Maps the result to what identifies it.
-    most_records : int
-        Counts are clipped to it.
-    """
+    """Return a case of a whole release."""
     setattr(release, "most_records", most_records)  # noqa: B010 - not of every release
     fit = ReleaseFit(lambda: release, taken, lambda found: (str(shown(found)), (found, str(found.plan))))
     claim = replace(release.guarantee, assumes=())

@@ -45,27 +45,7 @@ def boxed_case(
     staged: bool = True,
     required: Required = NOTHING_REQUIRED,
 ) -> AuditCase:
-    """Return a case of a fit of a learner of sums in a box.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    model : BoxedColumns
-        The learner, unfitted.
-    n : int
-        Number of records.
-    universe : sequence of tuples of numbers
-        Records.
-    bits : int, default=1
-        Of the grid that rows are on.
-    moves : int, default=16
-        By how much the totals of a query may move.
-    staged : bool, default=True
-        Whether what makes no draw runs once a table. False: the whole fit runs on each path.
-    required : Required
-        Required evidence of the case.
-    """
+    """Return a case of a fit of a learner of sums in a box."""
     kind = type(model).__name__
 
     def make() -> Any:
@@ -103,23 +83,7 @@ def grouped_case(
     with_values: bool,
     required: Required = NOTHING_REQUIRED,
 ) -> AuditCase:
-    """Return a case of the whole release of counts, sums and means by category.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    n : int
-        Number of records.
-    universe : sequence of tuples of a key and a value
-        Records.
-    make : callable
-        Factory of the release.
-    with_values : bool
-        Whether values are given.
-    required : Required
-        Required evidence of the case.
-    """
+    """Return a case of the whole release of counts, sums and means by category."""
 
     def values(rows: Rows) -> tuple[Any, Any]:
         return [key for key, _ in rows], np.array([value for _, value in rows]) if with_values else None
