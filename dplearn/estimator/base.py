@@ -545,7 +545,7 @@ class TellsProgress(CallbackSupportMixin):
     def _telling(self, work: Callable[[Callable[[], None]], Outcome], *, task: str, count: int) -> Outcome:
         """Run the long step, with a function that it calls once for each finished task."""
         if not CALLBACKS:
-            return work(_no_report)
+            return work(lambda: None)
         root = self._init_callback_context(max_subtasks=count).call_on_fit_task_begin(estimator=self)
 
         def report() -> None:
@@ -555,10 +555,6 @@ class TellsProgress(CallbackSupportMixin):
         outcome = work(report)
         root.call_on_fit_task_end(estimator=self)
         return outcome
-
-
-def _no_report() -> None:
-    """Report nothing."""
 
 
 def refuse_parameters(name: str, parameters: Mapping[str, Any], method: str = "fit") -> None:

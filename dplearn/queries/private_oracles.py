@@ -19,7 +19,7 @@ from dplearn.privacy.one_time_state import OneTimeState
 from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE, MOST_RECORDS
 from dplearn.queries.noise import CentralNoise, LocalNoise, Noise
 from dplearn.queries.oracle import Answer, Image, Oracle, Round, as_queries, tolerance_of
-from dplearn.queries.query import StatisticalQuery
+from dplearn.queries.query import KINDS, StatisticalQuery
 from dplearn.records.table import Table, as_table
 
 _PARTS = 1 << 40  # a share chosen for a tolerance is a multiple of 1 / _PARTS
@@ -58,7 +58,7 @@ class BudgetedOracle(Oracle):
         self._whole, self._before = (
             Fraction(1),
             Fraction(0),
-        )  # its own of the budget, and what was spent before
+        )  # its part of the budget, and what was spent before
 
     def map(self, image: Image) -> Self:
         with float_errors_ignored(), self._account.use() as account:
@@ -294,9 +294,6 @@ class CentralOracle(BudgetedOracle):
         return account.tables[self._place].sums(lambda rows: [query.total(rows) for query in asked])
 
 
-_KINDS = ("bit", "laplace")
-
-
 class LocalOracle(BudgetedOracle):
     """Answers statistical queries from the randomised reports of records.
 
@@ -363,7 +360,7 @@ class LocalOracle(BudgetedOracle):
             raise ValueError("records must be at least one, got none")
         check_choice("neighbors", privacy.neighbors, ("replace_one",))  # reports can be counted
         self._order, self._size = stream.permutation(len(table)), f"n={len(table)}, "
-        kind = check_choice("randomizer", randomizer, _KINDS)
+        kind = check_choice("randomizer", randomizer, KINDS)
         super().__init__(table, LocalNoise(epsilon_of(privacy), len(table), kind), privacy, dice)
 
     def _private(self, account: Account, asked: list[StatisticalQuery], share: Fraction) -> Iterable[Any]:

@@ -15,7 +15,6 @@ that are narrow next to the cells of the table are held.
 [[1, 0, 1, 1]]
 """
 
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Self
 
@@ -73,14 +72,8 @@ class EncodedColumns(Columns):
     def __len__(self) -> int:
         return len(self._X)
 
-    def __getitem__(self, places: NDArray[np.int64]) -> Self:
+    def __getitem__(self, places: NDArray[np.int64] | slice) -> Self:
         return type(self)(self._X[places], self._domain)
-
-    def blocks(self, length: int) -> Iterator[tuple[slice, list[NDArray[Any]]]]:
-        """Yield the places of consecutive records, at most `length` at once, and the columns of these."""
-        for start in range(0, len(self), length):
-            here = slice(start, start + length)
-            yield here, self._domain.encode(self._X[here])
 
 
 _CELLS = 1 << 22  # cells of a table that are encoded at a time

@@ -54,14 +54,14 @@ class Columns(Records):
     def __len__(self) -> int:
         return len(self.columns[0])
 
-    def __getitem__(self, places: NDArray[np.int64]) -> Self:
+    def __getitem__(self, places: NDArray[np.int64] | slice) -> Self:
         return type(self)([column[places] for column in self.columns])
 
     def blocks(self, length: int) -> Iterator[tuple[slice, list[NDArray[Any]]]]:
         """Yield the places of consecutive records, at most `length` at once, and the columns of these."""
         for start in range(0, len(self), length):
             here = slice(start, start + length)
-            yield here, [column[here] for column in self.columns]
+            yield here, self[here].columns
 
 
 class Examples(Records):
