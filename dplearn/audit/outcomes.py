@@ -2,6 +2,7 @@
 
 import importlib
 import struct
+import sys
 import warnings
 from collections.abc import Callable, Iterable
 from datetime import date, time, timedelta
@@ -84,12 +85,19 @@ def _is_immutable(kind: type) -> bool:
     return issubclass(kind, _IMMUTABLE)
 
 
+@lru_cache(maxsize=4096)
+def _readers(kind: type) -> list[Callable[[Any], Any]]:
+    """Return the functions that read the content of a class's built-in bases."""
+    return [take for base, take in _CONTENT.items() if issubclass(kind, base)]
+
+
 class _Freezer:
     """Freezes one value; a repeated mutable object is represented by the index of its first occurrence."""
 
     def __init__(self) -> None:
         self._met: dict[int, int] = {}
         self._kept: list[Any] = []  # keeps objects alive, so that no id is reused
+        self._named: dict[type, Any] = {}
 
     def freeze(self, value: Any) -> Any:
         kind: Any = type(value)
@@ -101,7 +109,11 @@ class _Freezer:
             return "float", struct.pack("<d", value).hex()
         if kind in (tuple, frozenset):
             return kind.__name__, self._all(value)
+        if kind is type and value in self._named:
+            return self._named[value]
         if _is_callable(kind) and (name := _name(value)) is not None:
+            if kind is type:
+                self._named[value] = "name", name
             return "name", name
         if _is_immutable(kind):
             return self._object(value)
@@ -163,12 +175,13 @@ class _Freezer:
             parts: Any = reduced
         else:
             parts = self._all(list(part) if hasattr(part, "__next__") else part for part in reduced)
-        content = [take(value) for kind, take in _CONTENT.items() if isinstance(value, kind)]
-        slots = [name for base in type(value).__mro__ for name in _slots(base) if hasattr(value, name)]
+        kind: Any = type(value)
+        content = [take(value) for take in _readers(kind)]
+        slots = [name for name in _all_slots(kind) if hasattr(value, name)]
         hidden = {name: getattr(value, name) for name in slots} | getattr(value, "__dict__", {})
         # Attributes that pickle omits are readable too.
         state = None if _is_state(reduced, hidden) else hidden
-        return "object", self._all((type(value), content, state)), parts
+        return "object", self._all((kind, content, state)), parts
 
 
 def _reduced(value: Any) -> Any:
@@ -210,7 +223,7 @@ def _called(value: Any) -> str:
 
 def _imported(module: Any, name: str) -> Any:
     try:
-        found = importlib.import_module(module)
+        found = sys.modules.get(module) or importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError, TypeError, ValueError):
@@ -227,6 +240,11 @@ def _slots(base: type) -> tuple[str, ...]:
         f"_{base.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name
         for name in named
     )
+
+
+@lru_cache(maxsize=4096)
+def _all_slots(kind: type) -> list[str]:
+    return [name for base in kind.__mro__ for name in _slots(base)]
 
 
 def _is_state(reduced: Any, hidden: dict[str, Any]) -> bool:

@@ -94,6 +94,9 @@ def _check(name: str, kind: type, attributes: Any) -> None:
 
 def _layers(value: Any) -> Iterator[Any]:
     """Yield an attribute of a class, what it wraps, and what a context manager as a decorator holds."""
+    if type(value) is FunctionType and not vars(value) and _home(value) != "contextlib":  # holds nothing
+        yield value
+        return
     left, seen = [value], list[Any]()
     while left and len(seen) < _DEEPEST:
         layer = left.pop()

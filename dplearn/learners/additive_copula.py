@@ -57,7 +57,11 @@ class Copula:
 def ask_correlations(
     oracle: Oracle, plan: AdditivePlan, masses: list[Floats64], shapes: Sequence[Shape]
 ) -> Copula:
-    """Query the correlations of normal scores, of columns weighted by the energy of their shapes."""
+    """Query the correlations of normal scores, for labels of columns weighted by the energy of their shapes.
+
+    For numbers all columns have one weight: one with a small effect alone may have a large one among others,
+    and wrong correlations make joint features of records longer than those of synthetic ones.
+    """
     orders = [
         np.arange(column.size)
         if column.ordered
@@ -68,7 +72,7 @@ def ask_correlations(
     if not plan.correlated:
         return Copula(masses, orders, np.eye(d), [], np.ones(d), np.zeros((d, d)))
     scores = [_normal_scores(mass, order) for mass, order in zip(masses, orders, strict=True)]
-    weights = np.maximum(_sizes(masses, shapes), _LEAST_WEIGHT)
+    weights = np.ones(d) if plan.narrows else np.maximum(_sizes(masses, shapes), _LEAST_WEIGHT)
     tables = [weight * score[:, None] for weight, score in zip(weights, scores, strict=True)]
     rows = Rows.of(tables, constant=0.0, length=float(np.linalg.norm(weights)), bits=plan.bits.moments)
     answer = oracle.ask(moment_query(rows), plan.shares.correlations)[0]
@@ -83,13 +87,30 @@ def ask_correlations(
     # Records that are far out in several columns are shortened, which makes all products smaller alike.
     kept = np.clip(np.average(np.diag(found), weights=weights**2), _LEAST_KEPT, 1.0)
     found, noise = found / kept, noise / kept
-    found = (found**3 / (found**2 + noise**2)).clip(-0.99, 0.99)  # shrunk where it is mostly noise
+    if plan.narrows:
+        found = _without_noise(found, np.sqrt(np.diag(noise))).clip(-0.99, 0.99)
+    else:
+        found = (found**3 / (found**2 + noise**2)).clip(-0.99, 0.99)  # shrunk where it is mostly noise
     np.fill_diagonal(found, 1.0)
     values, vectors = np.linalg.eigh(found)
     found = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
     scale = np.sqrt(np.diag(found))
     found = found / np.outer(scale, scale)
     return Copula(masses, orders, found, scores, weights, np.zeros((d, d)))
+
+
+def _without_noise(found: Floats64, units: Floats64) -> Floats64:
+    """Return correlations off the diagonal without noise of standard deviation units[i] * units[j].
+
+    Noise can hide each correlation of many columns that share a factor, but not the factor. The eigenvalues
+    of d x d noise of variance 1 are within 2 sqrt(d) of 0. Those within become 0, and the others what has the
+    least expected squared error.
+    """
+    scaled = found / np.outer(units, units)
+    np.fill_diagonal(scaled, 0.0)
+    values, vectors = np.linalg.eigh(scaled)
+    sizes = np.sign(values) * np.sqrt(np.maximum(values**2 - 4 * len(values), 0.0))
+    return np.asarray((vectors * sizes) @ vectors.T * np.outer(units, units))
 
 
 def ask_pairs(

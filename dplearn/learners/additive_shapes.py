@@ -31,7 +31,7 @@ Floats64 = NDArray[np.float64]
 
 # The greatest prior weight of a first shape in the whole model: correlated columns count an effect twice.
 _KEPT = 0.6
-# Of a regression that noise dominates, the share is the ratio of signal and noise in the sums, but at least:
+# Of a regression, the share is the ratio of signal and noise in the sums, but at least:
 _LEAST_SHARE = 0.2
 _MASS_LEVEL = 2  # the least level of the rows of which masses are sums: a line shows nothing but the mean
 _CONSTANT = 0.1  # the square of the constant, as a share of the mean square of centred rows
@@ -145,7 +145,7 @@ def _shapes_of(
 ) -> list[Shape]:
     """Return the shape of each column for one output, given the usual factors, the sums and their noise."""
     variance, mass_variance = variances
-    shapes, start, energy, expected = [], 0, 0.0, 0.0
+    shapes, start, energy, expected, explained, clear = [], 0, 0.0, 0.0, 0.0, 0.0
     for column, table, mass, kept in zip(plan.columns, rows.tables, masses, factors, strict=True):
         rows_of_cells, seen = np.asarray(table * rows.unit, dtype=np.float64), mass * kept
         stop = start + table.shape[1]
@@ -159,10 +159,18 @@ def _shapes_of(
             rows_of_cells, seen, beyond, _kernels(column, plan.level), base, noise, plan.public.n_samples
         )
         shapes.append(replace(shape, effects=shape.effects - mass @ shape.effects))
-    if not (base.loss.narrows and plan.noise_dominated and plan.order == 2):
+        size = float((mass @ shapes[-1].effects ** 2).sum())
+        explained += size
+        if (
+            beyond**2 > 2 * math.log(rows.size + 1) * noise
+        ).any():  # more than the greatest of as many noises
+            clear += size
+    if not (base.loss.narrows and plan.order == 2):
         return shapes
     # Noise in many columns adds up: the sums of all together show more clearly whether there is any signal.
-    share = min(max(energy / max(expected, _TINY) - 1, _LEAST_SHARE), 1.0)
+    # Few clear columns among many are seen one by one: their part of the mean squares of all is signal.
+    ratio = energy / max(expected, _TINY) - 1
+    share = min(max(ratio, clear / max(explained, _TINY), _LEAST_SHARE), 1.0)
     return [replace(shape, share=share) for shape in shapes]
 
 

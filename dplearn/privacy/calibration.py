@@ -69,7 +69,7 @@ def calibrate(
         cheap, dear = dear, cheap
 
     def fits(parameter: Fraction) -> bool:
-        return least_epsilon(make_event(parameter), target.delta) <= target.epsilon
+        return least_epsilon(make_event(parameter), target.delta, target.epsilon) <= target.epsilon
 
     if fits(dear):
         return dear

@@ -220,10 +220,16 @@ THEOREMS: dict[str, Callable[[Event, Fraction], Epsilon]] = {
 }
 
 
-def least_epsilon(event: Event, delta: Fraction) -> Epsilon:
-    """Return the least epsilon that any of the theorems proves; infinity if none applies."""
-    others = [theorem for theorem in THEOREMS.values() if theorem is not gaussian]
-    least = min(theorem(event, delta) for theorem in others)
+def least_epsilon(event: Event, delta: Fraction, enough: Epsilon = -math.inf) -> Epsilon:
+    """Return the least epsilon that any of the theorems proves; infinity if none applies.
+
+    The first that is at most `enough` is returned: where that alone matters, it is found sooner.
+    """
+    least: Epsilon = math.inf
+    for theorem in (each for each in THEOREMS.values() if each is not gaussian):
+        least = min(least, theorem(event, delta))
+        if least <= enough:
+            return least
     return min(least, gaussian(event, delta, least))
 
 

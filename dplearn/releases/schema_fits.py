@@ -18,7 +18,7 @@ third, docs/theory/gaussian_sums.md.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from dplearn.fit.execute import Recipe
@@ -208,7 +208,7 @@ def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction) -> tuple[SchemaRel
         whole = concentrated_budget(ApproxDP(cost.epsilon, own))
         epsilon = _epsilon((1 - share) * whole, own)
         if accounting is GAUSSIAN:
-            epsilon = GAUSSIAN.epsilon_within((1 - share) * whole, own)
+            epsilon = _gaussian_epsilon((1 - share) * whole, own)
         # About share * whole. At a large delta no epsilon may be so small.
         rho = whole - accounting.budget(ApproxDP(epsilon, own)) if epsilon else Fraction(0)
         if rho > 0:
@@ -225,9 +225,17 @@ def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction) -> tuple[SchemaRel
     return basic, rest, fit.inner_plan(basic, rest)
 
 
+# A search for the number of records needed plans many times with the same budget.
+@lru_cache(maxsize=64)
 def _epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """Return the epsilon that rho implies at a delta."""
     return Composition({ZeroConcentrated(rho): 1}).total(delta=delta).epsilon
+
+
+@lru_cache(maxsize=64)
+def _gaussian_epsilon(budget: Fraction, delta: Fraction) -> Fraction:
+    """Return an epsilon of Gaussian sums whose budget is at most a given one."""
+    return GAUSSIAN.epsilon_within(budget, delta)
 
 
 def _beside(schema: LearnedSchemaPlan, cost: ApproxDP) -> Fraction:

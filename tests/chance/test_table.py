@@ -10,6 +10,7 @@ import threading
 from bisect import bisect_right
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import cache, partial
 from itertools import accumulate
 
 import numpy as np
@@ -112,33 +113,33 @@ def blocks(ratio, unit, count):
 
 
 def distributions() -> dict:
-    """Return, by name, how to make a table and the upper ends of its outcomes."""
+    """Return by name a function without arguments, which `law` calls when it is asked for."""
     third, near_one = Fraction(1, 3), decay_ratio(Fraction(1, 10))
     sigmas = [Fraction(1, 50), Fraction(4), Fraction(40**2), Fraction(10**8) + third]
     rates = [Fraction(1, 10**9), Fraction(1, 7), Fraction(3), Fraction(40)]
     return {
-        "halves": groups(HALF, [0, 1, 2], [1, 1, 1]),
-        "a coin": groups(HALF, [0, 0], [1, 1]),
-        "one outcome": groups(third, [5], [7]),
-        "spread": groups(Fraction(3, 7), [0, 1, 5, 9], [2, 1, 70, 3]),
-        "huge group": groups(third, [0, 2, 300], [1, 2**70, 2**400]),
-        "a digit": groups(near_one, list(range(256)), [1] * 256),
-        "high digit": groups(Fraction(63, 64), [16 * d for d in range(256)], [1] * 256),
-        "far": groups(Fraction(999, 1000), [-50, 10**4], [1, 5]),
-        "blocks": blocks(near_one, 1, 256),
-        "blocks of 100": blocks(near_one, 100, 8),
-        "blocks of which many go on": blocks(Fraction(9, 10), 2, 3),
-        "blocks of which all but a few go on": blocks(Fraction(19, 20), 1, 1),
+        "halves": partial(groups, HALF, [0, 1, 2], [1, 1, 1]),
+        "a coin": partial(groups, HALF, [0, 0], [1, 1]),
+        "one outcome": partial(groups, third, [5], [7]),
+        "spread": partial(groups, Fraction(3, 7), [0, 1, 5, 9], [2, 1, 70, 3]),
+        "huge group": partial(groups, third, [0, 2, 300], [1, 2**70, 2**400]),
+        "a digit": partial(groups, near_one, list(range(256)), [1] * 256),
+        "high digit": partial(groups, Fraction(63, 64), [16 * d for d in range(256)], [1] * 256),
+        "far": partial(groups, Fraction(999, 1000), [-50, 10**4], [1, 5]),
+        "blocks": partial(blocks, near_one, 1, 256),
+        "blocks of 100": partial(blocks, near_one, 100, 8),
+        "blocks of which many go on": partial(blocks, Fraction(9, 10), 2, 3),
+        "blocks of which all but a few go on": partial(blocks, Fraction(19, 20), 1, 1),
         **{
-            f"exponential event {rate}": (
-                lambda rate=rate: Table(exponential_event(rate)),
+            f"exponential event {rate}": lambda rate=rate: (
+                lambda: Table(exponential_event(rate)),
                 [exponential(rate), Fraction(1)],
             )
             for rate in rates
         },
         **{
-            f"gaussian {sigma2}": (
-                lambda sigma2=sigma2: sampling._gaussian_table.__wrapped__(sigma2),
+            f"gaussian {sigma2}": lambda sigma2=sigma2: (
+                lambda: sampling._gaussian_table.__wrapped__(sigma2),
                 gaussian_ends(sigma2),
             )
             for sigma2 in sigmas
@@ -147,6 +148,14 @@ def distributions() -> dict:
 
 
 LAWS = distributions()
+
+
+@cache
+def law(name):
+    """Return how to make a table, and the upper ends of its outcomes."""
+    return LAWS[name]()
+
+
 every_law = pytest.mark.parametrize("name", LAWS)
 #: On and beside how many of a distribution's boundaries.
 at_boundaries = pytest.mark.parametrize("most", [2, pytest.param(24, marks=pytest.mark.nightly)])
@@ -189,7 +198,7 @@ def quiet_word(ends: list[Fraction]) -> tuple[int, int]:
 @every_law
 @at_boundaries
 def test_a_draw_on_or_beside_a_boundary_is_that_of_exact_inversion(name, most):
-    make, ends = LAWS[name]
+    make, ends = law(name)
     table, lengthened = make(), False
     for bits, on_boundary, words in adversarial(ends, most):
         assert table.draw(bits) == inverted(ends, bits)
@@ -203,7 +212,7 @@ def test_a_draw_on_or_beside_a_boundary_is_that_of_exact_inversion(name, most):
 @every_law
 @at_boundaries
 def test_a_table_that_was_often_drawn_from_draws_the_same_from_the_same_bytes(name, most):
-    make, ends = LAWS[name]
+    make, ends = law(name)
     seldom, often = make(), make()
     outcomes = len(seldom.enclosure(400).lows)
     often.enclosure(400)
@@ -222,7 +231,7 @@ def test_a_table_that_was_often_drawn_from_draws_the_same_from_the_same_bytes(na
 @every_law
 @pytest.mark.parametrize("step", [15, pytest.param(5, marks=pytest.mark.nightly)])
 def test_a_fresh_table_and_one_that_has_been_lengthened_agree(name, step):
-    make, ends = LAWS[name]
+    make, ends = law(name)
     used = make()
     used.enclosure(300)
     for bits, *_ in list(adversarial(ends, most=2))[::step]:
@@ -234,7 +243,7 @@ def test_a_fresh_table_and_one_that_has_been_lengthened_agree(name, step):
 @every_narrow_law
 @at_boundaries
 def test_draw_many_is_exact_inversion_too(name, most):
-    make, ends = LAWS[name]
+    make, ends = law(name)
     table, lengthened = make(), False
     quiet, other = quiet_word(ends)
     for lane, (bits, on_boundary, words) in enumerate(adversarial(ends, most)):
@@ -251,7 +260,7 @@ def test_draw_many_is_exact_inversion_too(name, most):
 
 @pytest.mark.parametrize("name", ["halves", "spread", "a digit", "gaussian 1600"])
 def test_many_open_draws_at_once_each_keep_their_own_bits(name):
-    make, ends = LAWS[name]
+    make, ends = law(name)
     table = make()
     inner = [end for end in ends if 0 < end < 1 - Fraction(1, 2**60)]
     # All on a boundary for 64 bits, so all of them are lengthened; each goes on with its own bits.
@@ -273,7 +282,7 @@ def test_many_open_draws_at_once_each_keep_their_own_bits(name):
 
 @every_narrow_law
 def test_sixteen_bits_decide_only_what_is_decided(name):
-    make, ends = LAWS[name]
+    make, ends = law(name)
     table = make()
     table.draw_many(lambda count: bytes(count), 64)
     short = table._lookup.short
@@ -291,7 +300,7 @@ def test_sixteen_bits_decide_only_what_is_decided(name):
 
 @every_law
 def test_sixteen_bits_decide_exactly_where_all_64_bits_that_follow_agree(name):
-    make, _ = LAWS[name]
+    make, _ = law(name)
     lookup = _Lookup(make()._all_ends())
     starts = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
     first, final = lookup.long(starts), lookup.long(starts | np.uint64((1 << 48) - 1))
@@ -311,7 +320,7 @@ def test_sixteen_bits_decide_exactly_as_much_for_ends_of_any_width(lows, slack, 
 
 @every_law
 def test_ends_computed_together_are_the_bounds_of_each_outcome(name):
-    make, _ = LAWS[name]
+    make, _ = law(name)
     table = make()
     ends = table._all_ends()
     assert list(zip(ends.lows, ends.highs, strict=True)) == [
@@ -322,7 +331,7 @@ def test_ends_computed_together_are_the_bounds_of_each_outcome(name):
 @every_narrow_law
 @pytest.mark.parametrize("bits", [1, 16, 64, 200])
 def test_bounds_hold_the_exact_ends_between_them(name, bits):
-    make, ends = LAWS[name]
+    make, ends = law(name)
     table = make()
     for i in range(len(table.enclosure(bits + 64).lows)):
         low, high = table.bounds(i, bits)

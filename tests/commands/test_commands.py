@@ -316,7 +316,7 @@ def test_an_unforeseen_failure_withholds_its_text(capsys, table, tmp_path, monke
 
 
 def test_audit_runs_a_case_by_name_and_refuses_other_names(capsys):
-    status, out, _ = run(capsys, "audit", "small_classifier")
+    status, out, _ = run(capsys, "audit", "frequent_keys")
     assert status == 0
     assert "kept" in out
     one_line(*run(capsys, "audit", "nothing"), holds="NAME must be a case")

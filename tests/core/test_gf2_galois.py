@@ -5,7 +5,7 @@ import pytest
 
 from dplearn.core.gf2 import nullspace, pack, rank, rref
 
-SHAPES = [(1, 1), (5, 9), (9, 5), (63, 65), (65, 63), (64, 64), (128, 129), (129, 64), (200, 30)]
+SHAPES = [(5, 9), (1, 1), (9, 5), (63, 65), (65, 63), (64, 64), (128, 129), (129, 64), (200, 30)]
 
 
 @pytest.mark.first_by_day
@@ -16,7 +16,7 @@ def test_forms_null_spaces_and_products_are_those_of_galois(shape, density):
 
     A = np.random.default_rng(sum(shape)).random(shape) < density
     A[shape[0] // 2 :] = A[: shape[0] - shape[0] // 2]  # about half of the rank
-    theirs = galois.GF(2)(A.astype(np.uint8))
+    theirs = galois.GF(2, compile="python-calculate")(A.astype(np.uint8))
     form, _ = rref(A)
     assert rank(A) == np.linalg.matrix_rank(theirs)
     assert np.array_equal(form, np.asarray(theirs.row_reduce())[: len(form)])

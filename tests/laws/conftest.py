@@ -47,6 +47,7 @@ from dplearn import (
 from dplearn.audit.case import AuditCase
 from dplearn.audit.distributions import least_exp_epsilon
 from dplearn.audit.enumeration import PrivacyReport, distribution_on
+from dplearn.audit.fits import StagedFit, WholeFit
 from dplearn.audit.replay import replay_violations
 from dplearn.chance import SeededDice
 from dplearn.concepts import CONCEPT_CLASSES, Corners, Thresholds
@@ -73,13 +74,17 @@ class OnePair(AuditCase):
     """A case over two neighbours alone; mutants are compared with the unchanged code's distributions on them.
 
     On a witness, neighbours that a mistake is known to show on, a mutant is caught in a moment; that it is
-    caught over the whole universe too is for the night.
+    caught over the whole universe too is for the night. What makes no draw in a whole fit runs once a table;
+    replay runs all of it.
     """
 
     pair: tuple = ()
+    staged: bool = (
+        True  # False where a mistake is in a learner's methods, which a fit in stages does not call
+    )
 
     @classmethod
-    def of(cls, case, pair):
+    def of(cls, case, pair, *, staged=True):
         one, other = pair
         assert {*one, *other} <= set(case.universe)
         assert len(one) == case.n
@@ -88,11 +93,12 @@ class OnePair(AuditCase):
         else:
             assert other in [(*one[:place], *one[place + 1 :]) for place in range(case.n)]
         kept = {each.name: getattr(case, each.name) for each in fields(AuditCase)}
-        return cls(**kept, pair=(one, other))
+        return cls(**kept, pair=(one, other), staged=staged)
 
     @cached_property
     def distributions(self):
-        return {rows: distribution_on(self.fit, rows, self.tail_bits) for rows in self.pair}
+        fit = StagedFit(self.fit) if self.staged and isinstance(self.fit, WholeFit) else self.fit
+        return {rows: distribution_on(fit, rows, self.tail_bits) for rows in self.pair}
 
     def run(self):
         both = [self.distributions[rows] for rows in self.pair]

@@ -4,6 +4,7 @@ So the law on a fixed data set is a representation of the class: every hypothesi
 concept and distribution has probability at least exp(-epsilon n) times that with n records of it.
 """
 
+import math
 from fractions import Fraction
 from itertools import product
 
@@ -107,23 +108,29 @@ MODELS = [
 )
 def test_thresholds_on_four_values_are_represented_by_the_law_on_any_data(model, n):
     law, alpha = hypotheses_of(model, n), Fraction(1, 4)
+    hypotheses = {h: str(list(h)) for h in product((0, 1), repeat=4)}
     concepts = [tuple(int(x >= cut) for x in range(4)) for cut in range(4)]
     fixed = law(((0, 0),) * n)
     worst = Fraction(1)
     for f in concepts:
         samples = {points: law(tuple((x, f[x]) for x in points)) for points in product(range(4), repeat=n)}
+        found_good = {}  # by the good hypotheses: the probability of one of them, for each sample
         for chances in distributions_of_points():
-            good = [
-                h
-                for h in product((0, 1), repeat=4)
+            good = tuple(
+                name
+                for h, name in hypotheses.items()
                 if sum(c for c, a, b in zip(chances, h, f, strict=True) if a != b) <= alpha
-            ]
-            success = Fraction(0)
-            for points, found in samples.items():
-                weight = np.prod([chances[x] for x in points])
-                if weight:
-                    success += weight * sum(found.get(str(list(h)), 0) for h in good)
-            drawn = sum(fixed.get(str(list(h)), 0) for h in good)
+            )
+            if good not in found_good:
+                found_good[good] = {
+                    points: sum(found.get(name, 0) for name in good) for points, found in samples.items()
+                }
+            success = sum(
+                math.prod(chances[x] for x in points) * probability
+                for points, probability in found_good[good].items()
+                if all(chances[x] for x in points)
+            )
+            drawn = sum(fixed.get(name, 0) for name in good)
             assert drawn > 0
             assert at_most_exp(success / drawn, n * EPSILON)
             worst = min(worst, success)

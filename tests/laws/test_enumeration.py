@@ -1,6 +1,8 @@
 """The real code, run over every outcome of every dataset of a small universe, keeps what it claims."""
 
 import sys
+from functools import partial
+from itertools import product
 
 import pytest
 
@@ -8,7 +10,9 @@ from dplearn.audit.cases import CASES
 from dplearn.audit.cases.additive import ADDITIVE_REPLAYS
 from dplearn.audit.cases.ensembles import LONG_CASES
 from dplearn.audit.cases.linear_regression import LINEAR_REPLAYS
+from dplearn.audit.distributions import observe
 from dplearn.audit.fits import WholeFit
+from dplearn.chance import SeededDice
 from dplearn.ensembles.aggregators import AGGREGATIONS
 from tests.laws.conftest import OnePair
 
@@ -169,6 +173,71 @@ ONE_PAIR = {
     "threshold_interior_point_of_four": ((1, 1, 2, 1), (1, 1, 2, 2), 0.55, "fe69d374c7c118fb"),
     "threshold_interior_point_of_two_columns": ((2, 0), (2, 5), 0.52, "e759f0421c7b5d9a"),
     "threshold_between_of_two": ((0, 1, 6, 0), (0, 1, 6, 7), 0.66, "132a3698590a53e6"),
+    "logistic_class_weights": ((0,), (1,), 0.812, "ab9f8c5f982fed5c"),
+    "search_by_log_loss_and_noisy_scores": ((0, 0), (1, 0), 0.716, "0918b9ac449d61f1"),
+    "k_means": ((0,), (2,), 0.124, "db5b4d0af5ebc4cd"),
+    "line_stability": ((0, 0, 0, 0, 2, 2, 2), (0, 0, 0, 1, 2, 2, 2), 0.467, "f5b11f114495588e"),
+    "search_by_log_loss_and_permute_and_flip": ((0, 1), (0, 0), 0.796, "ece92dd84920b6a6"),
+    "central_gaussian": ((1, 0), (0, 0), 0.927, "0a67af1316771c82"),
+    "naive_bayes_of_groups": ((0,), (1,), 0.999, "cbf0b46940ed0ebc"),
+    "gaussian_search_by_permute_and_flip": ((0, 1), (0, 0), 0.678, "3b37760de64ceeb1"),
+    "best_of_runs": ((0,), (1,), 0.852, "fd810c8e86ec3203"),
+    "additive_outputs_step": ((0,), (3,), 0.999, "c5147e93da028643"),
+    "small_corners": ((4, 5), (5, 5), 0.927, "0ef143f5c650b589"),
+    "classifier_with_probability": ((0,), (1,), 0.549, "db84f2eab69968e8"),
+    "gaussian_sums": ((0, 0), (0, 1), 0.932, "ccfbfaef96e72b4d"),
+    "search_by_noisy_scores": ((0, 0), (1, 0), 0.716, "a1897179875b73bc"),
+    "additive_outputs_labels": ((0,), (3,), 0.999, "dac90e8336d3a46f"),
+    "gaussian_sums_by_shares": ((0, 0), (0, 1), 0.836, "a1e109152ee661ee"),
+    "additive_numbers_target": ((0,), (1,), 0.499, "667ba3f5e44ab01f"),
+    "small_public_cuts_classifier": ((1, 0), (0, 0), 0.62, "6dbec528f03f9ffb"),
+    "quantile_windows": (
+        (0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1),
+        (0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1),
+        0.16,
+        "4135ac9d75527eaf",
+    ),
+    "added_histogram": ((0, 0), (0,), 0.999, "6842bb0376a4493f"),
+    "point_sets_of_many": ((0, 0, 0, 0, 1), (0, 0, 0, 0, 0), 0.953, "dc620795b5178825"),
+    "line_stability_of_three": ((0, 0, 0, 1, 0), (0, 0, 0, 1, 3), 0.364, "8381ab2d43691501"),
+    "line_pure": ((0, 0, 1), (0, 0, 0), 0.727, "dc1c98a6d1f6d64e"),
+    "added_additive_fit_labels": ((0, 1), (1,), 0.999, "2d27e0e5db64cc1f"),
+    "added_stable_counts": ((0, 0, 0, 0), (0, 0, 0), 0.97, "0894ff1f6716aaa8"),
+    "multi_output_with_delta": ((0,), (3,), 0.974, "6790d1b9528455f1"),
+    "synthetic_table_with_target": ((0, 0), (0, 1), 0.999, "a1c5241f3d7b9419"),
+    "corners_of_all_directions": ((0,), (1,), 0.499, "191b5ddd2e50c4d3"),
+    "added_additive_fit_step": ((0, 1), (1,), 0.999, "f24179cdbdd94d89"),
+    "added_additive_numbers_step": ((0, 1), (1,), 0.999, "af8d3aa113c071f1"),
+    "classifier_of_groups": ((2, 0), (0, 0), 0.62, "b78bda281cf366bd"),
+    "counts_of_groups": ((0, 0, 0), (1, 0, 0), 0.999, "b1025c178b53bca5"),
+    "point_prefixes": ((1, 0), (0, 0), 0.743, "2a19de434065ab6d"),
+    "additive_numbers_masses": ((0,), (2,), 0.816, "380e2212a1b3fffd"),
+    "point_sets": ((1, 0), (0, 0), 0.802, "a3245dc1cb092c65"),
+    "whole_multi_output": ((0, 0), (3, 0), 0.999, "b6f375137748695b"),
+    "point_prefixes_of_many": ((0, 0, 0, 0, 1), (0, 0, 0, 0, 0), 0.943, "8b50e76b6962853f"),
+    "additive_numbers_step": ((0,), (1,), 0.499, "6a1a4bbc1bde6f9e"),
+    "naive_bayes_of_two_calls": ((0, 0), (1, 0), 0.999, "e621820e515c5215"),
+    "grouped_learned": ((0, 0, 0), (0, 0, 2), 0.459, "ffe2434ee67c0021"),
+    "scaler_of_two_calls": ((0, 0), (2, 0), 0.999, "f709687d466b8c8a"),
+    "naive_bayes_of_two_epsilons": ((0, 0), (0, 1), 0.999, "3a4b4a74d3536cf0"),
+    "added_queries": ((0, 2), (0,), 0.999, "531dabecd904f34a"),
+    "threshold_between": ((1, 7, 9), (1, 7, 0), 0.609, "a12dec8a4c712766"),
+    "line_pure_whole_fit": ((0, 1), (0, 0), 0.62, "bc4ffb28aecc9101"),
+    "three_labels_of_public_rows": ((1, 0, 0), (0, 0, 0), 0.859, "fb326f3ab3c3a6c2"),
+    "corners_of_public_rows": ((0, 1, 0), (0, 0, 0), 0.588, "3869317d4dd86ea7"),
+    "added_vote": ((0, 1), (0,), 0.999, "1230d6b116e7913e"),
+    "added_additive_fit_count": ((0, 0), (0,), 0.999, "b5bda629ee099f75"),
+    "added_transfer": ((0, 1), (0,), 0.971, "26648ef48888e076"),
+    "added_counted_votes": ((0, 1), (0,), 0.971, "a7e1d7c0e9126594"),
+    "added_score": ((0, 1), (0,), 0.866, "a55fb15be7225a92"),
+    "interior_point_lengths": ((0, 0, 0, 0, 3), (0, 0, 0, 3, 3), 0.642, "dc0db9623886c456"),
+    "additive_rare_labels": ((1,), (5,), 0.999, "2a16691389cedfdf"),
+    "additive_local_joint": ((0,), (1,), 0.47, "29b0a8c3daeb714b"),
+    "local_queries": ((0, 0), (2, 0), 0.999, "840844a6eb6fcd2c"),
+    "first_reaching": ((0, 1, 2), (0, 0, 2), 0.999, "2d2df60e88f6e032"),
+    "logistic": ((1,), (0,), 0.999, "171a8bf10bf06036"),
+    "searching_min_max_clipper": ((1,), (0,), 0.666, "0a360d8929d5d13c"),
+    "naive_bayes_of_two_records": ((0, 0), (0, 1), 0.999, "f92f2a0cfca23927"),
 }
 
 #: Cases of one record, which have no smaller ones. Each of their queries is a case of its own that runs with
@@ -209,6 +278,10 @@ def test_the_exact_epsilon_on_the_worst_neighbours_is_at_most_the_claim(name):
     assert report.n_distributions == 2
     assert report.tightness(case.claim) >= share
     assert case.digest().startswith(digest)
+    if isinstance(case.fit, WholeFit):  # of which the stages have been enumerated
+        for rows, seed in product(case.pair, range(2)):
+            seen = observe(partial(case.fit, rows), SeededDice(seed, name))
+            assert seen in case.distributions[rows].masses
 
 
 def test_a_whole_fit_of_each_class_runs_with_every_change_or_is_replayed():

@@ -99,7 +99,7 @@ def witness(case, mistake):
     """A case of two neighbours that a mistake shows on; the unchanged code is not caught on them."""
     if mistake == UNSEEDED:
         return case  # two tables may be answered alike twice, all of them never
-    pair = OnePair.of(case, WITNESSES[case.name][SHOWN_ON[case.name].get(mistake, 0)])
+    pair = OnePair.of(case, WITNESSES[case.name][SHOWN_ON[case.name].get(mistake, 0)], staged=False)
     assert pair.is_kept()
     assert pair.own_digest  # of the unchanged code, before a mistake is put into it
     return pair

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from dplearn import AdditiveClassifier
+from dplearn import AdditiveClassifier, AdditiveRegressor
+from dplearn.chance import SeededDice
 from dplearn.domains import Grid
 from dplearn.learners.additive_copula import _normal_scores, ask_correlations
 from dplearn.learners.additive_shapes import Shape
-from dplearn.queries import Examples
+from dplearn.queries import CentralOracle, Examples
 from dplearn.queries.population_oracle import PopulationOracle
 
 
@@ -38,3 +39,24 @@ def test_released_correlations_are_those_of_the_columns(correlation):
     others = found[~np.eye(8, dtype=bool)]
     assert others.max() < correlation + 0.03
     assert others.min() > correlation - 0.12  # shortened records are nearer to a sphere
+
+
+@pytest.mark.parametrize(("d", "n", "epsilon", "most"), [(5, 3000, 1.0, 0.2), (100, 3000, 3.0, 0.25)])
+def test_noise_hides_no_factor_of_columns_with_small_effects(d, n, epsilon, most):
+    """Of a regression, whose steps would diverge, or show interactions, if correlations were wrong."""
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(n, 1)) + rng.normal(size=(n, d)) / 2) / np.sqrt(1.25)
+    plan = AdditiveRegressor(domain=Grid(-4, 4, 1025), target_range=(-1, 1), epsilon=epsilon)
+    plan = plan.plan(n, n_features=d)
+    codes = (128 * (X.clip(-4, 4) + 4)).astype(np.uint64)
+    cells = np.stack([plan.columns[0].of(each) for each in codes.T], axis=1)
+    size = plan.columns[0].size
+    masses = [np.bincount(each, minlength=size) / n for each in cells.T]
+    effects = np.linspace(-1, 1, size)[:, None]
+    shapes = [Shape(effects, np.eye(size)), *[Shape(effects / 100, np.eye(size))] * (d - 1)]
+    for seed in range(3):
+        examples = Examples(cells, np.zeros(n, dtype=np.int64))
+        oracle = CentralOracle(examples, privacy=plan.guarantee, dice=SeededDice(seed))
+        found = ask_correlations(oracle, plan, masses, shapes).correlations
+        errors = (found - 0.8)[~np.eye(d, dtype=bool)]
+        assert np.sqrt(np.mean(errors**2)) < most

@@ -85,22 +85,22 @@ def factor_table(kind, d, n=2500, seed=0):
     return X.clip(-3, 3), (target + noise).clip(-4, 4)
 
 
-def compared(kind, d, epsilon, seeds):
-    """Return the mean R^2 on new rows of additive and of linear models of 1,500 rows."""
+def compared(kind, d, epsilon, seeds, n=1500):
+    """Return the mean R^2 on new rows of additive and of linear models of n rows."""
     scores = []
     for seed in seeds:
-        X, y = factor_table(kind, d, seed=seed)
+        X, y = factor_table(kind, d, n + 1000, seed)
         given = {"epsilon": epsilon, "domain": Grid(-3, 3), "target_range": (-4, 4), "random_state": seed}
-        models = [
-            learner(**given).fit(X[:1500], y[:1500]) for learner in (AdditiveRegressor, LinearRegressor)
-        ]
-        scores.append([model.score(X[1500:], y[1500:]) for model in models])
+        models = [learner(**given).fit(X[:n], y[:n]) for learner in (AdditiveRegressor, LinearRegressor)]
+        scores.append([model.score(X[n:], y[n:]) for model in models])
     return np.mean(scores, axis=0)
 
 
-@pytest.mark.parametrize(("kind", "d", "seed"), [("near", 60, 0), ("factors", 8, 11)])
+@pytest.mark.parametrize(
+    ("kind", "d", "seed"), [("near", 60, 0), ("factors", 8, 11), ("loose curved", 100, 0)]
+)
 def test_correlated_columns_are_learned_as_well_as_by_a_linear_model(kind, d, seed):
-    """In the second table noisy steps would look like strong interactions."""
+    """In the second table noisy steps would look like strong interactions, in the third like effects."""
     additive, linear = compared(kind, d, 1.0, [seed])
     assert additive > linear - 0.1
 
@@ -112,6 +112,30 @@ def test_correlated_columns_are_learned_as_well_as_by_a_linear_model(kind, d, se
 def test_no_table_is_learned_worse_than_by_a_linear_model(kind, d, epsilon):
     """In the mean of three fits: where noise hides most of 200 columns, R^2 differ by .2 between fits."""
     additive, linear = compared(kind, d, epsilon, range(3))
+    assert additive > linear - 0.1
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("kind", "d", "n", "epsilon"),
+    [
+        ("factors", 5, 1500, 1.0),
+        ("factors", 5, 3000, 1.0),
+        ("independent", 60, 3000, 1.0),
+        ("near", 100, 3000, 3.0),
+        ("equal", 200, 1500, 3.0),
+        ("near", 200, 3000, 1.0),
+        ("near", 200, 6000, 3.0),
+        ("independent", 200, 6000, 3.0),
+        *((f"{kind} curved", 100, 1500, 1.0) for kind in ("near", "loose", "factors", "independent")),
+        ("loose curved", 60, 1500, 1.0),
+        ("independent curved", 60, 1500, 1.0),
+        ("independent curved", 200, 3000, 3.0),
+    ],
+)
+def test_tables_at_the_edges_of_noise_are_learned_as_well_as_by_a_linear_model(kind, d, n, epsilon):
+    """In the mean of six fits: where noise hides correlations, and where it is as large as the signal."""
+    additive, linear = compared(kind, d, epsilon, range(6), n)
     assert additive > linear - 0.1
 
 

@@ -78,7 +78,7 @@ def test_a_release_with_a_failure_attains_advantage_and_rates(delta):
 @pytest.mark.parametrize(
     "name",
     [
-        "small_classifier",
+        pytest.param("small_classifier", marks=pytest.mark.nightly),
         "laplace_counts",
         pytest.param("most_frequent_if_stable", marks=pytest.mark.nightly),
         "gaussian_counts",

@@ -326,7 +326,8 @@ def test_one_example_replaces_one_value_of_each_list():
 @pytest.mark.parametrize(
     ("delta", "n"), [(0, 20_000), pytest.param(0, 60_000, marks=pytest.mark.nightly), (1e-6, 20_000)]
 )
-def test_released_distributions_make_a_threshold_within_four_times_their_error(delta, n):
+@pytest.mark.parametrize("times", [6, pytest.param(20, marks=pytest.mark.nightly)])
+def test_released_distributions_make_a_threshold_within_four_times_their_error(delta, n, times):
     size, rng, seeds, excess = 64, np.random.default_rng(1), count(), []
     domain, how = IntegerRange(0, size), {"epsilon": 1.0, "delta": delta}
     bound = 4 * cdf_plan(n, domain=domain, beta=0.05, **how).error
@@ -335,7 +336,7 @@ def test_released_distributions_make_a_threshold_within_four_times_their_error(d
         at_most = cdf(values, domain=domain, random_state=next(seeds), **how).cdf(np.arange(-1, size))
         return lambda threshold: n * at_most[threshold + 1]
 
-    for _ in range(20):
+    for _ in range(times):
         values = rng.integers(0, size, n)
         labels = (values <= 20) ^ (rng.random(n) < 0.2)
         found = learner_from_release(values.tolist(), labels, range(-1, size), absent=size, release=release)
