@@ -49,9 +49,8 @@ from dplearn.records.reading import (
     read_labels,
 )
 from dplearn.records.rows import Columns, Examples
-from dplearn.releases.few_records import few_records_warnings
-from dplearn.releases.reading import as_number_domain, is_pair
 from dplearn.releases.reductions import threshold_from_interior_point
+from dplearn.releases.release import as_number_domain, few_records_warnings, is_pair
 
 __all__ = [
     "CutColumn",

@@ -2,7 +2,7 @@
 
 >>> import numpy as np
 >>> from dplearn.chance import SeededDice
->>> from dplearn.releases.block_errors import block_plan
+>>> from dplearn.releases.cdf_errors import block_plan
 >>> plan = block_plan(2**64, ApproxDP(1), 10_000)
 >>> points = block_points(np.arange(10_000), plan, privacy=ApproxDP(1), dice=SeededDice(0))
 >>> plan.left + plan.right, plan.spacing, [int(point) // 1000 for point in points]

@@ -84,7 +84,7 @@ def recursive_interior_point(
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import recursive_interior_point
     >>> from dplearn.privacy import ApproxDP
-    >>> from dplearn.releases.interior_point_sizes import recursive_sizes
+    >>> from dplearn.releases.interior_point import recursive_sizes
     >>> sizes = recursive_sizes(2**65536, epsilon=1, delta=1e-6)
     >>> data = [2**65535 - 1 - i for i in range(500)] + [2**65535 + i for i in range(600)]
     >>> found = recursive_interior_point(

@@ -1,6 +1,6 @@
 """The two kinds of private search, of classifiers and of regressors: what they do differently.
 
->>> from dplearn.learners.linear_regression import LinearRegressor
+>>> from dplearn.learners.linear import LinearRegressor
 >>> task = task_of(LinearRegressor())
 >>> task.default, task.read([3, 70], 2, None)[1].tolist()
 ('r2', [3.0, 70.0])

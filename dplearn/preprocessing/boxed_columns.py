@@ -44,8 +44,7 @@ from dplearn.records.part_ranks import ranks_of
 from dplearn.records.reading import as_product
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table, as_table
-from dplearn.releases.few_records import quantile_warnings
-from dplearn.releases.quantiles import rank_windows, release_quantiles
+from dplearn.releases.quantiles import quantile_warnings, rank_windows, release_quantiles
 
 __all__ = ["Asked", "Box", "BoxPlan", "BoxedColumns", "grid_rows", "order_of", "shortened"]
 

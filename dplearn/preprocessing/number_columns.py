@@ -24,7 +24,7 @@ from dplearn.estimator.public import Public
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.records.reading import as_product, read_features
 from dplearn.records.rows import Columns
-from dplearn.releases.reading import as_number_domain, is_pair
+from dplearn.releases.release import as_number_domain, is_pair
 
 __all__ = ["NamesOfColumns", "NumberColumns", "Numbers", "declared_numbers", "finite", "scaled", "unscaled"]
 

@@ -33,9 +33,14 @@ from dplearn.records.part_ranks import parted_ranks
 from dplearn.records.reading import as_product
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table, as_table
-from dplearn.releases.extremes import ExtremesPlan, counts_within, release_extremes
-from dplearn.releases.few_records import extremes_warnings, quantile_warnings
-from dplearn.releases.quantiles import QuantilesPlan, quantiles_plan, rank_windows, release_quantiles
+from dplearn.releases.extremes import ExtremesPlan, counts_within, extremes_warnings, release_extremes
+from dplearn.releases.quantiles import (
+    QuantilesPlan,
+    quantile_warnings,
+    quantiles_plan,
+    rank_windows,
+    release_quantiles,
+)
 
 __all__ = [
     "ColumnsPlan",

@@ -19,7 +19,7 @@ from dplearn.domains import DomainError, Floats
 from dplearn.domains.cells import object_array
 from dplearn.domains.keys import read_keys, spelled
 from dplearn.fit.execute import Facts
-from dplearn.fit.relation import without_count
+from dplearn.fit.relation import N_IS_PUBLIC, without_count
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.stable_histogram import (
     stable_histogram,
@@ -36,11 +36,15 @@ from dplearn.records.part_sources import column_in_parts, in_parts, parts_read
 from dplearn.records.passes import DaskParts, InTurn, is_dask, partitions
 from dplearn.records.rows import Columns, check_index
 from dplearn.records.table import Table
-from dplearn.releases.reading import checked_bounds, read_column
-from dplearn.releases.release import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan, in_memory
+from dplearn.releases.release import (
+    ColumnRelease,
+    Released,
+    ReleasePlan,
+    checked_bounds,
+    in_memory,
+    read_column,
+)
 from dplearn.releases.stable_counts import read_column_of_keys
-
-__all__ = ["Grouped", "GroupedPlan", "grouped", "grouped_plan"]
 
 _BITS = 16  # of the grid of values, from the middle of the bounds to an end
 _ROWS = 10  # of a group, as many as take part in a learner's sums

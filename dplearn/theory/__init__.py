@@ -62,14 +62,13 @@ from dplearn.mechanisms.stability import release_probabilities
 from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
 from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise
 from dplearn.queries.bounds import TailBound, estimated_frequencies, query_sample_size, sampling_bound
-from dplearn.releases.block_errors import BlockPlan, block_guarantee, block_plan
-from dplearn.releases.interior_point_sizes import (
+from dplearn.releases.cdf_errors import BlockPlan, TreePlan, block_guarantee, block_plan, dkw_bound, tree_plan
+from dplearn.releases.interior_point import (
     interior_point_method,
     interior_point_sample_size,
     recursive_sizes,
 )
-from dplearn.releases.quantile_errors import quantile_errors, quantile_range_sample_size, quantile_sample_size
-from dplearn.releases.tree_errors import TreePlan, dkw_bound, tree_plan
+from dplearn.releases.quantiles import quantile_errors, quantile_range_sample_size, quantile_sample_size
 from dplearn.theory.aggregation import (
     agreement_bound,
     classification_queries_sample_size,

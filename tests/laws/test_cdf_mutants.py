@@ -16,7 +16,7 @@ from dplearn.core.intervals import children_of, counted, sorted_codes, whole
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP
-from dplearn.releases.tree_errors import TreePlan
+from dplearn.releases.cdf_errors import TreePlan
 
 blocks = importlib.import_module("dplearn.mechanisms.block_points")
 module = importlib.import_module("dplearn.mechanisms.tree_counts")  # where the package has the function

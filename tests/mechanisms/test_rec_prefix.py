@@ -19,7 +19,7 @@ from dplearn.mechanisms.rec_prefix import (
     recursive_interior_point,
 )
 from dplearn.privacy import ApproxDP
-from dplearn.releases.interior_point_sizes import (
+from dplearn.releases.interior_point import (
     recursive_sizes,
 )
 

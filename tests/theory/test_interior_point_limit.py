@@ -5,7 +5,7 @@ from math import ceil, exp, log
 
 import pytest
 
-from dplearn.releases.interior_point_sizes import interior_point_sample_size
+from dplearn.releases.interior_point import interior_point_sample_size
 from dplearn.theory.interior_point_limit import _too_few, interior_point_lower_bound
 
 DELTA = Fraction(1, 10**6)

@@ -1,4 +1,4 @@
-"""The columns that a logistic regression keeps of a wide table: those with the greatest noisy masses.
+"""The columns of linear models: their encoding as numbers, and those that are kept of a wide table.
 
 A table of hashed text has many columns, most of them nearly empty. A coefficient of an empty column would be
 only noise, and the second moments of 2**18 columns do not fit into memory. A first query asks for the mass of
@@ -6,18 +6,6 @@ each column: the sum over records of x**2 / length**2, where x is the record's n
 length is the Euclidean length of the record's row. The columns whose released masses are above a threshold
 for the noise are kept. Each of the other columns is added to one of a few buckets, as hashing to fewer
 columns would do. All further queries are about rows of the kept columns and the buckets.
-
->>> from dplearn.estimator.public import Public
->>> from dplearn.privacy import ApproxDP
->>> public = Public(n_samples=2, n_features=3, n_labels=2)
->>> plan = LogisticPlan(
-...     ApproxDP(1), "laplace", n_steps=1, second_moments=False, public=public, bits=3, n_kept=2
-... )
->>> rows = csr_array(np.array([[3.0, 0.0, 4.0], [0.0, 0.0, 2.0]]))
->>> mass_query(plan).total(Examples(rows, np.array([0, 1]))).tolist()  # in units of 1/64
-[23, 0, 104]
->>> kept_columns(np.array([0.36, 0.0, 1.64]) / 2, threshold=0.01, most=1).tolist()
-[2]
 """
 
 import math
@@ -31,36 +19,31 @@ from scipy.special import ndtri
 
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.core.row_blocks import dense, row_blocks
-from dplearn.learners.logistic_plan import LogisticPlan
+from dplearn.domains import Domain, Floats, Product
+from dplearn.estimator.public import Public
+from dplearn.learners.bins import declared_columns
+from dplearn.learners.linear.logistic_queries import LogisticPlan
 from dplearn.queries import Examples, VectorQuery
-
-__all__ = [
-    "N_BUCKETS",
-    "kept_columns",
-    "mass_query",
-    "mass_threshold",
-    "reduced_rows",
-    "reduction",
-    "sparse_rows",
-]
+from dplearn.records.design_matrix import DesignMatrix
+from dplearn.records.reading import as_product
 
 #: The most buckets for the columns that are not kept. On Adult's rows as text, the area under the ROC curve
 #: depended little on the number of kept columns and buckets; where no word is frequent, buckets are needed.
 N_BUCKETS = 1 << 8
+NUMBERS = Product([Floats()])  # the assumed domain of each undeclared column
+
+
+def declared_domain(domain: Any) -> Any:
+    """Return the domain of all columns, or the product of their domains; None if none is declared."""
+    return None if domain is None else declared_columns(domain, Floats())
+
+
+def design_of(declared: Domain | Product | None, public: Public) -> DesignMatrix | None:
+    return None if declared is None else DesignMatrix(as_product(declared, public.n_features, public.names))
 
 
 def sparse_rows(X: Any) -> Any:
-    """Return a wide table as a sparse matrix.
-
-    Parameters
-    ----------
-    X : ndarray, CSR matrix or EncodedMatrix of shape (n, d)
-        Private. From `plain_matrix` or `DesignMatrix.encoded`: finite floats.
-
-    Returns
-    -------
-    csr_array of float64 of shape (n, d)
-    """
+    """Return a wide table as a sparse matrix."""
     table: Any = X  # issparse narrows to a type without its methods
     if issparse(X):
         return csr_array(table)
@@ -71,18 +54,12 @@ def sparse_rows(X: Any) -> Any:
 def mass_query(plan: LogisticPlan) -> VectorQuery:
     """Return the query for the mass of each column.
 
-    Parameters
-    ----------
-    plan : LogisticPlan
-        The plan of the fit.
-
     Notes
     -----
     **Privacy.** The vector of a record has no negative number, and its numbers sum to at most S, the square
     of `plan.reach`: that is how far an added record moves the totals, in both norms. If one record is
-    replaced, the totals change by at most 2 S in the L1 norm. Two such
-    vectors have a nonnegative inner product and Euclidean norms of at most S, so their squared Euclidean
-    distance is at most 2 S**2.
+    replaced, the totals change by at most 2 S in the L1 norm. Two such vectors have a nonnegative inner
+    product and Euclidean norms of at most S, so their squared Euclidean distance is at most 2 S**2.
     """
     most, d = plan.reach**2, int(plan.n_numbers)
 
@@ -108,15 +85,7 @@ def mass_query(plan: LogisticPlan) -> VectorQuery:
 
 
 def mass_threshold(plan: LogisticPlan, deviation: float) -> float:
-    """Return the mass that noise alone is expected to exceed in one of all columns, if none has any mass.
-
-    Parameters
-    ----------
-    plan : LogisticPlan
-        The plan of the fit.
-    deviation : float
-        Public. The standard deviation of the noise in each mass.
-    """
+    """Return the mass that noise alone is expected to exceed in one of all columns, if none has any mass."""
     d = max(plan.n_numbers, 2)
     # Laplace noise of scale s exceeds t with probability exp(-t / s) / 2, and has deviation s sqrt(2).
     times = math.log(d / 2) / math.sqrt(2) if plan.order == 1 else ndtri(1 - 1 / d)
@@ -128,15 +97,6 @@ def kept_columns(masses: NDArray[np.float64], *, threshold: float, most: int) ->
 
     If more than `most` columns are above it, those with the greatest masses are returned; if none is, the one
     with the greatest mass.
-
-    Parameters
-    ----------
-    masses : ndarray of shape (d,)
-        Released. The mean mass of each column over records.
-    threshold : float
-        Public.
-    most : int
-        Public. The greatest number of columns that are returned.
     """
     greatest = np.argsort(-masses, kind="stable")[:most]
     n_above = int((masses[greatest] > threshold).sum())
@@ -146,20 +106,8 @@ def kept_columns(masses: NDArray[np.float64], *, threshold: float, most: int) ->
 def reduction(columns: NDArray[np.intp], n_numbers: int, n_buckets: int) -> Any:
     """Return the matrix that maps a row to its kept columns and the buckets of all others.
 
-    Parameters
-    ----------
-    columns : ndarray of intp of shape (m,)
-        Released. The kept columns.
-    n_numbers : int
-        Public. The number of columns.
-    n_buckets : int
-        Public or released. The number of buckets; 0: the other columns are dropped.
-
-    Returns
-    -------
-    csr_array of float64 of shape (n_numbers, m + n_buckets)
-        The entry of a kept column is 1. Any other column j is added to bucket j modulo `n_buckets`, with the
-        sign (-1)**(j // n_buckets), so that the columns of a bucket do not all have the same sign.
+    Any other column j is added to bucket j modulo `n_buckets`, with the sign (-1)**(j // n_buckets), so that
+    the columns of a bucket do not all have the same sign; without buckets it is dropped.
     """
     places = np.zeros(n_numbers, dtype=np.intp)
     signs = np.zeros(n_numbers)
@@ -176,17 +124,7 @@ def reduction(columns: NDArray[np.intp], n_numbers: int, n_buckets: int) -> Any:
 
 @ignores_float_errors
 def reduced_rows(plan: LogisticPlan, matrix: Any, records: Examples) -> Examples:
-    """Return integer rows of the kept columns and the buckets.
-
-    Parameters
-    ----------
-    plan : LogisticPlan
-        The plan of the queries about the reduced rows.
-    matrix : csr_array of shape (n_numbers, m)
-        Released. From `reduction`.
-    records : Examples
-        Private. Records with all columns.
-    """
+    """Return integer rows of the kept columns and the buckets."""
     return Examples(plan.rows(records.X @ matrix), records.y)
 
 
