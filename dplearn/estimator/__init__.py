@@ -1,8 +1,14 @@
 """Base classes of private estimators, the recipe of a fit, its parameters and its HTML diagram."""
 
-from dplearn.estimator.base import PrivateClassifier, PrivateEstimator, PrivateRegressor, PrivateTransformer
-from dplearn.estimator.rule import RuleClassifier
-from dplearn.estimator.schema_learning import SchemaFitPlan, learns_schema
+from dplearn.estimator.base import (
+    PrivateClassifier,
+    PrivateEstimator,
+    PrivateRegressor,
+    PrivateTransformer,
+    RuleClassifier,
+)
+from dplearn.estimator.schema_learning import learns_schema
+from dplearn.releases.schema_fits import SchemaFitPlan
 
 __all__ = [
     "PrivateClassifier",

@@ -3,33 +3,64 @@
 `fit` chooses the dice and calls `_fit(X, y, dice)`. That carries out the recipe of the fit, which `_recipe`
 makes of the checked parameters, and `_publish` sets the fitted attributes; see `dplearn.fit.execute` and
 `dplearn.estimator.fit_recipe`. An audit carries out the same recipe with enumerating dice.
+
+>>> from dplearn import ThresholdClassifier
+>>> guarantee_html(ThresholdClassifier(epsilon=0.5)).partition("</div>")[2]
+'<div class="dplearn-guarantee">Not fitted. A fit will spend epsilon 0.5, delta 0.</div>'
 """
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Self
+from copy import copy
+from functools import partial
+from html import escape
+from typing import Any, Self, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from dplearn._writing import in_full, shortened
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import IgnoresFloatErrors, float_errors_ignored
 from dplearn.estimator.epsilon_choice import chosen_epsilon
-from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
 from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.part_transforming import TransformsParts
-from dplearn.estimator.shown import guarantee_html
+from dplearn.estimator.public import cost_of_fit
 from dplearn.fit.execute import Done, execute
-from dplearn.privacy import PrivacyLedger
-from dplearn.privacy.base import NEIGHBORS
+from dplearn.privacy import Guarantee, PrivacyLedger
+from dplearn.privacy.base import NEIGHBORS, in_words
 from dplearn.privacy.unknown_count import MOST_RECORDS
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
+from dplearn.records.groups import with_ids
+from dplearn.records.outputs import joined_outputs, label_columns, share_all_right
+from dplearn.records.part_sources import table_in_parts
+from dplearn.records.reading import read_features
+from dplearn.records.rows import count_of
+from dplearn.records.table import Given
 
-__all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateRegressor", "PrivateTransformer"]
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
 
+    CALLBACKS = True
+except ImportError:  # scikit-learn before 1.9
+    CallbackSupportMixin, CALLBACKS = object, False
+
+    def with_callbacks(method: Any) -> Any:
+        """Return the method unchanged: before scikit-learn 1.9 there are no callbacks."""
+        return method
+
+
+Outcome = TypeVar("Outcome")
+
+#: The requests for metadata routing: weights are passed to `fit`, which refuses them with an explanation, and
+#: groups, which a guarantee can protect.
+ROUTED = {"sample_weight": True, "groups": True}
+#: The same for what learns nothing of any row.
+ROUTED_WITHOUT_GROUPS = {**ROUTED, "groups": False}
 _USER = 4  # the stack level of a user's call: above `_fit`, `_fit_privately` and `fit`
 # Parameters that do not enter the context of a seeded fit: the seed enters by itself, and the others do not
 # affect any draw.
@@ -153,10 +184,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     def _dice(self, *purpose: object) -> tuple[Dice, bool]:
         """Return the dice of one fit, and whether their draws are reproducible.
 
-        Parameters
-        ----------
-        *purpose : object
-            Part of the context of a seeded stream: fits of different purposes have independent draws.
+        Seeded fits of different purposes have independent draws.
         """
         random_state = self.random_state
         with in_full():
@@ -183,21 +211,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         recipe: FitRecipe | None = None,
         **public: Any,
     ) -> None:
-        """Fit with the given dice; a fit that fails leaves the model as it was.
-
-        Parameters
-        ----------
-        X, y, groups : object
-            As for `fit`.
-        dice : Dice
-            Source of chance.
-        reproducible : bool
-            Whether the dice's draws are reproducible.
-        recipe : FitRecipe, optional
-            Public. The recipe, if it is not that of a first fit.
-        **public : object
-            Public. Further arguments of `fit`, such as public rows.
-        """
+        """Fit with the given dice; a fit that fails leaves the model as it was."""
         recipe = (self._recipe(reproducible) if recipe is None else recipe).given(public=public)
         with self._fitted_attributes_kept():
             if recipe.earlier is None:  # what an earlier fit published is not covered by this one's guarantee
@@ -326,6 +340,46 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
         return tags
 
 
+class TransformsParts:
+    """Mixin of transformers, before scikit-learn's, whose `fit_transform` takes a table in parts.
+
+    It is no subclass of scikit-learn's mixin, which would make a data frame of the returned parts if
+    `set_output` asks for data frames; each part becomes one when it is transformed.
+    """
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_parameters: Any) -> Any:
+        """Fit privately, and transform the same table.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features), or parts of one
+            Private. As for `fit`.
+        y : object, optional
+            Ignored by the fit. Of a table in parts: as for the learners of tables in parts, for a later step.
+        **fit_parameters : None
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray or data frame of shape (n_samples, n_transformed), or parts
+            The transformed table. Of a table in parts: an object that a learner of tables in parts fits, with
+            the labels and the groups in it; it reads and transforms the parts in each pass.
+        """
+        table = table_in_parts(X, y)
+        if table is None:
+            return super().fit_transform(X, y, **fit_parameters)  # type: ignore[misc]
+        self.fit(table, **fit_parameters)  # type: ignore[attr-defined]
+        fitted: Any = copy(self)
+        fitted.ledger = None  # it has a lock and a history
+        groups = fit_parameters.get("groups")
+        rows = table if groups is None else with_ids(table, groups)
+        return rows.map(partial(_transformed, fitted))
+
+
+def _transformed(fitted: Any, given: Given) -> Given:
+    return given._replace(X=fitted.transform(given.X)) if count_of(given.X) else given
+
+
 class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
     """Base of all private transformers."""
 
@@ -362,3 +416,182 @@ class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
         """
         refuse_parameters(type(self).__name__, fit_parameters)
         return self._fit_privately(X, y if isinstance(y, str) else None, groups=groups)
+
+
+class RuleClassifier(PrivateClassifier):
+    """Base of classifiers that publish a decision rule.
+
+    The `_publish` of a subclass also sets `domain_`. A subclass defines `_predict_codes(columns)`.
+    """
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Numbers outside the domain are replaced with its nearest value.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of `classes_`.
+        """
+        codes = self._codes(X)
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return probability 1 for the predicted label, since a rule has no confidence; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, n_classes)
+        """
+        codes = self._codes(X)
+        return np.eye(len(self.classes_))[codes]
+
+    def _codes(self, X: Any) -> NDArray[np.intp]:
+        check_is_fitted(self)
+        X = read_features(self, X, domain=self.domain_, reset=False)
+        return self._predict_codes(self.domain_.nearest(X))
+
+    def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
+        raise NotImplementedError
+
+
+class SeveralOutputsClassifier(PrivateClassifier):
+    """Base of classifiers whose `classes_` are a list, of the labels of each output, if there are several.
+
+    A subclass has `_codes`, which returns the predicted label code of each row in each output; or it has its
+    own `_label_columns` and `predict_proba`.
+    """
+
+    classes_: Any
+    reads_outputs = True
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows of the kinds that `fit` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Entries of `classes_`.
+        """
+        columns = self._label_columns(X)
+        return joined_outputs(columns) if isinstance(self.classes_, list) else columns[0]
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return probability 1 for the predicted label, since the release contains no probabilities.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, 2), or a list of n_outputs such arrays
+        """
+        likely = [np.eye(2)[column] for column in self._codes(X).T]
+        return likely if isinstance(self.classes_, list) else likely[0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows with all labels correct; if the rows are private, so is the result.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The labels of the rows.
+        sample_weight : array-like of shape (n_samples,), optional
+            The weights of the rows.
+        """
+        if not isinstance(getattr(self, "classes_", None), list):
+            return float(super().score(X, y, sample_weight))
+        return share_all_right(self._label_columns(X), y, sample_weight)
+
+    def _label_columns(self, X: Any) -> list[NDArray[Any]]:
+        """Return the predicted labels of each output."""
+        codes = self._codes(X)  # raises an error before a fit
+        return label_columns(self.classes_ if isinstance(self.classes_, list) else [self.classes_], codes)
+
+    def _codes(self, X: Any) -> NDArray[np.integer]:
+        """Return the predicted label code of each row in each output, of shape (n_samples, n_outputs)."""
+        raise NotImplementedError
+
+
+class TellsProgress(CallbackSupportMixin):
+    """Base of estimators whose fit has one long step of many tasks, reported to scikit-learn's callbacks.
+
+    In scikit-learn 1.9, from which on it has `set_callbacks`, a fit can pass its callbacks the data, the
+    labels and the partially fitted estimator, so that a monitor can compute scores. Private estimators pass
+    none of these: a callback is called at the begin and at the end of each task, with the estimator's
+    parameters. Its return value cannot stop the fit, since it may depend on the time.
+    """
+
+    @with_callbacks  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def _telling(self, work: Callable[[Callable[[], None]], Outcome], *, task: str, count: int) -> Outcome:
+        """Run the long step, with a function that it calls once for each finished task."""
+        if not CALLBACKS:
+            return work(lambda: None)
+        root = self._init_callback_context(max_subtasks=count).call_on_fit_task_begin(estimator=self)
+
+        def report() -> None:
+            finished = root.subcontext(task_name=task)
+            finished.call_on_fit_task_begin(estimator=self).call_on_fit_task_end(estimator=self)
+
+        outcome = work(report)
+        root.call_on_fit_task_end(estimator=self)
+        return outcome
+
+
+def refuse_parameters(name: str, parameters: Mapping[str, Any], method: str = "fit") -> None:
+    """Refuse all arguments of `fit`, or another method, besides the data, except a `sample_weight` of None.
+
+    `sample_weight` is not in the signature of `fit`, because scikit-learn takes an estimator with this
+    argument for one that supports weights. The message shows names and no values, since weights are private.
+    """
+    given = [key for key, value in parameters.items() if key != "sample_weight" or value is not None]
+    if "sample_weight" in given:
+        raise TypeError(
+            f"{name}.{method} takes no sample_weight: a weight changes how much one record counts, so that"
+            " the guarantee would not hold. Leave it out; or repeat each row as often as it counts, and"
+            " guarantee_.for_group(k) is the guarantee of k rows together. Where metadata are routed,"
+            f" set_{method}_request(sample_weight=False) keeps weights from this fit"
+        )
+    if given:
+        raise TypeError(f"{name}.{method}() got an unexpected keyword argument {given[0]!r}")
+
+
+_SCOPE = (
+    "For a whole pipeline ask dplearn.privacy.pipeline_guarantee(pipeline): a step that is fitted on private"
+    " rows without a guarantee, such as StandardScaler, is not private."
+)
+
+
+def guarantee_html(estimator: Any) -> str:
+    """Return advice on pipelines, then the guarantee of a private estimator or the cost of a fit, as HTML."""
+    return (
+        f'<div class="dplearn-scope">{_SCOPE}</div>'
+        f'<div class="dplearn-guarantee">{_guarantee_html(estimator)}</div>'
+    )
+
+
+def _guarantee_html(estimator: Any) -> str:
+    guarantee = getattr(estimator, "guarantee_", None)
+    if isinstance(guarantee, Guarantee):
+        return guarantee._repr_html_()
+    cost = cost_of_fit(estimator)
+    return "Not fitted." if cost is None else f"Not fitted. A fit will spend {escape(in_words(cost))}."

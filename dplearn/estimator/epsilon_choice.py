@@ -22,8 +22,6 @@ from dplearn._validation import check_count, check_number
 from dplearn.core.search import first
 from dplearn.privacy.plan import Plan
 
-__all__ = ["chosen_epsilon"]
-
 #: The epsilons that are tried: all decimals of three digits from .001 to 100.
 _EPSILONS = tuple(Decimal(digits).scaleb(power) for power in range(-5, 0) for digits in range(100, 1000)) + (
     Decimal(100),
@@ -34,15 +32,7 @@ _LAST = len(_EPSILONS) - 1
 def chosen_epsilon(
     learner: Any, n_samples: int, *, alpha: Any = None, advantage: Any = None, **public: Any
 ) -> float:
-    """Return the epsilon of `PrivateEstimator.epsilon_for`.
-
-    Parameters
-    ----------
-    learner : PrivateEstimator
-        With a parameter `epsilon` and a method `plan`; it is not changed.
-    n_samples, alpha, advantage, **public
-        As for `PrivateEstimator.epsilon_for`.
-    """
+    """Return the epsilon of `PrivateEstimator.epsilon_for`."""
     name = type(learner).__name__
     if not hasattr(learner, "plan") or "epsilon" not in learner.get_params(deep=False):
         raise TypeError(f"epsilon_for needs a plan and a parameter epsilon, which {name} does not have")

@@ -2,11 +2,12 @@
 
 An estimator's `_recipe` checks the constructor's parameters and returns a `FitRecipe`; `execute` carries it
 out, and the estimator's `_publish` sets the fitted attributes. A recipe holds no ledger and nothing
-fitted: it goes to where parts of a table are read.
+fitted: it goes to where parts of a table are read. That of a learner which only asks queries is a `QueryFit`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NoReturn, Self
@@ -17,21 +18,23 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from dplearn._validation import check_count
 from dplearn.chance import PublicStream
+from dplearn.chance.dice import Dice
 from dplearn.estimator.public import Public
 from dplearn.fit.execute import Recipe
-from dplearn.fit.private_count import counted_plan
+from dplearn.fit.private_count import counted_plan, counted_warnings
 from dplearn.fit.support import refuse_unsupported
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import GAUSSIAN, Accounting
-from dplearn.privacy.unknown_count import ADDED
+from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE
+from dplearn.queries.factories import oracle_for
+from dplearn.queries.oracle import Oracle
+from dplearn.queries.private_oracles import CentralOracle
 from dplearn.records.encoded import encoded
 from dplearn.records.groups import MOST_ROWS
 from dplearn.records.outputs import n_outputs_of, read_outputs
 from dplearn.records.reading import as_product, check_classes, read_features, read_labels
 from dplearn.records.rows import Columns, count_of
 from dplearn.records.table import Given, Table
-
-__all__ = ["FitRecipe"]
 
 _EXACT = 2.0**53  # floats represent all integers up to there
 
@@ -40,15 +43,8 @@ class FitRecipe(Recipe):
     """The recipe of a fit, immutable.
 
     A subclass defines `encoded`, `plan` and `run`; and `summarize`, if rows are not used as they are encoded.
-
-    Parameters
-    ----------
-    learner : PrivateEstimator
-        Supplies its class, `random_state`, `neighbors` and `max_rows_per_group`; it is not kept.
-    cost : ApproxDP
-        Public. The greatest cost of a fit, of which the learner's `neighbors` is set.
-    **values : object
-        Public. The learner's checked parameters, which become attributes.
+    The learner supplies its class, `random_state`, `neighbors` and `max_rows_per_group`, and is not kept. Its
+    other checked parameters, `values`, become attributes.
     """
 
     cost: ApproxDP
@@ -275,3 +271,40 @@ def _check_equal_outputs(numbers: Iterable[int]) -> None:
     different = sorted(set(numbers))
     if len(different) > 1:
         raise ValueError(f"y must have the same number of outputs in all parts, got {different}")
+
+
+class QueryFit(FitRecipe):
+    """Base of fits with `learn(oracle, plan)`; their plans have `noise`.
+
+    Where the number of records is private, the outcome has `count`, a released estimate of it. If
+    `counts_records`, it is estimated first, and the estimate plans the fit.
+    """
+
+    def run(self, summary: Any, plan: Any, dice: Dice) -> Any:
+        plan_of = getattr(plan, "for_count", None)
+        oracle = oracle_for(
+            plan.noise,
+            summary,
+            privacy=plan.guarantee,
+            dice=dice,
+            stream=plan.public.stream,
+            count_share=COUNT_SHARE if plan_of else Fraction(0),
+            most_records=self.most_records,
+        )
+        if not plan_of:
+            return self.learn(oracle, plan)
+        assert isinstance(oracle, CentralOracle)  # local learners refuse a private number of records
+        found = plan_of(oracle.count())
+        return self.learn(oracle.map(lambda rows: self.summarize(rows, found)), found)
+
+    def learn(self, oracle: Oracle, plan: Any) -> Any:
+        """Return the outcome, a function of the answers alone."""
+        raise NotImplementedError
+
+    def publish(self, learner: Any, facts: Any, outcome: Any, plan: Any) -> None:
+        super().publish(learner, facts, outcome, plan)
+        if facts.n_samples is None:
+            learner.noisy_count_ = outcome.count
+
+    def told(self, learner: Any, plan: Any) -> tuple[str, ...]:
+        return counted_warnings(plan, learner.noisy_count_) if getattr(plan, "for_count", None) else ()

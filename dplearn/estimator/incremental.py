@@ -25,22 +25,11 @@ from sklearn.base import is_classifier
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import float_errors_ignored
-from dplearn.estimator.fit_parameters import ROUTED
+from dplearn.estimator.base import ROUTED
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.fit.support import refuse_unsupported
 from dplearn.privacy import ApproxDP
 from dplearn.records.reading import check_classes
-
-__all__ = [
-    "NEW_GROUPS",
-    "NEW_RECORDS",
-    "Calls",
-    "Incremental",
-    "in_parallel",
-    "joined_deviations",
-    "joined_means",
-    "next_calls",
-]
 
 _EACH_CALL = "each call of fit and partial_fit has {} of its own, and the number of {} in each call is public"
 #: The assumptions of guarantees of several calls together.
@@ -52,33 +41,15 @@ Means = NDArray[np.float64]
 
 @dataclass(frozen=True, repr=False)
 class Calls:
-    """The released means of all calls so far, and the public values that the next call shares.
-
-    Attributes
-    ----------
-    n_calls : int
-        Public. The number of calls.
-    n_samples : int
-        Public. The number of records of all calls.
-    guarantee : ApproxDP
-        Public. The guarantee of all calls together.
-    shared : mapping of str
-        Public. The parameters that no later call may change, by name.
-    means : tuple of ndarray of float64
-        Released. The noisy means over the records of all calls, for each query.
-    deviations : tuple of float
-        Public. The standard deviation of the noise in a number of each mean.
-    box : Box, optional
-        Public, or released by the first call. The bounds of each column.
-    """
+    """The released means of all calls so far, and the public values that the next call shares."""
 
     n_calls: int
-    n_samples: int
-    guarantee: ApproxDP
-    shared: Mapping[str, Any]
-    means: tuple[Means, ...] = field(default=())
-    deviations: tuple[float, ...] = ()
-    box: Any = None
+    n_samples: int  # of all calls
+    guarantee: ApproxDP  # of all calls together
+    shared: Mapping[str, Any]  # the parameters that no later call may change, by name
+    means: tuple[Means, ...] = field(default=())  # released: over the records of all calls, for each query
+    deviations: tuple[float, ...] = ()  # public: of the noise in a number of each mean
+    box: Any = None  # public, or released by the first call: the bounds of each column
 
     def __repr__(self) -> str:
         return f"Calls({self.n_calls} of {self.n_samples} records in all)"
@@ -140,17 +111,7 @@ def next_calls(
     deviations: tuple[float, ...] = (),
     box: Any = None,
 ) -> Calls:
-    """Return the calls so far, from the earlier ones and the guarantee of the last one.
-
-    Parameters
-    ----------
-    earlier : Calls or None
-        Released. None: the last call was the first.
-    guarantee : ApproxDP
-        Public. The guarantee of the last call alone.
-    n_samples, shared, means, deviations, box
-        Of all calls, as for `Calls`.
-    """
+    """Return the calls so far, from the earlier ones and the guarantee of the last one alone."""
     n_calls = 1 if earlier is None else earlier.n_calls + 1
     together = in_parallel(earlier, guarantee)
     return Calls(n_calls, n_samples, together, shared, means, deviations, box)
@@ -176,17 +137,7 @@ class Incremental:
     def _fit_more(
         self, X: Any, y: Any, dice: Dice | None = None, *, classes: Any = None, groups: Any = None
     ) -> Any:
-        """Add a table to the fit.
-
-        Parameters
-        ----------
-        X, y, groups : object
-            As for `fit`.
-        dice : Dice, optional
-            Source of chance. None: dice for this call by `random_state`, with a stream of its own.
-        classes : sequence, optional
-            Public. All labels.
-        """
+        """Add a table to the fit, with given dice, or those of this call by `random_state`."""
         earlier: Calls | None = getattr(self, "calls_", None)
         # With one stream for all calls, differences of answers would show differences of tables.
         dice = dice or self._dice(*(("call", earlier.n_calls) if earlier else ()))[0]

@@ -17,44 +17,23 @@ from dplearn.privacy import ApproxDP
 from dplearn.records.outputs import sets_of_outputs
 from dplearn.records.reading import check_given
 
-__all__ = [
-    "Public",
-    "PublicOutputs",
-    "cost_of_fit",
-    "planned_columns",
-    "planned_outputs",
-    "planned_table",
-]
-
 
 @dataclass(frozen=True)
 class Public:
     """The public values of a table.
 
-    Attributes
-    ----------
-    n_samples, n_features, n_labels : int
-        The numbers of records, of columns and of labels. `n_labels` is the length of `classes` if that is
-        given. In a fit for neighbors="add_remove" `n_samples` is None, with which no method can calculate.
-    names : sequence of str or None
-        The names of the columns.
-    classes : ndarray of shape (n_labels,) or None
-        The sorted labels; None in a plan for which only their number is given.
-    stream : PublicStream or None
-        The source of public choices in a fit, such as the shard of each record; None in a plan.
-    sparse : bool
-        Whether the table is a sparse matrix.
-    columns : mapping, optional
-        The attributes `n_features_in_` and `feature_names_in_` of an estimator fitted to it.
+    In a fit for neighbors="add_remove" `n_samples` is None, with which no method can calculate.
     """
 
     n_samples: int
     n_features: int = 0
-    n_labels: int = 0
+    n_labels: int = 0  # the length of `classes`, if that is given
     names: Sequence[str] | None = None
-    classes: Any = None
+    classes: Any = None  # sorted; None in a plan for which only their number is given
+    #: Of public choices in a fit, such as the shard of each record; None in a plan.
     stream: PublicStream | None = None
     sparse: bool = False
+    #: `n_features_in_` and `feature_names_in_` of an estimator fitted to it.
     columns: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
@@ -66,14 +45,8 @@ class Public:
 class PublicOutputs(Public):
     """The public values of a table with one or several labels a record.
 
-    Attributes
-    ----------
-    classes : list of ndarray of shape (n_labels,) or None
-        The labels of each output.
-    n_outputs : int
-        Number of labels of a record.
-    many : bool
-        Whether `y` has two dimensions, with more than one output.
+    `classes` are the labels of each output. `many`: whether `y` has two dimensions, with more than one
+    output.
     """
 
     n_outputs: int = 1
@@ -84,20 +57,7 @@ class PublicOutputs(Public):
 
 
 def planned_columns(fit: Any, n_samples: Any, *, n_features: Any) -> Public:
-    """Return the public values of a planned table without labels, which are its sizes.
-
-    Parameters
-    ----------
-    fit : FitRecipe
-        Has `declared`, the domain of the columns. Its size takes precedence.
-    n_samples, n_features : int or None
-        The arguments of `plan`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is neither given nor declared, or is not a valid count.
-    """
+    """Return the sizes of a planned table without labels; the size of a declared domain counts."""
     features = len(fit.declared) if isinstance(fit.declared, Product) else n_features
     return Public(
         check_count("n_samples", n_samples, low=1), check_given("n_features", features, source="domain")
@@ -105,42 +65,14 @@ def planned_columns(fit: Any, n_samples: Any, *, n_features: Any) -> Public:
 
 
 def planned_table(fit: Any, n_samples: Any, *, n_features: Any, n_labels: Any) -> Public:
-    """Return the public values of a planned table of labelled records, which are its sizes.
-
-    Parameters
-    ----------
-    fit : FitRecipe
-        As for `planned_columns`, and has `classes`. Their number takes precedence.
-    n_samples, n_features, n_labels : int or None
-        The arguments of `plan`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for `planned_columns`.
-    """
+    """Return the sizes of a planned table of labelled records; the number of declared classes counts."""
     columns = planned_columns(fit, n_samples, n_features=n_features)
     labels = n_labels if fit.classes is None else len(fit.classes)
     return replace(columns, n_labels=check_given("n_labels", labels, source="classes"))
 
 
 def planned_outputs(fit: Any, n_samples: Any, *, n_features: Any, n_labels: Any, n_outputs: Any) -> Public:
-    """Return the public values of a planned table of records with one or several labels.
-
-    Parameters
-    ----------
-    fit : FitRecipe
-        As for `planned_table`; `classes` may also be a list of label sets, whose number takes precedence.
-    n_samples, n_features, n_labels : int or None
-        As for `planned_table`.
-    n_outputs : int
-        The number of labels of a record.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for `planned_table`; or if there are label sets, but not one for each output.
-    """
+    """Return the sizes of a planned table with one or several labels a record; declared ones count."""
     count = check_count("n_outputs", n_outputs, low=1)
     sets = None if fit.classes is None else sets_of_outputs(fit.classes, count)
     if count == 1:
@@ -156,12 +88,7 @@ def planned_outputs(fit: Any, n_samples: Any, *, n_features: Any, n_labels: Any,
 def cost_of_fit(estimator: Any, X: Any = None, y: Any = None) -> ApproxDP | None:
     """Return the greatest cost of a fit, or None if the parameters are invalid or do not determine it.
 
-    Parameters
-    ----------
-    estimator : PrivateEstimator
-        Not changed.
-    X, y : object, optional
-        The table that would be fitted. Only shapes are read.
+    Of X and y only shapes are read.
     """
     with suppress(Exception):  # `fit` reports invalid parameters
         cost: ApproxDP | None = estimator._recipe(estimator.random_state is not None).cost_of(X, y)

@@ -58,8 +58,6 @@ from dplearn.releases.learned_schema import (
 )
 from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, schema_fit_plan
 
-__all__ = ["SchemaFitPlan", "learns_schema"]
-
 _ANY = Categories([None], other=True)  # accepts cells of any kind
 #: Any number is read with this range, which a learned one then replaces.
 _UNIT_RANGE: dict[str, Any] = {"target_range": (0.0, 1.0), "clip_target": True}
@@ -138,20 +136,11 @@ def _refuse_other_texts(learner: Any, parameter: str, domain: Any) -> None:
 
 @dataclass(frozen=True)
 class _SchemaPublic(Public):
-    """The public values of a table whose schema is learned.
-
-    Attributes
-    ----------
-    kinds : ColumnKinds
-        The kinds of the columns.
-    inner : Public
-        The public values that the inner learner found.
-    accepted : tuple of str
-        The assumptions of the public schema with which it read the table; all cells meet them.
-    """
+    """The public values of a table whose schema is learned."""
 
     kinds: Any = None
-    inner: Any = None
+    inner: Any = None  # the public values that the inner learner found
+    #: Assumptions of the schema with which it read the table; all cells meet them.
     accepted: tuple[str, ...] = ()
 
 
@@ -167,23 +156,10 @@ class _Outcome:
 class LearnedFit(FitRecipe):
     """The fit of a learner that learns its schema first: a recipe around that of an inner learner.
 
-    Other attributes are those of `own`.
-
-    Attributes
-    ----------
-    own : FitRecipe
-        The recipe of the inner learner.
-    shell : PrivateEstimator
-        The inner learner: unfitted, without a ledger, and with a domain that accepts all cells.
-    learn : Learn
-        The parameter `domain`.
-    learns_domain, ranged : bool
-        Whether the domain, and the range of the target, are learned. A target whose range is learned is the
-        last column of the schema, which is released with one share of the budget.
-    parameter : str
-        As for `learns_schema`.
-    numbers : Floats
-        The numbers among which ranges are found.
+    It learns the domain, or the range of the target, or both. A target whose range is learned is the last
+    column of the schema, which is released with one share of the budget. Other attributes are those of `own`,
+    the inner recipe. `shell` is the inner learner: unfitted, without a ledger, and with a domain that accepts
+    all cells.
     """
 
     @classmethod

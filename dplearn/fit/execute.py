@@ -32,68 +32,33 @@ from dplearn.fit.relation import Relation
 from dplearn.fit.support import refuse_unsupported
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.unknown_count import ADDED
-from dplearn.records.groups import SHIFTS, grouping_of, selected
-from dplearn.records.part_groups import grouped_parts, groups_in_parts
+from dplearn.records.groups import SHIFTS, grouped_parts, grouping_of, groups_in_parts, selected
 from dplearn.records.part_sources import table_in_memory, table_in_parts
 from dplearn.records.passes import PartsChangedError
-from dplearn.records.rows import count_of
+from dplearn.records.rows import check_index, count_of
 from dplearn.records.table import Held, Table
-from dplearn.records.tables import check_index
-
-__all__ = ["Done", "Facts", "Ready", "Recipe", "begin", "execute"]
 
 
 @dataclass(frozen=True)
 class Facts:
-    """The public facts of a table.
+    """The public facts of a table."""
 
-    Attributes
-    ----------
-    n_samples : int or None
-        The number of records; None where it is private.
-    """
-
-    n_samples: Any
+    n_samples: Any  # None where it is private
 
 
 class Recipe(ABC):
-    """What a learner or a release does, with checked parameters.
+    """What a learner or a release does, with checked parameters."""
 
-    Attributes
-    ----------
-    name : str
-        For the ledger's history.
-    cost : ApproxDP
-        Public. The most that it costs, with its neighbours and what it protects.
-    random_state : None, int or numpy random generator
-        The source of public choices, such as the rows of groups that take part.
-    takes : str
-        The parameter with the table, for messages.
-    unequal : str
-        The message about labels that are more or fewer than the rows.
-    reads_parts : bool
-        Whether it takes a table in parts.
-    named : bool
-        Whether the parts of a table have columns with names, one of which may hold the groups.
-    group_rows : int or None
-        How many rows of a group take part. None: one, chosen before the table is read.
-    repeated : bool
-        Whether a group of fewer rows has each of them several times, so that each group has as many; else the
-        rows are chosen before the table is read.
-    keeps_types : bool
-        Whether the rows keep their types, so that all parts have the same categories.
-    """
-
-    name: str
-    cost: ApproxDP
-    random_state: Any = None
-    takes = "X"
+    name: str  # for the ledger's history
+    cost: ApproxDP  # the most that it costs, with its neighbours and what it protects
+    random_state: Any = None  # of public choices, such as the rows of groups that take part
+    takes = "X"  # the parameter with the table, for messages
     unequal = "X and y must have equal numbers of samples, got {} and {}"
     reads_parts = True
-    named = True
-    group_rows: int | None = None
-    repeated = False
-    keeps_types = False
+    named = True  # whether parts have columns with names, one of which may hold the groups
+    group_rows: int | None = None  # how many of a group take part; None: one, chosen before the table is read
+    repeated = False  # whether each group has that many, the fewer ones several times, chosen afterwards
+    keeps_types = False  # whether rows keep their types, so that all parts have the same categories
 
     @abstractmethod
     def read(self, X: Any, y: Any) -> tuple[Any, Any]:
@@ -169,19 +134,10 @@ class Recipe(ABC):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Ready:
-    """A recipe whose table has been read and planned: what follows are draws.
-
-    Attributes
-    ----------
-    recipe : Recipe
-    table : Table
-        Private.
-    plan : Plan
-        Public.
-    """
+    """A recipe whose table has been read and planned: what follows are draws."""
 
     recipe: Recipe
-    table: Table
+    table: Table  # private
     plan: Any
 
     @cached_property
@@ -200,22 +156,12 @@ class Ready:
 
 @dataclass(frozen=True, eq=False)
 class Done:
-    """What a recipe has left: no private value.
+    """What a recipe has left: no private value."""
 
-    Attributes
-    ----------
-    recipe : Recipe
-        Public, as `chosen` returned it.
-    facts, plan : object
-        Public.
-    released : object
-        Released.
-    """
-
-    recipe: Recipe
+    recipe: Recipe  # as `chosen` returned it
     facts: Any
     plan: Any
-    released: Any
+    released: Any  # released
 
 
 def begin(recipe: Recipe, X: Any, y: Any = None, *, groups: Any = None) -> Ready:
@@ -237,22 +183,10 @@ def execute(
     dice: Dice,
     stacklevel: int = 3,
 ) -> Done:
-    """Carry out a recipe on a private table.
+    """Carry out a recipe on a private table, in memory or in parts.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        Public.
-    X, y : object
-        Private. The table and its labels, in memory or in parts.
-    groups : object, optional
-        Private. The group of each row; of a table in parts the name of the column with these.
-    ledger : PrivacyLedger, optional
-        Charged once, before any draw.
-    dice : Dice
-        The source of all secret draws.
-    stacklevel : int, default=3
-        That of warnings: the call of the function that calls this one.
+    `groups` is the group of each row, or of a table in parts the name of their column. The ledger is charged
+    once, before any draw.
     """
     relation, cost = Relation(groups=groups is not None), recipe.cost_of(X, y)
     charge = open_account(ledger, None if cost is None else relation.protecting(cost), name=recipe.name)

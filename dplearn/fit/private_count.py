@@ -22,8 +22,6 @@ from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.shares import CONCENTRATED, GAUSSIAN, concentrated_budget, gaussian_budget
 from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE, MOST_RECORDS
 
-__all__ = ["counted_plan", "counted_shares", "counted_warnings", "noisy_count"]
-
 _ANY = 1  # a number of records by which parameters are checked before one is known
 
 
@@ -32,27 +30,10 @@ def counted_plan(
 ) -> Any:
     """Return a plan whose guarantee is for one added or removed record.
 
-    Parameters
-    ----------
-    plan_of : callable
-        From a cost and public values with a number of records to the plan of such a fit. Its `guarantee` has
-        the assumptions for a replaced record.
-    cost : ApproxDP
-        The whole cost, for added records.
-    facts : object
-        Public; in a fit without a number of records.
-    rest : ApproxDP, optional
-        The cost of all but the estimate. None: of queries with the noise of the cost.
-
-    Returns
-    -------
-    Plan
-        In a fit, `for_count` maps an estimate to the plan of all else.
-
-    Raises
-    ------
-    ValueError
-        If there is no plan for the fewest records, or for the most.
+    `plan_of` maps a cost and facts with a number of records to the plan of such a fit, whose guarantee has
+    the assumptions for a replaced record. `rest` is the cost of all but the estimate; None: of queries with
+    the noise of the cost. In a fit, `for_count` of the plan maps an estimate to the plan of all else. Errors
+    are those of the plan for the fewest records, and for the most.
     """
     left, guess = _rest(cost) if rest is None else rest, cast("int | None", facts.n_samples)
 
@@ -70,18 +51,8 @@ def counted_plan(
 def counted_shares(cost: ApproxDP, *, concentrated: bool) -> tuple[ApproxDP | ZeroConcentratedDP, ApproxDP]:
     """Return the guarantee of an estimate of the number of records, and that of the rest of a fit.
 
-    Parameters
-    ----------
-    cost : ApproxDP
-        The whole cost, for added records.
-    concentrated : bool
-        Whether the rest is zero-concentrated with the `concentrated_budget` of its guarantee, if this has a
-        delta. Then rho is divided. Otherwise epsilon is, and the rest has the whole delta.
-
-    Raises
-    ------
-    ValueError
-        If no positive epsilon is left for the rest, which concerns an epsilon far below delta.
+    If the rest is `concentrated` and has a delta, rho is divided. Otherwise epsilon is, and the rest has the
+    whole delta; an epsilon far below delta leaves nothing for it, and is refused.
     """
     share = Fraction(COUNT_SHARE)
     if not (concentrated and cost.delta):
@@ -102,19 +73,7 @@ def counted_shares(cost: ApproxDP, *, concentrated: bool) -> tuple[ApproxDP | Ze
 def noisy_count(
     n: int, privacy: ApproxDP | ZeroConcentratedDP, dice: Dice, *, most_records: int = MOST_RECORDS
 ) -> int:
-    """Return a noisy number of records, at least 1.
-
-    Parameters
-    ----------
-    n : int
-        Private. An added record moves it by 1.
-    privacy : ApproxDP or ZeroConcentratedDP
-        Of the estimate; from `counted_shares`.
-    dice : Dice
-        Source of chance.
-    most_records : int, default=MOST_RECORDS
-        The greatest estimate; public.
-    """
+    """Return a noisy number of records, from 1 to the public `most_records`; an added record moves n by 1."""
     ends: dict[str, Any] = {"dice": dice, "low": 1, "high": most_records}
     if isinstance(privacy, ZeroConcentratedDP):
         return int(gaussian_counts(n, privacy=privacy, **ends))
@@ -122,15 +81,7 @@ def noisy_count(
 
 
 def counted_warnings(plan: Any, n: int) -> tuple[str, ...]:
-    """Return the warnings of a fit with an estimated number of records.
-
-    Parameters
-    ----------
-    plan : Plan
-        From `counted_plan`, in a fit.
-    n : int
-        Released. The estimate.
-    """
+    """Return the warnings of a fit with an estimated number of records."""
     start, told = f"n_samples is {n}:", f"the noisy number of records is {n}:"
     return tuple(text.replace(start, told, 1) for text in plan.for_count(n).warnings)
 

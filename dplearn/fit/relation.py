@@ -13,20 +13,6 @@ from typing import Any, NamedTuple
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import AT_LEAST_ONE
 
-__all__ = [
-    "COLUMNS",
-    "COLUMNS_AND_CATEGORIES",
-    "GROUPS",
-    "N_IS_PUBLIC",
-    "PARTS",
-    "PARTS_OF_GROUPS",
-    "ROWS",
-    "ROWS_OF_TABLE",
-    "TABLE",
-    "Relation",
-    "without_count",
-]
-
 #: The first entry of `assumes` in the guarantee of every release for one replaced record.
 N_IS_PUBLIC = "the number of records is public"
 #: The assumption of a guarantee that protects groups.
@@ -89,21 +75,11 @@ _VARIANTS = {
 
 @dataclass(frozen=True)
 class Relation:
-    """What a record of a table is, and where the table is.
+    """What a record of a table is, and where the table is."""
 
-    Attributes
-    ----------
-    groups : bool
-        Whether a record is a group of rows; else it is a row.
-    parts : bool
-        Whether one part of the rows at a time is in memory.
-    uncounted : bool
-        Whether a neighbour has one record more or less, and the number of records is private.
-    """
-
-    groups: bool = False
-    parts: bool = False
-    uncounted: bool = False
+    groups: bool = False  # whether a record is a group of rows; else it is a row
+    parts: bool = False  # whether one part of the rows at a time is in memory
+    uncounted: bool = False  # whether a neighbour has one record more or less, and their number is private
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -129,13 +105,7 @@ class Relation:
 
 
 def without_count(assumes: Iterable[str]) -> tuple[str, ...]:
-    """Return assumptions of a guarantee for one replaced record as those of one for one added record.
-
-    Parameters
-    ----------
-    assumes : iterable of str
-        Texts of `Relation`, and others.
-    """
+    """Return assumptions of a guarantee for one replaced record as those of one for one added record."""
     kept = (_variants(each).uncounted for each in assumes if each != AT_LEAST_ONE)
     return (AT_LEAST_ONE, *(each for each in kept if each is not None))
 

@@ -22,17 +22,6 @@ from typing import Any
 from dplearn.privacy.base import ADDED_LABELS
 from dplearn.privacy.unknown_count import TAKING_ADDED
 
-__all__ = [
-    "FEATURES",
-    "REFUSALS",
-    "refuse",
-    "refuse_unsupported",
-    "refuse_wrapped",
-    "refused_pair",
-    "supported",
-    "supports",
-]
-
 #: From a feature to the parameter that asks for it, of which most features are values.
 _PARAMETERS = {"groups": "groups", "add_remove": "neighbors", "local": "trust_model", "labels": "protects"}
 #: From a feature to the attribute of a class that has it.
@@ -87,47 +76,18 @@ for _rows in ("X_public", "n_rows"):
 
 
 def refused_pair(used: Collection[Any]) -> tuple[str, ...] | None:
-    """Return the first features among used ones that nothing supports together, or None.
-
-    Parameters
-    ----------
-    used : collection
-        Features; other values of parameters among them are ignored.
-    """
+    """Return the first features among used ones that nothing supports together, or None."""
     return next((pair for pair in REFUSALS if all(feature in used for feature in pair)), None)
 
 
 def refuse(used: Collection[Any], **values: Any) -> None:
-    """Raise an error if nothing supports used features together.
-
-    Parameters
-    ----------
-    used : collection
-        As for `refused_pair`.
-    **values : object
-        Public. Shown by messages.
-
-    Raises
-    ------
-    TypeError, ValueError
-        That of `REFUSALS`.
-    """
+    """Raise an error if nothing supports used features together."""
     if pair := refused_pair(used):
         raise (TypeError if pair in _OF_TABLES else ValueError)(REFUSALS[pair].format(**values))
 
 
 def refuse_unsupported(recipe: Any, *more: str, **values: Any) -> None:
-    """Raise an error if nothing supports what a recipe uses, and more features, together.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        Public.
-    *more : str
-        Features of the table, or of the call.
-    **values : object
-        Public. Shown by messages.
-    """
+    """Raise an error if nothing supports what a recipe uses, and more features, together."""
     used = [recipe.cost.neighbors, recipe.cost.protects, getattr(recipe, "trust_model", "central"), *more]
     used += ["memory"] * (not recipe.reads_parts)
     used += ["learn"] * getattr(recipe, "learns_domain", False)
@@ -138,27 +98,13 @@ def refuse_unsupported(recipe: Any, *more: str, **values: Any) -> None:
 
 
 def refuse_wrapped(name: str, estimators: Iterable[Any]) -> None:
-    """Raise an error if an estimator within one that divides the table is for added records.
-
-    Parameters
-    ----------
-    name : str
-        Of the outer one, for the message.
-    estimators : iterable of PrivateEstimator
-        Those within it.
-    """
+    """Raise an error if an estimator within one that divides the table is for added records."""
     for each in estimators:
         refuse(("wrapped", getattr(each, "neighbors", None)), name=name)
 
 
 def supported(thing: Any) -> frozenset[str]:
-    """Return the features that an estimator or a release supports, as its class or its function shows.
-
-    Parameters
-    ----------
-    thing : object
-        An unfitted estimator, or the function of a release.
-    """
+    """Return the features that an estimator or a release supports, as its class or its function shows."""
     calls = (type(thing), thing.fit) if hasattr(thing, "fit") else (thing,)
     takes = {name for call in calls for name in signature(call).parameters}
     found = {feature for feature, name in _PARAMETERS.items() if name in takes}
@@ -174,13 +120,5 @@ def supported(thing: Any) -> frozenset[str]:
 
 
 def supports(thing: Any, *features: str) -> bool:
-    """Return whether an estimator or a release supports several features at once.
-
-    Parameters
-    ----------
-    thing : object
-        As for `supported`.
-    *features : str
-        Some of `FEATURES`.
-    """
+    """Return whether an estimator or a release supports several features at once."""
     return supported(thing).issuperset(features) and refused_pair(features) is None

@@ -19,16 +19,15 @@ from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Floats
 from dplearn.ensembles.isolation import native_threads
 from dplearn.estimator import PrivateRegressor
-from dplearn.estimator.base import PrivateEstimator
+from dplearn.estimator.base import PrivateEstimator, SeveralOutputsClassifier
+from dplearn.estimator.fit_recipe import QueryFit
 from dplearn.estimator.public import (
     Public,
     PublicOutputs,
     planned_columns,
     planned_outputs,
 )
-from dplearn.estimator.query_fits import QueryFit
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import refused_pair
 from dplearn.learners.additive_columns import Column

@@ -31,8 +31,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.queries import VectorQuery
-from dplearn.queries.gaussian_noise import can_be_drawn
-from dplearn.queries.noise import noise_of
+from dplearn.queries.noise import can_be_drawn, noise_of
 
 __all__ = ["BINS", "FINEST", "AdditivePlan", "Bits", "additive_plan"]
 

@@ -23,8 +23,8 @@ from dplearn.concepts.base import ChosenConcept, Concept, Labels
 from dplearn.core.search import first
 from dplearn.domains import Bits
 from dplearn.estimator import RuleClassifier
+from dplearn.estimator.fit_recipe import QueryFit
 from dplearn.estimator.public import Public, planned_table
-from dplearn.estimator.query_fits import QueryFit
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
@@ -33,7 +33,7 @@ from dplearn.privacy.plan import Plan, hidden
 from dplearn.queries import Examples, HistogramQuery, Oracle
 from dplearn.queries.bounds import TailBound
 from dplearn.queries.factories import check_reports, cost_of
-from dplearn.queries.share_noise import central_noise, share_noise
+from dplearn.queries.noise import central_noise, share_noise
 from dplearn.records.reading import (
     as_product,
     check_classes,

@@ -24,7 +24,7 @@ from dplearn.ensembles.dry_run import MANY_ROWS, dry_run, with_gaps
 from dplearn.ensembles.shards import drawn_shards, shards
 from dplearn.ensembles.sizes import PREFERRED
 from dplearn.estimator import PrivateClassifier
-from dplearn.estimator.callbacks import TellsProgress
+from dplearn.estimator.base import TellsProgress
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public
 from dplearn.fit.private_count import counted_plan, counted_shares, noisy_count
@@ -34,9 +34,8 @@ from dplearn.privacy.plan import Plan, hidden, records_needed
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.records.groups import rows_of_shards
 from dplearn.records.reading import check_classes, check_given, labels_assumed, read_labels, read_rows
-from dplearn.records.rows import Examples, count_of
+from dplearn.records.rows import Examples, count_of, rows_of, sliceable
 from dplearn.records.table import Table, as_table
-from dplearn.records.tables import rows_of, sliceable
 
 Outcome = TypeVar("Outcome")
 

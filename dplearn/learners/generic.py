@@ -31,7 +31,7 @@ from dplearn.domains import Domain, DomainError, Product
 from dplearn.ensembles.isolation import learner_alone, reraised
 from dplearn.ensembles.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.fit_parameters import refuse_parameters
+from dplearn.estimator.base import refuse_parameters
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public
 from dplearn.estimator.schema_learning import learns_schema

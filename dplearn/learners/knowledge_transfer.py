@@ -30,7 +30,7 @@ from dplearn.ensembles.public_data import (
 from dplearn.ensembles.sizes import transfer_ballot
 from dplearn.ensembles.student import fit_weighted, teach
 from dplearn.ensembles.teachers import train_and_ask
-from dplearn.estimator.fit_parameters import refuse_parameters
+from dplearn.estimator.base import refuse_parameters
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.learners.ensembles import (
     AggregationPlan,
@@ -43,9 +43,8 @@ from dplearn.learners.ensembles import (
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.records.reading import read_rows
-from dplearn.records.rows import count_of
+from dplearn.records.rows import check_values, count_of, plain, rows_of, sliceable
 from dplearn.records.table import Table
-from dplearn.records.tables import check_values, plain, rows_of, sliceable
 
 __all__ = ["KnowledgeTransferClassifier"]
 

@@ -31,7 +31,7 @@ from dplearn.privacy.plan import Plan, hidden
 from dplearn.queries import HistogramQuery, MeanQuery, Oracle, Records, StatisticalQuery
 from dplearn.queries.bounds import QUERY_MODELS
 from dplearn.queries.factories import oracle_for
-from dplearn.records.bit_rows import packed_rows, read_bits
+from dplearn.records.encoded import packed_rows, read_bits
 from dplearn.records.reading import (
     as_product,
     check_classes,

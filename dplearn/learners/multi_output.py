@@ -17,10 +17,9 @@ from dplearn._validation import check_count, check_number, shown
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.ensembles.isolation import learner_alone
-from dplearn.estimator.base import PrivateEstimator
+from dplearn.estimator.base import PrivateEstimator, SeveralOutputsClassifier
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public
-from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.fit.execute import begin
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import refuse_wrapped

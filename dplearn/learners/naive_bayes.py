@@ -19,7 +19,8 @@ from dplearn._writing import brief
 from dplearn.core.simplex import nearest_shares
 from dplearn.domains import Floats
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.fit_parameters import refuse_parameters
+from dplearn.estimator.base import refuse_parameters
+from dplearn.estimator.fit_recipe import QueryFit
 from dplearn.estimator.incremental import (
     Calls,
     Incremental,
@@ -28,7 +29,6 @@ from dplearn.estimator.incremental import (
     next_calls,
 )
 from dplearn.estimator.public import Public, planned_table
-from dplearn.estimator.query_fits import QueryFit
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import REFUSALS, refused_pair
@@ -39,7 +39,7 @@ from dplearn.privacy.shares import GAUSSIAN
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import Examples, HistogramQuery, Oracle
 from dplearn.queries.factories import check_reports, cost_of
-from dplearn.queries.share_noise import ShareNoise, central_noise, share_noise
+from dplearn.queries.noise import ShareNoise, central_noise, share_noise
 from dplearn.records.encoded import encoded
 from dplearn.records.reading import (
     as_product,
@@ -170,7 +170,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     --------
     PrivateMultiOutputClassifier : One classifier for each of several labels of a record.
     dplearn.queries.HistogramQuery : The query for each column.
-    dplearn.queries.share_noise.share_noise : The noise of an answer.
+    dplearn.queries.noise.share_noise : The noise of an answer.
 
     Notes
     -----

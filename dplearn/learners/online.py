@@ -40,9 +40,8 @@ from dplearn.learners.ensembles import (
     notes_on_noise,
 )
 from dplearn.privacy import OneTimeState
-from dplearn.records.rows import Examples
+from dplearn.records.rows import Examples, check_values, rows_of, sliceable
 from dplearn.records.table import Table
-from dplearn.records.tables import check_values, rows_of, sliceable
 
 __all__ = ["OnlineEnsembleClassifier"]
 

@@ -22,13 +22,13 @@ from dplearn.chance.dice import Dice
 from dplearn.concepts import Parity
 from dplearn.concepts.base import ChosenConcept
 from dplearn.domains import Bits
+from dplearn.estimator.base import SeveralOutputsClassifier
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public, PublicOutputs
-from dplearn.estimator.several_outputs import SeveralOutputsClassifier
 from dplearn.fit.relation import TABLE
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations, ParityPlan, chosen_plan
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.records.bit_rows import packed_rows, read_bits
+from dplearn.records.encoded import packed_rows, read_bits
 from dplearn.records.outputs import (
     declared_sets,
     n_outputs_of,

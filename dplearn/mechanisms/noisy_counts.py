@@ -204,7 +204,7 @@ def gaussian_sums(
     **Assumes.** As for `gaussian_counts`.
 
     **Accuracy.** As for `gaussian_counts`, with this sigma2. Where squared_sensitivity / (2 budget) is small,
-    multiples of the sums have relatively less noise: see `dplearn.queries.gaussian_noise`.
+    multiples of the sums have relatively less noise: see `dplearn.queries.noise`.
 
     **Source.** Dong, Roth and Su (2022), for continuous noise. The additional variance is ours.
 

@@ -26,8 +26,7 @@ from dplearn._writing import brief
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
-from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.fit_parameters import refuse_parameters
+from dplearn.estimator.base import PrivateEstimator, refuse_parameters
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public
 from dplearn.estimator.schema_learning import learns_schema
@@ -59,8 +58,7 @@ from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import fitted_together
 from dplearn.records.reading import check_classes, declared_classes, labels_assumed, read_labels, read_rows
-from dplearn.records.rows import Examples
-from dplearn.records.tables import rows_of
+from dplearn.records.rows import Examples, rows_of
 from dplearn.records.targets import TargetRange, read_numbers
 
 _SPLITS = "the split into training and test records depends only on the records' positions"

@@ -49,8 +49,7 @@ from dplearn.records.reading import (
     read_labels,
     read_rows,
 )
-from dplearn.records.rows import Examples
-from dplearn.records.tables import rows_of
+from dplearn.records.rows import Examples, rows_of
 
 _SPLIT = "the split into training and held-out records depends only on the records' positions"
 _ALONE = "the fitted classifier predicts for each record by itself"

@@ -42,8 +42,7 @@ from dplearn.privacy.events import Event
 from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.queries import CentralOracle, Oracle, VectorQuery
-from dplearn.queries.gaussian_noise import can_be_drawn
-from dplearn.queries.noise import noise_of
+from dplearn.queries.noise import can_be_drawn, noise_of
 from dplearn.records.part_ranks import ranks_of
 from dplearn.records.reading import as_product
 from dplearn.records.rows import Columns

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_bool
 from dplearn.core.row_blocks import sums_and_squares
-from dplearn.estimator.fit_parameters import refuse_parameters
+from dplearn.estimator.base import refuse_parameters
 from dplearn.estimator.incremental import Incremental, joined_deviations, joined_means, next_calls
 from dplearn.estimator.public import Public
 from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxedColumnsFit, BoxPlan

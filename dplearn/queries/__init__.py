@@ -1,10 +1,9 @@
 """Statistical queries for means of private records, and the oracles that answer them."""
 
-from dplearn.queries.central_oracle import CentralOracle
 from dplearn.queries.factories import central, local, population
-from dplearn.queries.local_oracle import LocalOracle
 from dplearn.queries.oracle import Answer, Oracle, Round
 from dplearn.queries.population_oracle import PopulationOracle
+from dplearn.queries.private_oracles import CentralOracle, LocalOracle
 from dplearn.queries.query import HistogramQuery, MeanQuery, StatisticalQuery, VectorQuery, on_grid
 from dplearn.queries.randomizers import (
     BitRandomizer,

@@ -9,14 +9,10 @@ from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
 from dplearn.fit.relation import without_count
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
+from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE, MOST_RECORDS
 from dplearn.queries.bounds import QUERY_MODELS
-from dplearn.queries.central_oracle import COUNT_SHARE, CentralOracle
-from dplearn.queries.local_oracle import LocalOracle
 from dplearn.queries.population_oracle import PopulationOracle
-
-__all__ = ["central", "check_reports", "cost_of", "local", "oracle_for", "population"]
-
+from dplearn.queries.private_oracles import CentralOracle, LocalOracle
 
 #: The assumptions of an oracle's guarantee about its queries.
 ASKED = (
@@ -29,48 +25,14 @@ population = PopulationOracle
 
 
 def cost_of(trust_model: str, epsilon: Any, delta: Any, *, reproducible: bool) -> ApproxDP:
-    """Return the greatest cost of a learner's oracle; delta is 0 for the local trust model.
-
-    Parameters
-    ----------
-    trust_model : {"central", "local"}
-        The learner's parameter; validated here.
-    epsilon, delta : number
-        The learner's parameters; validated here.
-    reproducible : bool
-        Whether the draws are reproducible.
-
-    Returns
-    -------
-    ApproxDP
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is invalid.
-    """
+    """Check a learner's parameters, and return the greatest cost of its oracle; a local one has delta 0."""
     local_only = check_choice("trust_model", trust_model, QUERY_MODELS) == "local"
     budget = ApproxDP(check_number("epsilon", epsilon, above=0), delta, reproducible=reproducible)
     return replace(budget, delta=Fraction(0)) if local_only else budget
 
 
 def check_reports(trust_model: str, n_samples: int, count: int, asked: str) -> None:
-    """Raise an error if there are more queries than records, and each record reports once.
-
-    Parameters
-    ----------
-    trust_model : {"central", "local"}
-        The learner's parameter.
-    n_samples, count : int
-        The numbers of records and of queries.
-    asked : str
-        A plural noun for the queries, for the message.
-
-    Raises
-    ------
-    ValueError
-        If `trust_model` is "local" and `n_samples` is below `count`.
-    """
+    """Raise an error if there are more queries, a noun for which is `asked`, than reports of records."""
     if trust_model == "local" and n_samples < count:
         raise ValueError(
             f"trust_model='local' needs a record for each of {count} {asked}, got n_samples={n_samples}"
@@ -89,20 +51,7 @@ def oracle_for(
 ) -> CentralOracle | LocalOracle:
     """Return the oracle of a learner, whose cost has been charged already.
 
-    Parameters
-    ----------
-    kind : {"laplace", "gaussian", "local"}
-        The source of noise: "local" makes a `LocalOracle`, the others a `CentralOracle`.
-    records : Records
-        Private. The records to which queries apply their functions.
-    privacy : ApproxDP
-        The cost of all answers together.
-    dice : Dice
-        Source of chance.
-    stream : PublicStream
-        The source of the order in which records report.
-    count_share, most_records : number
-        As for `CentralOracle`; for neighbors "add_remove", whose answers are totals by default.
+    The kind is the source of noise: "laplace", "gaussian" or "local". The stream orders the records' reports.
     """
     if kind == "local":
         return LocalOracle(records, privacy=privacy, dice=dice, stream=stream)

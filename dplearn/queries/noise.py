@@ -1,12 +1,24 @@
 """The noise of answers, from public numbers: a plan and an oracle use the same object.
 
->>> from dplearn.privacy import ApproxDP
->>> from dplearn.queries.query import MeanQuery
+Discrete Gaussian noise of variance v costs at most as much as continuous noise of variance v - 4 (see
+`dplearn.privacy.gaussian_dp.sums_sigma2`). Sums whose noise is small are therefore multiplied by a power of
+two before noise is added. The multiple is a function of public numbers, and the additional variance in units
+of the sums is then negligible. Sums whose noise is wider than the sampler permits are divided by a power of
+two and rounded; rounding moves each of them by less than 1, which is added to their distance.
+
+>>> noise = SumNoise.of(2, Fraction(1, 50), most=1000)
+>>> noise.bits, noise.sigma2  # in units of the sums 50 + 4/256
+(4, Fraction(12804, 1))
 >>> heads = MeanQuery(len, low=0, high=1)
 >>> round(noise_of("laplace", ApproxDP(1), 1000).deviation(heads, Fraction(1, 2)), 5)  # half of the budget
 0.00283
 >>> round(noise_of("local", ApproxDP(1), 1000).deviation(heads, Fraction(1, 2)), 3)
 0.048
+>>> noise = share_noise(4, n_queries=10, n=1000, epsilon=1)
+>>> round(1000 * noise.deviation), round(1000 * noise.bound.at(0.05))  # as numbers of records
+(28, 102)
+>>> round(1000 * share_noise(4, n_queries=10, n=1000, epsilon=1, noise="local").deviation)
+126
 """
 
 import math
@@ -19,25 +31,79 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.mechanisms.noisy_counts import gaussian_sums, laplace_counts
+from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import ApproxDP, GaussianSums
-from dplearn.privacy.gaussian_dp import MOST_NUMBERS
+from dplearn.privacy.base import NEIGHBORS
+from dplearn.privacy.gaussian_dp import MOST_NUMBERS, SLACK, sums_sigma2
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.shares import gaussian_budget
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
 from dplearn.queries.bounds import TailBound, sampling_bound
-from dplearn.queries.gaussian_noise import SumNoise, can_be_drawn
 from dplearn.queries.oracle import Answer
 from dplearn.queries.query import MeanQuery, StatisticalQuery
 from dplearn.queries.randomizers import LocalRandomizer
 
-__all__ = ["Bounds", "CentralNoise", "LocalNoise", "Noise", "noise_of"]
+_WIDEST = 1 << 56  # the variance parameter of the sampler is below this
+_FAR = 1 << 62  # and a multiplied sum below this
+_FINE = SLACK << 10  # from this variance on, the additional one is below a thousandth
+
+
+@dataclass(frozen=True)
+class SumNoise:
+    """The noise of the sums in an answer."""
+
+    bits: int  # sums are multiplied by 2**bits, and rounded if that is negative
+    squared_l2: int  # a bound on the squared distance of these multiples between neighbours
+    sigma2: Fraction  # the variance parameter of the noise on these multiples
+
+    @classmethod
+    def of(cls, squared_l2: int, budget: Fraction, most: int, size: int = 1) -> "SumNoise":
+        """Return the noise of `size` sums of magnitudes up to `most`, with a budget of mu^2 / 2.
+
+        Rounding to multiples of q = 2**-bits moves the difference of two multiples by less than 1 in each of
+        the sums, so that their distance is at most sqrt(squared_l2) / q + sqrt(size).
+        """
+        bits = 0
+        while squared_l2 << 2 * bits < 2 * budget * _FINE and most << (bits + 1) < _FAR:
+            bits += 1
+        if can_be_drawn(squared_l2, budget):
+            squared = squared_l2 << 2 * bits
+            return cls(bits, squared, sums_sigma2(squared, budget))
+        reach, more = _root_above(squared_l2), _root_above(size)
+        coarser = range(1, reach.bit_length())
+        bits = next((b for b in coarser if can_be_drawn((-(-reach >> b) + more) ** 2, budget)), 0)
+        squared = (-(-reach >> bits) + more) ** 2 if bits else squared_l2
+        return cls(-bits, squared, sums_sigma2(squared, budget))
+
+    def of_sums(self, sums: Any) -> NDArray[np.int64]:
+        """Return the multiples of sums, or of bounds on them."""
+        if self.bits >= 0:
+            return np.asarray(sums) << self.bits
+        half = 1 << (-self.bits - 1)
+        return (np.asarray(sums) + half) >> -self.bits
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation in units of the sums."""
+        return math.sqrt(min(self.sigma2, Fraction(1 << 1000))) / 2.0**self.bits
+
+
+def can_be_drawn(squared_l2: int, budget: Fraction) -> bool:
+    """Return whether the sampler supports the noise of sums at this distance with a budget of mu^2 / 2."""
+    return sums_sigma2(squared_l2, budget) < _WIDEST
+
+
+def _root_above(number: int) -> int:
+    """Return the root of a positive integer, rounded up."""
+    return math.isqrt(number - 1) + 1
+
 
 Bounds = tuple[TailBound, TailBound]  # error bounds of an answer: from noise and from sampling
 
-_FAR = 1 << 62
 _FAR_DEVIATION = 1 << 500  # above every useful standard deviation, and within the range of floats
 _RARE = Fraction(1, 1 << 40)
 _NUMBER = MeanQuery(None, low=0, high=1)  # type: ignore[arg-type] # of records; its total is counted
@@ -71,33 +137,15 @@ class Noise(ABC):
 
 @dataclass(frozen=True)
 class CentralNoise(Noise):
-    """Noise in the totals of all records.
+    """Noise in the totals of all records."""
 
-    Attributes
-    ----------
-    budget : Fraction
-        Of all queries together: mu^2 / 2 if the noise is Gaussian, else epsilon.
-    gaussian : bool
-        Whether the noise is Gaussian.
-    n : int or None
-        The number of records. Where it is private, a guess or an estimate; None before the estimate.
-    each : int
-        The rows of a record that take share.
-    added : bool
-        Whether a neighbour has one record more or less.
-    most_records : int
-        Where the number of records is private, totals are clipped to those of so many.
-    count_budget : Fraction
-        The share, in units of `budget`, for an estimate of the number of records; 0: it is not estimated.
-    """
-
-    budget: Fraction
+    budget: Fraction  # of all queries together: mu^2 / 2 if the noise is Gaussian, else epsilon
     gaussian: bool
-    n: Any
-    each: int = 1
-    added: bool = False
-    most_records: int = MOST_RECORDS
-    count_budget: Fraction = Fraction(0)
+    n: Any  # of records; where it is private, a guess or an estimate, None before the estimate
+    each: int = 1  # the rows of a record that take part
+    added: bool = False  # whether a neighbour has one record more or less
+    most_records: int = MOST_RECORDS  # where n is private, totals are clipped to those of so many
+    count_budget: Fraction = Fraction(0)  # of an estimate of n, in units of `budget`; 0: it is not estimated
 
     @classmethod
     def of(
@@ -230,19 +278,9 @@ class CentralNoise(Noise):
 
 @dataclass(frozen=True)
 class LocalNoise(Noise):
-    """The noise of randomised reports, of which each record makes one.
+    """The noise of reports, of which each record makes one; a part of the budget is a part of these."""
 
-    Attributes
-    ----------
-    epsilon : Fraction
-        The cost of a report.
-    n : int
-        The number of records; a part of the budget is a part of these.
-    kind : {"bit", "laplace"}
-        The randomiser of a number.
-    """
-
-    epsilon: Fraction
+    epsilon: Fraction  # the cost of a report
     n: int
     kind: str = "bit"
 
@@ -283,17 +321,78 @@ class LocalNoise(Noise):
 def noise_of(kind: str, privacy: ApproxDP, n: int, **more: Any) -> Noise:
     """Return the noise of a cost, of the kind "laplace", "gaussian" or "local".
 
-    Parameters
-    ----------
-    kind : {"laplace", "gaussian", "local"}
-        The source of noise.
-    privacy : ApproxDP
-        The cost of all answers together, for replaced or for added records.
-    n : int
-        The number of records; for added ones, any number, by which the noise of totals is divided.
-    **more : object
-        As for `CentralNoise.of`.
+    For added records, n is any number, by which the noise of totals is divided. `more` is as for
+    `CentralNoise.of`.
     """
     if kind == "local":
         return LocalNoise(epsilon_of(privacy), n)
     return CentralNoise.of(kind, privacy, n, **more)
+
+
+#: The kinds of noise: central Laplace or Gaussian noise, and local randomised response.
+SHARE_NOISES = ("laplace", "gaussian", "local")
+
+
+@dataclass(frozen=True)
+class ShareNoise:
+    """The noise of released shares."""
+
+    deviation: float  # of the noise in the share of a category without records
+    bound: TailBound  # on all shares of one query; sampling is included in that of local noise
+
+
+def share_noise(
+    categories: int,
+    *,
+    n_queries: int,
+    n: int,
+    epsilon: Any,
+    delta: Any = 0,
+    noise: str = "laplace",
+    neighbors: str = "replace_one",
+) -> ShareNoise:
+    """Return the noise in one of several share queries, which use equal parts of a budget.
+
+    With "add_remove" the noise of counts is divided by n, which may be a guess: the noise does not depend on
+    it.
+
+    Notes
+    -----
+    A replaced record moves two counts by 1 each. "laplace" has a scale just above 2 n_queries / epsilon, and
+    "gaussian" the variance n_queries / budget, where the budget is `gaussian_budget`, and a little more. An
+    added record moves one count by 1: half of that scale, and half of that variance.
+    "local" is randomised response, whose estimates are in a range of width 1 / (p - q), with p the
+    probability of the true category and q that of each other one.
+    """
+    categories = check_count("categories", categories, low=2)
+    n_queries, n = check_count("n_queries", n_queries, low=1), check_count("n", n, low=1)
+    epsilon = check_number("epsilon", epsilon, above=0)
+    unknown = check_choice("neighbors", neighbors, NEIGHBORS) == ADDED
+    moved = moved_counts(neighbors)
+    if check_choice("noise", noise, SHARE_NOISES) == "laplace":
+        ratio = decay_ratio(epsilon / (moved * n_queries))
+        below = float(1 - ratio)
+        deviation = math.sqrt(2 * float(ratio)) / below
+        return ShareNoise(deviation / n, TailBound(1 / decay_rate(ratio) / n, size=categories))
+    if noise == "gaussian":
+        budget = gaussian_budget(ApproxDP(epsilon, delta)) / n_queries
+        deviation = SumNoise.of(moved, budget, MOST_RECORDS if unknown else n).deviation / n
+        return ShareNoise(deviation, TailBound(root=math.sqrt(2) * deviation, size=categories))
+    if n < n_queries:
+        raise ValueError(f"n must leave a record for each of {n_queries} queries, got {n}")
+    truth = truth_probability(categories, epsilon)
+    other = (1 - truth) / (categories - 1)
+    reach, count = 1 / float(truth - other), n // n_queries
+    deviation = math.sqrt(float(other * (1 - other)) / count) * reach
+    return ShareNoise(deviation, sampling_bound(reach, count, categories))
+
+
+def central_noise(n_queries: int, *, epsilon: Any, delta: Any, neighbors: str = "replace_one") -> str:
+    """Return "laplace" or "gaussian", the noise with the smaller variance; only the latter spends delta."""
+    kinds = ["laplace"] if not check_number("delta", delta, low=0, below=1) else ["laplace", "gaussian"]
+
+    def deviation(kind: str) -> float:
+        how = {"epsilon": epsilon, "delta": delta, "noise": kind, "neighbors": neighbors}
+        return share_noise(2, n_queries=n_queries, n=1, **how).deviation
+
+    return min(kinds, key=deviation)

@@ -17,8 +17,6 @@ from dplearn._validation import check_number
 from dplearn.queries.bounds import TailBound
 from dplearn.queries.query import StatisticalQuery
 
-__all__ = ["Answer", "Image", "Oracle", "Round", "as_queries", "tolerance_of"]
-
 Image = Callable[[Any], Any]  # from records to as many records
 
 

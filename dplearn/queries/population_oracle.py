@@ -16,8 +16,6 @@ from dplearn.queries.oracle import Answer, Image, Oracle, Round, as_queries
 from dplearn.queries.query import HistogramQuery, StatisticalQuery, one_each
 from dplearn.records.rows import as_records, count_of
 
-__all__ = ["PopulationOracle"]
-
 
 class PopulationOracle(Oracle):
     """Answers statistical queries about a known distribution; not private, for theory and tests.

@@ -29,13 +29,11 @@ from dplearn.queries.randomizers import (
 )
 from dplearn.records.rows import count_of
 
-__all__ = ["HistogramQuery", "MeanQuery", "StatisticalQuery", "VectorQuery", "on_grid", "one_each"]
-
 _OF_NUMBERS: dict[str, Callable[[int, int, Fraction], LocalRandomizer]] = {
     "bit": BitRandomizer,
     "laplace": LaplaceRandomizer,
 }
-_KINDS = tuple(_OF_NUMBERS)
+KINDS = tuple(_OF_NUMBERS)  # of randomisers
 # These messages do not show the type or the shape of the returned values, since these may depend on a record.
 _WRONG_NUMBERS = (
     "a query's function must return one integer, or yes or no, for each record, in one dimension;"
@@ -158,7 +156,7 @@ class MeanQuery(StatisticalQuery):
 
     def randomizer(self, epsilon: Any, kind: str = "bit", n_reports: int = 1) -> LocalRandomizer:  # noqa: ARG002
         """Return the randomiser to one bit, or the one with Laplace noise."""
-        return _OF_NUMBERS[check_choice("kind", kind, _KINDS)](self.low, self.high, epsilon)
+        return _OF_NUMBERS[check_choice("kind", kind, KINDS)](self.low, self.high, epsilon)
 
 
 class HistogramQuery(StatisticalQuery):
@@ -217,7 +215,7 @@ class HistogramQuery(StatisticalQuery):
 
     def randomizer(self, epsilon: Any, kind: str = "bit", n_reports: int = 1) -> LocalRandomizer:  # noqa: ARG002
         """Return randomised response over the categories, for either kind."""
-        check_choice("kind", kind, _KINDS)
+        check_choice("kind", kind, KINDS)
         return CategoryRandomizer(self.size, epsilon)
 
 
@@ -298,7 +296,7 @@ class VectorQuery(StatisticalQuery):
 
     def randomizer(self, epsilon: Any, kind: str = "bit", n_reports: int = 1) -> LocalRandomizer:
         """Return the randomizer of one random Hadamard coordinate, reported as a bit, for either kind."""
-        check_choice("kind", kind, _KINDS)
+        check_choice("kind", kind, KINDS)
         return VectorRandomizer(self.size, self.norm, epsilon, n_reports)
 
 

@@ -24,10 +24,7 @@ from dplearn.core.hadamard import hadamard_coordinate, hadamard_inverse, hadamar
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.randomized_response import randomized_response, truth_probability
 from dplearn.privacy import ApproxDP
-from dplearn.queries.bounds import TailBound, sampling_bound
-from dplearn.queries.frequencies import estimated_frequencies
-
-__all__ = ["BitRandomizer", "CategoryRandomizer", "LaplaceRandomizer", "LocalRandomizer", "VectorRandomizer"]
+from dplearn.queries.bounds import TailBound, estimated_frequencies, sampling_bound
 
 _RARE = 100  # under random signs at most 1 / _RARE of the transformed coordinates exceed the least bound
 _FAR = (1 << 62) - 1  # the difference of two such numbers fits 64 bits

@@ -23,8 +23,6 @@ from dplearn.domains import Bits, Domain, DomainError, Floats, Product
 from dplearn.domains.base import Codes
 from dplearn.records.rows import Columns
 
-__all__ = ["DesignMatrix", "EncodedMatrix", "plain_matrix"]
-
 _WIDE = 12.0  # arsinh(x) is divided by this and clipped to -1..1, which merges magnitudes above 80,000
 
 
@@ -32,13 +30,10 @@ _WIDE = 12.0  # arsinh(x) is divided by this and clipped to -1..1, which merges 
 class DesignMatrix:
     """An encoding of the columns of a table as columns of numbers from -1 to 1.
 
-    Parameters
-    ----------
-    domain : Product
-        Public. Unordered values are one-hot encoded, with one column per value. Bounded numbers are scaled,
-        the lowest to -1 and the highest to 1. Bits are 0 or 1. Floats, which have no bounds, become
-        arsinh(x) / 12 clipped to -1..1; for large |x| that is about sign(x) log(2 |x|) / 12. If numbers may
-        be missing, a missing one becomes 0, and a further column is 1 for it and 0 for other numbers.
+    Unordered values are one-hot encoded, with one column per value. Bounded numbers are scaled, the lowest to
+    -1 and the highest to 1. Bits are 0 or 1. Floats, which have no bounds, become arsinh(x) / 12 clipped to
+    -1..1; for large |x| that is about sign(x) log(2 |x|) / 12. If numbers may be missing, a missing one
+    becomes 0, and a further column is 1 for it and 0 for other numbers.
     """
 
     domain: Product
@@ -66,20 +61,10 @@ class DesignMatrix:
         return tuple(place for domain, place in placed if not domain.ordered and not isinstance(domain, Bits))
 
     def of(self, X: Any, *, nearest: bool = False) -> NDArray[np.float64]:
-        """Return the matrix of a table, of shape (n, len(names)).
+        """Return the matrix of a table, of shape (n, len(names)); a value outside its domain is an error.
 
-        Parameters
-        ----------
-        X : ndarray or data frame of shape (n, d)
-            The result of `read_features`.
-        nearest : bool, default=False
-            Whether to replace values outside the domain with the nearest inside, as predictions do. An
-            unordered value outside the domain is then encoded as zeros.
-
-        Raises
-        ------
-        DomainError
-            If a value is outside its column's domain; the message names the column and the domain.
+        `nearest` replaces such values with the nearest inside, as predictions do; unordered ones become
+        zeros.
         """
         return self.encoded(X, nearest=nearest).toarray()
 
@@ -98,13 +83,6 @@ class EncodedMatrix(Columns):
     """The matrix of a table, held as the codes of its columns, which take less memory than its numbers.
 
     Like a sparse matrix it has a `shape`, rows by slices or row numbers, and `toarray()`.
-
-    Parameters
-    ----------
-    design : DesignMatrix
-        Public. The encoding.
-    columns : sequence of ndarray of shape (n,)
-        Private. The codes.
     """
 
     def __init__(self, design: DesignMatrix, columns: Sequence[NDArray[Any]]):
@@ -131,18 +109,7 @@ class EncodedMatrix(Columns):
 
 
 def plain_matrix(X: Any) -> Any:
-    """Return a table of finite numbers as a matrix of floats; a sparse one as a CSR matrix.
-
-    Parameters
-    ----------
-    X : ndarray, CSR matrix or data frame of shape (n, d)
-        The result of `read_features` or `read_rows`.
-
-    Raises
-    ------
-    DomainError
-        If a value is not a finite number; the message shows no value.
-    """
+    """Return a table, which must hold finite numbers, as a matrix of floats; a sparse one as a CSR matrix."""
     if issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "iufb"):
         table = _floats(X)
         if not np.isfinite(table.data if issparse(X) else table).all():

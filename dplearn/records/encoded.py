@@ -1,29 +1,33 @@
-"""Encoded columns that are not held in memory: the rows of a table are encoded whenever they are read.
+"""Encoded tables in little memory: columns whose codes are not held, and tables of bits, 64 in a word.
 
 The codes of a float, where any float is in the domain, take as much memory as the float. A learner that turns
 codes into a few cells reads them block by block, so that the cells are all that it adds to the table. Codes
 that are narrow next to the cells of the table are held.
 
->>> from dplearn.domains import Floats, IntegerRange
+>>> from dplearn.domains import Bits, Floats, IntegerRange
 >>> amounts = Product([Floats()], names=["amount"])
 >>> columns = encoded(np.array([[0.5], [2.0], [90.0]]), amounts)
 >>> len(columns), [len(codes) for _, [codes] in columns.blocks(2)]
 (3, [2, 1])
 >>> type(columns).__name__, type(encoded(np.array([[18.0]]), Product([IntegerRange(18, 90)]))).__name__
 ('EncodedColumns', 'Columns')
+>>> packed_rows(np.array([[0.5, -1.0, 2.0]]), Product([Bits()] * 3), intercept=True).unpack().tolist()
+[[1, 0, 1, 1]]
 """
 
-from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
-from dplearn.domains import DomainError, Product
+from dplearn.core.gf2 import BitMatrix, pack
+from dplearn.domains import Domain, DomainError, Product
 from dplearn.domains.base import smallest_uint
+from dplearn.domains.cells import is_frame
+from dplearn.records.reading import read_features, read_rows
 from dplearn.records.rows import Columns
-
-__all__ = ["EncodedColumns", "encoded"]
 
 _CHECKED = 1 << 12  # rows at once
 _NARROW = 4  # held codes take at most this part of the memory of the table
@@ -32,23 +36,8 @@ _NARROW = 4  # held codes take at most this part of the memory of the table
 def encoded(X: Any, domain: Product) -> Columns:
     """Return the codes of a table after all of its cells have been validated.
 
-    Parameters
-    ----------
-    X : ndarray or data frame of shape (n, d)
-        Private. From `read_features`.
-    domain : Product
-        Public. The domain of a record.
-
-    Returns
-    -------
-    Columns
-        `EncodedColumns` for an array of numbers with wide codes. Other cells take long to encode: their codes
-        are held.
-
-    Raises
-    ------
-    DomainError
-        As `domain.encode`.
+    Wide codes of an array of numbers are `EncodedColumns`. Other cells take long to encode: their codes are
+    held.
     """
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "iufb" or _are_narrow(domain, X.itemsize):
         return Columns(domain.encode(X))
@@ -70,15 +59,7 @@ def _are_narrow(domain: Product, bytes_of_cell: int) -> bool:
 
 
 class EncodedColumns(Columns):
-    """The codes of a table of numbers, computed whenever they are read.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Private. All cells are in the domain.
-    domain : Product
-        Public. The domain of a record.
-    """
+    """The codes of a table of numbers, all in the domain, computed whenever they are read."""
 
     def __init__(self, X: NDArray[Any], domain: Product):
         self._X, self._domain = X, domain
@@ -91,11 +72,49 @@ class EncodedColumns(Columns):
     def __len__(self) -> int:
         return len(self._X)
 
-    def __getitem__(self, places: NDArray[np.int64]) -> Self:
+    def __getitem__(self, places: NDArray[np.int64] | slice) -> Self:
         return type(self)(self._X[places], self._domain)
 
-    def blocks(self, length: int) -> Iterator[tuple[slice, list[NDArray[Any]]]]:
-        """Yield the places of consecutive records, at most `length` at once, and the columns of these."""
-        for start in range(0, len(self), length):
-            here = slice(start, start + length)
-            yield here, self._domain.encode(self._X[here])
+
+_CELLS = 1 << 22  # cells of a table that are encoded at a time
+
+
+def read_bits(estimator: Any, X: Any, bits: Domain, *, reset: bool) -> Any:
+    """Return X in the form that `packed_rows` accepts; see `read_features`."""
+    if issparse(X):
+        return read_rows(estimator, X, reset=reset, sparse=True)
+    return read_features(estimator, X, domain=bits, reset=reset)
+
+
+def packed_rows(X: Any, domain: Product, *, intercept: bool = False, nearest: bool = False) -> BitMatrix:
+    """Return the bits of a table from `read_bits`, with a last column of ones if `intercept`.
+
+    `nearest` replaces values outside the domain with the nearest inside, as predictions do; else they are
+    refused.
+    """
+    how = "nearest" if nearest else "encode"
+    n, d = X.shape
+    step = n if is_frame(X) else max(1, _CELLS // d)
+    blocks = []
+    for start in range(0, n, max(step, 1)):
+        part = X if is_frame(X) else X[start : start + step]
+        bits = _by_column(part, domain, how) if is_frame(X) else _by_row(_dense(part), domain, how)
+        ones = np.ones((len(bits), int(intercept)), dtype=np.uint8)
+        blocks.append(pack(np.hstack((bits, ones)) if intercept else bits).words)
+    return BitMatrix(np.concatenate(blocks), d + intercept)
+
+
+def _dense(part: Any) -> Any:
+    rows: Any = part  # issparse narrows to a type without its methods
+    return rows.toarray() if issparse(part) else rows
+
+
+def _by_row(part: NDArray[Any], domain: Product, how: str) -> NDArray[np.uint8]:
+    """Return the bits of all columns at once, encoded by their common domain, in row order."""
+    with suppress(DomainError):
+        return np.ascontiguousarray(getattr(domain.domains[0], how)(part))
+    return _by_column(part, domain, how)  # raises an error that names the column
+
+
+def _by_column(part: Any, domain: Product, how: str) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(np.array(getattr(domain, how)(part), dtype=np.uint8).T)

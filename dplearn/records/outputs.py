@@ -16,46 +16,18 @@ from dplearn.domains import DomainError
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.records.reading import check_classes, read_labels
 
-__all__ = [
-    "Outputs",
-    "declared_sets",
-    "joined_outputs",
-    "label_columns",
-    "n_outputs_of",
-    "output_column",
-    "read_outputs",
-    "sets_of_outputs",
-    "share_all_right",
-]
-
 
 @dataclass(frozen=True, repr=False)  # a traceback could show the repr
 class Outputs:
-    """The labels of a table.
+    """The labels of a table."""
 
-    Attributes
-    ----------
-    classes : list of ndarray of shape (n_classes,)
-        Public. The label set of each output, sorted.
-    codes : ndarray of intp of shape (n, n_outputs)
-        Private. The index of each record's label in the label set.
-    many : bool
-        Public. Whether y has two dimensions, with more than one output.
-    """
-
-    classes: list[NDArray[Any]]
-    codes: NDArray[np.intp]
-    many: bool
+    classes: list[NDArray[Any]]  # public: the sorted label set of each output
+    codes: NDArray[np.intp]  # private: of shape (n, n_outputs)
+    many: bool  # public: whether y has two dimensions
 
 
 def n_outputs_of(y: Any) -> int:
-    """Return the number of labels per record.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,) or (n, n_outputs)
-        Labels. For a list the first row determines the number; `read_outputs` refuses rows of other lengths.
-    """
+    """Return the number of labels per record, in the first row of a list; `read_outputs` refuses others."""
     if is_frame(y) or (isinstance(y, np.ndarray) and y.ndim == 2):
         return int(y.shape[1])
     row = y[0] if isinstance(y, Sequence) and not isinstance(y, (str, bytes)) and len(y) else None
@@ -63,24 +35,7 @@ def n_outputs_of(y: Any) -> int:
 
 
 def read_outputs(y: Any, n: int, classes: Sequence[Any] | None) -> Outputs:
-    """Return the labels of each output, read by `read_labels`.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,) or (n, n_outputs)
-        Labels.
-    n : int
-        The number of records.
-    classes : sequence, sequence of sequences, or None
-        As for `declared_sets`.
-
-    Raises
-    ------
-    DomainError
-        If y holds a label that is not in `classes`.
-    ValueError
-        If y is missing, has the wrong shape, or is not discrete.
-    """
+    """Return the labels of each output, read by `read_labels`."""
     k = n_outputs_of(y)
     known: list[Any] = [None] * max(1, k) if classes is None else sets_of_outputs(classes, max(1, k))
     if k < 2:
@@ -104,20 +59,7 @@ def _read_output(y: Any, n: int, classes: Any, i: int) -> tuple[NDArray[Any], ND
 
 
 def declared_sets(classes: Sequence[Any]) -> list[NDArray[Any]]:
-    """Return the validated declared label sets: one for each output, or one for all.
-
-    Parameters
-    ----------
-    classes : sequence, or sequence of sequences
-        One label set, or one for each output.
-
-    Raises
-    ------
-    TypeError
-        If `classes` is a mapping.
-    ValueError
-        If a label set is invalid; see `check_classes`.
-    """
+    """Return the validated declared label sets: one for each output, or one for all."""
     if isinstance(classes, Mapping):
         raise TypeError(
             "classes must be a sequence of labels, or of label sets in the order of the columns of y, got a"
@@ -129,20 +71,7 @@ def declared_sets(classes: Sequence[Any]) -> list[NDArray[Any]]:
 
 
 def sets_of_outputs(classes: Sequence[Any], n_outputs: int) -> list[NDArray[Any]]:
-    """Return the declared label set of each output.
-
-    Parameters
-    ----------
-    classes : sequence, or sequence of sequences
-        As for `declared_sets`.
-    n_outputs : int
-        The number of outputs.
-
-    Raises
-    ------
-    ValueError
-        If a label set is invalid, or there are neither one nor `n_outputs` of them.
-    """
+    """Return the declared label set of each output, of which there is one for each or one for all."""
     sets = declared_sets(classes)
     if len(sets) not in (1, n_outputs):
         raise ValueError(
@@ -153,66 +82,25 @@ def sets_of_outputs(classes: Sequence[Any], n_outputs: int) -> list[NDArray[Any]
 
 
 def label_columns(classes: Sequence[NDArray[Any]], codes: NDArray[np.integer]) -> list[NDArray[Any]]:
-    """Return the labels with the given codes, of each output.
-
-    Parameters
-    ----------
-    classes : sequence of n_outputs ndarrays
-        The label set of each output.
-    codes : ndarray of int of shape (n, n_outputs)
-        Indices into the label sets.
-    """
+    """Return the labels with the given codes, of each output."""
     return [labels[column] for labels, column in zip(classes, codes.T, strict=True)]
 
 
 def output_column(y: Any, i: int) -> Any:
-    """Return the labels of one output.
-
-    Parameters
-    ----------
-    y : array-like of shape (n, n_outputs)
-        Labels.
-    i : int
-        The index of the output.
-    """
+    """Return the labels of one output."""
     if is_frame(y):
         return frame_column(y, i)
     return y[:, i] if isinstance(y, np.ndarray) else [row[i] for row in y]
 
 
 def joined_outputs(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return the labels of several outputs as one array; an array of objects if they are of several kinds.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray of shape (n,)
-        The labels of each output.
-
-    Returns
-    -------
-    ndarray of shape (n, n_outputs)
-    """
+    """Return the labels of several outputs as one array; an array of objects if they are of several kinds."""
     alike = len({column.dtype.kind for column in columns}) == 1
     return np.column_stack(columns if alike else [column.astype(object) for column in columns])
 
 
 def share_all_right(columns: Sequence[NDArray[Any]], y: Any, weights: Any = None) -> float:
-    """Return the share of rows whose labels are all predicted correctly.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray of shape (n,)
-        The predicted labels of each output.
-    y : array-like of shape (n, n_outputs)
-        The true labels.
-    weights : array-like of shape (n,), optional
-        The weights of the rows.
-
-    Raises
-    ------
-    ValueError
-        If y has another number of outputs.
-    """
+    """Return the share of rows, weighted if there are weights, whose labels are all predicted correctly."""
     if n_outputs_of(y) != len(columns):
         raise ValueError(f"y must have {len(columns)} outputs, got {n_outputs_of(y)}")
     right = [column == np.asarray(output_column(y, i)) for i, column in enumerate(columns)]

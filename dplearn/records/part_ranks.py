@@ -1,9 +1,10 @@
-"""Ranks among the codes of records in parts, by passes that count codes up to 16 bits at a time.
+"""Counts and ranks of the codes of records in parts, by passes that count up to 16 bits of codes at a time.
 
 No pass sorts all codes. A pass counts, for all columns and ranks at once, the codes that share their leading
 bits, until few records share them with a wanted rank. A last pass gathers the codes near the wanted ranks; it
 is not needed in domains of at most 2**16 codes, of which the first pass counts each.
 
+>>> from dplearn.core.intervals import children_of, whole
 >>> from dplearn.records.part_sources import in_parts
 >>> from dplearn.records.passes import InTurn
 >>> codes = np.arange(300_000, dtype=np.uint64) * 1_000_003 % 2**32
@@ -12,6 +13,9 @@ is not needed in domains of at most 2**16 codes, of which the first pass counts 
 >>> [ranks] = parted_ranks(records, [2**32], [[(150_000, 150_003)]])
 >>> ranks.window(150_000, 150_003) == np.sort(codes)[150_000:150_003].tolist()
 True
+>>> digits = records.map(lambda rows: rows.columns[0] % np.uint64(10))
+>>> PartedTreeRecords(digits, 10).counted(children_of(whole(10, 3), np.array([0]), 2)).tolist()
+[150000, 150000]
 """
 
 from collections import defaultdict
@@ -24,11 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.code_counts import CodeCounts
+from dplearn.core.intervals import Level, TreeRecords, counted, sorted_codes
 from dplearn.core.ranks import Ranks, SortedCodes
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table
-
-__all__ = ["PartedRanks", "parted_ranks", "ranks_of"]
 
 _DIGIT = 16  # bits that a pass tells apart, unless there are very many windows
 _COUNTS = 1 << 22  # counts of one pass
@@ -48,17 +51,10 @@ def ranks_of(table: Table, sizes: Sequence[int], windows: Sequence[Sequence[Wind
 def parted_ranks(
     records: Table, sizes: Sequence[int], windows: Sequence[Sequence[Window]] = ()
 ) -> "list[PartedRanks]":
-    """Return the ranks of the codes in each column.
+    """Return the ranks of the codes in each column, of which there are `sizes`.
 
-    Parameters
-    ----------
-    records : Table of Columns
-        Private. Codes, from 0 to size - 1 in each column.
-    sizes : sequence of int
-        Public. The numbers of codes of the columns.
-    windows : sequence of sequence of pair of int
-        Public. For each column the ranks that will be asked for, to be found in passes for all columns; they
-        are cut to the ranks that there are.
+    `windows` are the ranks that will be asked for, to be found in passes for all columns; they are cut to the
+    ranks that there are.
     """
     passes, n = _Passes(records, sizes), len(records)
     wanted = [
@@ -73,15 +69,7 @@ def parted_ranks(
 
 
 class PartedRanks:
-    """The ranks of the codes of one column; see `dplearn.core.ranks.Ranks`.
-
-    Parameters
-    ----------
-    passes : _Passes
-        Private. The codes that are known, and passes that find others.
-    column : int
-        The column.
-    """
+    """The ranks of the codes of one column; see `dplearn.core.ranks.Ranks`."""
 
     def __init__(self, passes: "_Passes", column: int):
         self._passes, self._column = passes, column
@@ -253,3 +241,35 @@ def _within(records: Columns, intervals: Sequence[tuple[int, int, int]]) -> list
 def _like(codes: NDArray[Any], value: int) -> Any:
     """Return an integer in the type of some codes, to which numpy converts none of them to floats."""
     return value if codes.dtype == object else codes.dtype.type(value)
+
+
+class PartedTreeRecords(TreeRecords):
+    """Records in parts that are counted in the nodes of a tree, one pass for each level."""
+
+    def __init__(self, records: Table, size: int):
+        self._records, self._size = records, size
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def counted(self, level: Level) -> NDArray[np.int64]:
+        """Return the number of records in each node of a level."""
+        [counts] = self._records.sums(partial(_counts_in, level, self._size))
+        return np.asarray(counts)
+
+
+def gathered_codes(records: Table) -> NDArray[Any]:
+    """Return the codes of all records: as they are if they are in memory, else in increasing order."""
+    held: NDArray[Any] | None = records.at_once(lambda codes: codes)
+    if held is not None:
+        return held
+    [counts] = records.sums(_all_counts)
+    return np.repeat(counts.codes, counts.counts)
+
+
+def _counts_in(level: Level, size: int, codes: NDArray[Any]) -> list[NDArray[np.int64]]:
+    return [counted(level, sorted_codes(codes, size))]
+
+
+def _all_counts(codes: NDArray[Any]) -> list[CodeCounts]:
+    return [CodeCounts.of(codes)]

@@ -21,14 +21,10 @@ from os import PathLike
 from typing import Any
 
 from dplearn.domains.cells import LAZY, is_frame
-from dplearn.records.dask_parts import DaskParts, is_dask, partitions
-from dplearn.records.part_advice import advice_on, of_dask
-from dplearn.records.part_tables import column_of, is_arrow, is_name, is_part, pair_of, table_of
-from dplearn.records.passes import InTurn, Parts, reading
+from dplearn.records.part import advice_on, column_of, is_arrow, is_name, is_part, of_dask, pair_of, table_of
+from dplearn.records.passes import DaskParts, InTurn, Parts, is_dask, partitions, reading
+from dplearn.records.rows import check_index
 from dplearn.records.table import InParts, Table
-from dplearn.records.tables import check_index
-
-__all__ = ["column_in_parts", "in_parts", "parts_read", "table_in_memory", "table_in_parts"]
 
 _ONCE = (
     "{} must be parts that can be read again, got an iterator, which is read once; pass a function that"
@@ -70,22 +66,10 @@ def in_parts(parts: Parts) -> Table:
 def table_in_parts(X: Any, y: Any) -> Table | None:
     """Return a table in parts, of rows as they are given, or None if it is in memory. No value is read.
 
-    Parameters
-    ----------
-    X : object
-        A `Table`; a Dask data frame or array; a list of data frames or arrays; a list of pairs of these with
-        labels; an object that can be iterated over again and again, such as a data set of Arrow; or a
-        function without arguments that returns an iterable of such parts.
-    y : object
-        The name of the column of labels, or a list of names; or labels in parts like those of X; or None
-        where parts are pairs.
-
-    Raises
-    ------
-    TypeError
-        If the table is in parts that can be read only once, or y does not have the same parts.
-    ValueError
-        If X and y are of pandas and their indexes differ, as `check_index` says.
+    X is a `Table`, a Dask collection, a list of tables or of pairs of these with labels, an object that can
+    be iterated over again and again, such as a data set of Arrow, or a function that returns an iterable of
+    such parts. y is the name of the column of labels, or a list of names; labels in parts like those of X; or
+    None. What can be read only once, and labels in other parts or with another index, are refused.
     """
     if isinstance(X, Table):
         return X
@@ -124,18 +108,7 @@ def _unlike(X: Any, y: Any) -> tuple[str, str] | None:
 
 
 def table_in_memory(X: Any) -> Any:
-    """Return a table in memory, one of Arrow as a data frame; refuse a table in parts.
-
-    Parameters
-    ----------
-    X : object
-        Private. The records of a prediction, for example.
-
-    Raises
-    ------
-    TypeError
-        If the table is in parts; the message says how to pass them.
-    """
+    """Return a table in memory, one of Arrow as a data frame; refuse a table in parts."""
     if is_arrow(X):
         return table_of(X)
     lazy = of_dask(X) and is_frame(X)  # numpy computes an array of Dask
@@ -147,22 +120,8 @@ def table_in_memory(X: Any) -> Any:
 def column_in_parts(values: Any, name: str = "values") -> Table | None:
     """Return one column in parts, or None if the column is in memory. No value is read.
 
-    A list is a column in memory, never a list of parts: a list of arrays may be a list of rows.
-
-    Parameters
-    ----------
-    values : object
-        A `Table`; a Dask series or array; an object that can be iterated over again and again; or a
-        function without arguments that returns an iterable of series or arrays.
-    name : str, default="values"
-        The name of the parameter, for messages.
-
-    Raises
-    ------
-    TypeError
-        If the column is in parts that can be read only once.
-    ValueError
-        If it is a table.
+    A list is a column in memory, never a list of parts: a list of arrays may be a list of rows. Tables, and
+    what can be read only once, are refused.
     """
     if isinstance(values, Table):
         return values
@@ -249,13 +208,7 @@ def _refuse_unread(X: Any) -> None:
 
 
 def parts_read(make: Callable[[], Iterable[Any]]) -> Iterator[Any]:
-    """Yield the parts of one pass; errors of their reader are raised without their texts.
-
-    Parameters
-    ----------
-    make : callable
-        Code of others, without arguments, that returns the parts.
-    """
+    """Yield the parts of one pass, which code of others makes; its errors are raised without their texts."""
     parts = reading(lambda: iter(make()))
     while (part := reading(lambda: next(parts, _END))) is not _END:
         yield part

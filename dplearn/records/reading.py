@@ -36,20 +36,6 @@ from dplearn.domains.cells import (
 from dplearn.domains.product import refuse_text
 from dplearn.records.part_sources import table_in_memory
 
-__all__ = [
-    "as_product",
-    "check_classes",
-    "check_given",
-    "check_two_labels",
-    "declared_classes",
-    "label_cells",
-    "labels_assumed",
-    "read_features",
-    "read_labels",
-    "read_rows",
-    "refuse_sparse",
-]
-
 NOT_NUMERIC = (
     "X holds a value that is not a number; declare the columns with domain=Schema(...), or encode them before"
     " this estimator by encoder = CellEncoder().fit(X) of dplearn.preprocessing, which learns nothing from"
@@ -82,30 +68,11 @@ _LISTED = 20  # classes in a message
 def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
     """Return X as a numeric array, an array of unconverted cells, or a data frame.
 
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        If `reset`, its `n_features_in_` and `feature_names_in_` are set. Otherwise X must agree with them, or
-        be a data frame with at least the columns of a schema.
-    X : array-like or data frame of shape (n, d)
-        Sparse input is refused. A numeric array keeps its type, which counts as public. Other input is read
-        cell by cell, since a common type for all cells would depend on all records.
-    domain : Product, Domain or None
-        None means numbers without missing values.
-    reset : bool
-        True in `fit`. If False, the columns of an array are in the order of the fit: that of the schema, or
-        of the data frame that the estimator was fitted on.
-
-    Returns
-    -------
-    ndarray or data frame of shape (n, d)
-
-    Raises
-    ------
-    DomainError
-        If a cell is not a number, or is missing, and the domain does not allow it.
-    TypeError, ValueError
-        If X is sparse, empty or complex, or its columns do not agree with the estimator or the schema.
+    A numeric array keeps its type, which counts as public. Other input is read cell by cell, since a common
+    type for all cells would depend on all records. With `reset`, in `fit`, `n_features_in_` and
+    `feature_names_in_` of the estimator are set. Otherwise X must agree with them, or be a data frame with at
+    least the columns of a schema, and the columns of an array are in the order of the fit. The domain None
+    means numbers without missing values.
     """
     X = table_in_memory(X)
     if is_frame(X):
@@ -134,20 +101,7 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
 def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
     """Return X as a table that can be cut into shards; no value is read or converted.
 
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        If `reset`, its `n_features_in_` and `feature_names_in_` are set. Otherwise X must agree with them.
-    X : array-like, sparse matrix or data frame of shape (n, d)
-        Lists are read cell by cell, as by `read_features`.
-    reset : bool
-        True in `fit`.
-    sparse : bool
-        Whether sparse input is accepted.
-
-    Returns
-    -------
-    ndarray, CSR matrix or data frame of shape (n, d)
+    `reset` and lists are as for `read_features`.
     """
     X = table_in_memory(X)
     if is_frame(X):
@@ -176,20 +130,7 @@ def _validated(estimator: Any, X: Any, *, reset: bool, accept_sparse: str | bool
 
 
 def refuse_sparse(estimator: Any, X: Any) -> None:
-    """Refuse a sparse matrix, such as the output of OneHotEncoder, with advice in the error message.
-
-    Parameters
-    ----------
-    estimator : object
-        The estimator that X is passed to; the message depends on its class and its parameters.
-    X : object
-        The table.
-
-    Raises
-    ------
-    TypeError
-        If X is sparse.
-    """
+    """Refuse a sparse matrix, such as the output of OneHotEncoder, with advice for this estimator."""
     if not issparse(X):
         return
     given = ", and say what each column can hold: domain=Schema(...)" if hasattr(estimator, "domain") else ""
@@ -295,28 +236,8 @@ def _select(X: Any, schema: Schema) -> Any:
 def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the sorted label set, and the index of each record's label in it.
 
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Strings, integers, booleans, or floats with integer values.
-    n : int
-        The number of records.
-    classes : sequence or None
-        All labels that can occur. None: the labels that occur in y, which makes their set public.
-
-    Returns
-    -------
-    classes : ndarray of shape (n_labels,)
-        Public. The label set, sorted.
-    codes : ndarray of intp of shape (n,)
-        Private. Indices into `classes`.
-
-    Raises
-    ------
-    DomainError
-        If y holds a label that is not in `classes`.
-    ValueError
-        If y is missing, has the wrong length, or is not discrete.
+    `classes` are all labels that can occur; others are refused. None: the labels that occur in y, which makes
+    their set public.
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
@@ -356,20 +277,7 @@ def declared_classes(classes: Sequence[Any] | None, domain: Any) -> Sequence[Any
 
 
 def check_two_labels(classes: NDArray[Any], learned: str) -> None:
-    """Raise an error unless there are two labels, with scikit-learn's message.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        All labels.
-    learned : str
-        The kind of rule that needs two labels, with an article, for the message.
-
-    Raises
-    ------
-    ValueError
-        If there are not exactly two labels.
-    """
+    """Raise scikit-learn's error unless there are two labels, which the kind of rule `learned` needs."""
     if len(classes) != 2:
         raise ValueError(
             f"Only binary classification is supported: {learned} needs 2 classes, got"
@@ -529,22 +437,7 @@ def _unique(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 
 def as_product(domain: Any, n_features: int, names: Sequence[str] | None) -> Product:
-    """Return the domain of a record of `n_features` columns.
-
-    Parameters
-    ----------
-    domain : Domain, sequence of Domain, Product or Schema
-        One domain for all columns, or one for each.
-    n_features : int
-        Number of columns.
-    names : sequence of str or None
-        Names of the columns.
-
-    Raises
-    ------
-    ValueError
-        If `domain` describes another number of columns.
-    """
+    """Return the domain of a record of `n_features` columns, from one for all columns or one for each."""
     if isinstance(domain, Product):
         product = domain
     else:

@@ -22,60 +22,56 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.records.groups import Grouping
-from dplearn.records.part_digests import digest_of
-from dplearn.records.part_types import PartTypes
+from dplearn.records.part import PartTypes, digest_of
 from dplearn.records.passes import Parts, PartsChangedError, Task
 from dplearn.records.rows import as_records, count_of, joined, taken
-
-__all__ = ["Given", "Held", "InParts", "Sums", "Table", "as_table"]
 
 Places = NDArray[np.int64]
 Sums = Callable[[Any], Sequence[Any]]  # from rows to integers, or arrays of them: sums over these rows
 
 
 class Given(NamedTuple):
-    """The rows of a part as they were given.
+    """The rows of a part as they were given."""
 
-    Attributes
-    ----------
-    X, y : object
-        Private. The rows, and their labels or None.
-    ids : ndarray, optional
-        Private. The group of each row.
-    name : str, optional
-        The name of the column of X that held these.
-    """
-
-    X: Any
+    X: Any  # private, as are y and ids
     y: Any
-    ids: Any = None
-    name: str | None = None
+    ids: Any = None  # the group of each row
+    name: str | None = None  # of the column of X that held these
 
     def __repr__(self) -> str:  # a traceback could show it
         return "Given(...)"
 
 
+@dataclass(frozen=True, repr=False)
+class Grouping:
+    """The rows of each group that take part."""
+
+    slots: NDArray[np.int64]  # private: row numbers, those of a group in a row; a row may occur several times
+    members: NDArray[np.int64]  # private: the number of each row's group
+
+    @property
+    def n_groups(self) -> int:
+        """The number of groups; public."""
+        return len(self.slots)
+
+    @property
+    def each(self) -> int:
+        """The number of rows of a group that take part, repeated ones included; public."""
+        return int(self.slots.shape[1])
+
+    def once(self) -> "Grouping":
+        """Return the rows that take part, each once and as a group of its own; their number is private."""
+        return self if self.each == 1 else replace(self, slots=np.unique(self.slots)[:, None])
+
+
 @dataclass(frozen=True, repr=False, eq=False)  # a traceback could show the repr
 class Table:
-    """Private rows, which form records: each row one, or groups of rows.
+    """Private rows, which form records: each row one, or groups of rows."""
 
-    Attributes
-    ----------
-    blocks : Held or InParts
-        Private. The rows.
-    grouping : Grouping, optional
-        Private. The rows of each record; None: a record is a row.
-    order : ndarray of int64 of shape (n,), optional
-        Private. The row of each record, where that is not its number.
-    facts : object
-        What is public about the table.
-    """
-
-    blocks: "Held | InParts"
-    grouping: Grouping | None = None
-    order: Places | None = None
-    facts: Any = None
+    blocks: "Held | InParts"  # private: the rows
+    grouping: Grouping | None = None  # private: the rows of each record; None: a record is a row
+    order: Places | None = None  # private: the row of each record, where that is not its number
+    facts: Any = None  # public
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -139,15 +135,8 @@ class Table:
     ) -> "tuple[list[Any], Table]":
         """Return what reading each part shows, None of an empty part, and the table of the rows read.
 
-        The first pass reads all parts; each later one reads them again, with the same checks.
-
-        Parameters
-        ----------
-        encode : callable
-            Maps X and y of a part with rows to what it shows, and to as many rows, each made from its own row
-            alone.
-        name, categories
-            As for `PartTypes.check_same`: all parts have the same columns and types.
+        The first pass reads all parts; each later one reads them again, with the same checks. `encode` maps X
+        and y of a part to what it shows, and to as many rows, each made from its own row alone.
         """
         blocks = self._parts
         reader = partial(_first_read, encode, digests=not blocks.checks)
@@ -168,18 +157,10 @@ class Table:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Held:
-    """Rows in memory.
+    """Rows in memory."""
 
-    Attributes
-    ----------
-    rows : object
-        Private. From `as_records`.
-    weights : ndarray of int64 of shape (n_rows,), optional
-        Private. How often each row takes part; None: once.
-    """
-
-    rows: Any
-    weights: Places | None = None
+    rows: Any  # private: from `as_records`
+    weights: Places | None = None  # private: how often each row takes part; None: once
 
     @property
     def n_rows(self) -> int:
@@ -215,25 +196,12 @@ _NONE = _Check(0, None)
 
 @dataclass(frozen=True, repr=False, eq=False)
 class InParts:
-    """Rows of which one part at a time is in memory, here or in the workers of a cluster.
-
-    Attributes
-    ----------
-    parts : Parts
-        Private. How each part is read, as X and y.
-    steps : tuple of callable
-        From the number of a part to a function of its rows, the first of `Given` rows; or to one function of
-        the rows of all parts, `_Always`. They run in turn in each pass.
-    checks : tuple of _Check
-        Private. Of each part, known once the parts have been read.
-    weights : ndarray of int64 of shape (n_rows,), optional
-        Private. As for `Held`.
-    """
+    """Rows of which one part at a time is in memory, here or in the workers of a cluster."""
 
     parts: Parts
     steps: tuple[Callable[[int], Callable[[Any], Any]], ...] = ()
-    checks: tuple[_Check, ...] = ()
-    weights: Places | None = None
+    checks: tuple[_Check, ...] = ()  # private: of each part, once the parts have been read
+    weights: Places | None = None  # private: as for `Held`
 
     @property
     def n_rows(self) -> int:

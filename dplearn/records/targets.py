@@ -24,8 +24,6 @@ from dplearn.domains.number_cells import as_numbers
 from dplearn.domains.numbers import Floats
 from dplearn.records.reading import label_cells
 
-__all__ = ["STEPS", "TargetRange", "read_numbers", "read_target"]
-
 #: The code of the upper bound; that of the lower bound is its negative. A step is 2**-16 of half the range.
 STEPS = 1 << 16
 
@@ -40,15 +38,7 @@ _ONE_TARGET = "; a regressor predicts one target: fit a regressor to each, with 
 
 @dataclass(frozen=True)
 class TargetRange:
-    """The declared range of a target.
-
-    Attributes
-    ----------
-    low, high : float
-        Public bounds on the target, low < high.
-    clip : bool, default=False
-        Whether a target outside the range is moved to the nearest bound. False: it is refused.
-    """
+    """The declared range of a target, low < high; with `clip` one outside is moved to the nearest bound."""
 
     low: float
     high: float
@@ -56,20 +46,7 @@ class TargetRange:
 
     @classmethod
     def of(cls, bounds: Any, *, clip: Any = False) -> "TargetRange":
-        """Return the range, given a learner's parameters.
-
-        Parameters
-        ----------
-        bounds : pair of numbers
-            The parameter `target_range`.
-        clip : bool, default=False
-            The parameter `clip_target`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a parameter is invalid.
-        """
+        """Return the range, given a learner's parameters `target_range` and `clip_target`."""
         pair = isinstance(bounds, (Sequence, np.ndarray)) and not isinstance(bounds, (str, bytes))
         if not pair or len(bounds) != 2:
             raise ValueError(
@@ -108,13 +85,7 @@ class TargetRange:
         return f"targets are numbers {ends}"
 
     def too_wide(self, count: str) -> str:
-        """Return the warning of a fit whose released residuals are within its noise.
-
-        Parameters
-        ----------
-        count : str
-            The number of records, such as "n_samples is 30".
-        """
+        """Return the warning of a fit whose released residuals are within its noise."""
         return (
             f"{count}: the released spread of the residuals is within the noise of the fit,"
             f" which is proportional to the width of target_range=({self.low:g}, {self.high:g}), and"
@@ -129,15 +100,10 @@ class TargetRange:
 
     @ignores_float_errors
     def encode(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the code of each finite number, from -STEPS to STEPS.
+        """Return the code of each finite number, from -STEPS to STEPS; refuse others outside, unless `clip`.
 
         A code is a function of its own number, and is compared with the bounds as an integer. Numbers beyond
         a bound by at most half a step, such as a rounded float32, have the code of the bound.
-
-        Raises
-        ------
-        DomainError
-            If a number is outside the range, unless `clip`; the message shows the range only.
         """
         steps = np.rint((numbers.astype(np.float64) - self.middle) / self.half * STEPS)
         codes = steps.clip(-STEPS - 1, STEPS + 1).astype(np.int64)
@@ -150,45 +116,12 @@ class TargetRange:
 
 
 def read_target(y: Any, n: int, target: TargetRange) -> NDArray[np.int64]:
-    """Return the code of each record's target.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Private. Numbers; a column of shape (n, 1) is accepted with scikit-learn's warning.
-    n : int
-        The number of records.
-    target : TargetRange
-        Public. The declared range.
-
-    Returns
-    -------
-    ndarray of int64 of shape (n,)
-        Private. Integers from -STEPS, for the lower bound, to STEPS, for the upper bound.
-
-    Raises
-    ------
-    DomainError
-        If a target is not a finite number, or is outside the range.
-    ValueError
-        If y is missing, or has the wrong shape.
-    """
+    """Return the code of each record's target, from -STEPS for the lower bound to STEPS for the upper one."""
     return target.encode(read_numbers(y, n))
 
 
 def read_numbers(y: Any, n: int) -> NDArray[Any]:
-    """Return targets as numbers, not compared with a range yet; errors and parameters as for `read_target`.
-
-    Parameters
-    ----------
-    y, n
-        As for `read_target`.
-
-    Returns
-    -------
-    ndarray of int or float of shape (n,)
-        Private. Finite numbers.
-    """
+    """Return targets as finite numbers, not compared with a range yet."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     if holds_times(_type_of(y)):

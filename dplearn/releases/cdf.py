@@ -25,7 +25,7 @@ from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import hidden
-from dplearn.records.part_counts import PartedTreeRecords, gathered_codes
+from dplearn.records.part_ranks import PartedTreeRecords, gathered_codes
 from dplearn.records.table import Table
 from dplearn.releases.cdf_errors import (
     BlockPlan,

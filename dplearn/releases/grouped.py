@@ -29,14 +29,12 @@ from dplearn.mechanisms.stable_histogram import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, ResultTable, hidden, noted
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
-from dplearn.records.dask_parts import DaskParts, is_dask, partitions
 from dplearn.records.groups import MOST_ROWS
+from dplearn.records.part import column_of
 from dplearn.records.part_sources import column_in_parts, in_parts, parts_read
-from dplearn.records.part_tables import column_of
-from dplearn.records.passes import InTurn
-from dplearn.records.rows import Columns
+from dplearn.records.passes import DaskParts, InTurn, is_dask, partitions
+from dplearn.records.rows import Columns, check_index
 from dplearn.records.table import Table
-from dplearn.records.tables import check_index
 from dplearn.releases.release import (
     ColumnRelease,
     Released,

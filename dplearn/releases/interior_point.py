@@ -31,7 +31,7 @@ from dplearn.mechanisms.interior_point import (
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.ledger import PrivacyLedger
 from dplearn.privacy.plan import hidden
-from dplearn.records.part_counts import gathered_codes
+from dplearn.records.part_ranks import gathered_codes
 from dplearn.records.table import Table
 from dplearn.releases.release import (
     ColumnRelease,

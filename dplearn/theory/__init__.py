@@ -60,8 +60,7 @@ from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.mechanisms.stability import release_probabilities
 from dplearn.mechanisms.stable_histogram import frequent_keys_threshold, stable_histogram_threshold
 from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise
-from dplearn.queries.bounds import TailBound, query_sample_size, sampling_bound
-from dplearn.queries.frequencies import estimated_frequencies
+from dplearn.queries.bounds import TailBound, estimated_frequencies, query_sample_size, sampling_bound
 from dplearn.releases.cdf_errors import BlockPlan, TreePlan, block_guarantee, block_plan, dkw_bound, tree_plan
 from dplearn.releases.interior_point import (
     interior_point_method,

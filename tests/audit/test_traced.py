@@ -9,7 +9,7 @@ from dplearn import learners
 from dplearn.audit import trace_outputs
 from dplearn.audit.traced import CONTROL, TRACED
 from dplearn.chance import SeededDice
-from dplearn.estimator.several_outputs import SeveralOutputsClassifier
+from dplearn.estimator.base import SeveralOutputsClassifier
 from dplearn.privacy import ApproxDP
 
 

@@ -34,8 +34,7 @@ from dplearn.ensembles.shards import shards
 from dplearn.ensembles.teachers import LabelShares, answers_of, train_and_ask, train_teachers
 from dplearn.records.part_sources import in_parts
 from dplearn.records.passes import InTurn
-from dplearn.records.rows import Examples
-from dplearn.records.tables import rows_of
+from dplearn.records.rows import Examples, rows_of
 
 CLASSES = np.array(["no", "perhaps", "yes"])
 N, K = 16, 4

@@ -9,11 +9,14 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 
-from dplearn import ExponentialMechanismClassifier, ThresholdClassifier
+from dplearn import ApproxDP, ExponentialMechanismClassifier, ThresholdClassifier
 from dplearn.audit import fitted_with
 from dplearn.audit.outcomes import freeze
 from dplearn.chance import EnumeratingDice, ReplayDice, SeededDice
 from dplearn.domains import Grid
+from dplearn.estimator import PrivateClassifier
+from dplearn.estimator.base import SeveralOutputsClassifier, guarantee_html, refuse_parameters
+from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.preprocessing import PrivateRobustScaler
 from dplearn.privacy import PrivacyLedger
 
@@ -107,3 +110,100 @@ def test_pickles_omit_state_that_would_make_them_differ(table):
 def test_an_auditor_sees_one_outcome_in_equal_unfitted_estimators():
     assert freeze([learner()]) == freeze([learner()])
     assert freeze([learner()]) != freeze([learner(epsilon=2)])
+
+
+class Learner(PrivateClassifier):
+    """Its cost follows from its parameters, or from the shape of a table only."""
+
+    def __init__(self, epsilon=1, shaped=False, ledger=None, random_state=None):
+        self.epsilon, self.shaped = epsilon, shaped
+        self.ledger, self.random_state = ledger, random_state
+
+    def _recipe(self, reproducible):
+        return Recipe(self, ApproxDP(self.epsilon, reproducible=reproducible), shaped=self.shaped)
+
+
+class Recipe(FitRecipe):
+    def cost_of(self, X, y):
+        return None if self.shaped and X is None else self.cost
+
+    def encoded(self, X, y, reader):
+        raise AssertionError("nobody learns a cost by running a fit")
+
+    plan = run = encoded
+
+
+def given(learner):
+    scope, _, guarantee = guarantee_html(learner).partition('<div class="dplearn-guarantee">')
+    assert "dplearn.privacy.pipeline_guarantee(pipeline)" in scope
+    return guarantee.removesuffix("</div>")
+
+
+@pytest.mark.parametrize("epsilon", [1, 0.1, 3])
+def test_the_cost_is_the_charge_of_a_fit(epsilon):
+    assert given(Learner(epsilon)) == f"Not fitted. A fit will spend epsilon {epsilon}, delta 0."
+
+
+def test_a_cost_that_depends_on_shapes_is_not_shown():
+    assert given(Learner(shaped=True)) == "Not fitted."
+
+
+def test_to_be_shown_costs_nothing_even_where_the_budget_is_too_small():
+    ledger = PrivacyLedger(0.5)
+    assert given(Learner(1, ledger=ledger)) == "Not fitted. A fit will spend epsilon 1, delta 0."
+    assert len(ledger.history()) == 0
+
+
+def test_a_guarantee_is_shown_in_its_own_way():
+    learner = Learner()
+    learner.guarantee_ = ApproxDP(0.25)
+    assert given(learner) == learner.guarantee_._repr_html_()
+    assert "The cost of this fit alone" in given(learner)
+
+
+def test_nothing_and_no_weights_are_accepted():
+    refuse_parameters("Learner", {})
+    refuse_parameters("Learner", {"sample_weight": None})
+
+
+@pytest.mark.parametrize("weights", [[7.25], np.array([7.25]), 7.25, 0])
+def test_weights_are_refused_before_any_other_parameter(weights):
+    with pytest.raises(TypeError, match=r"^Learner\.fit takes no sample_weight: ") as refused:
+        refuse_parameters("Learner", {"groups": 1, "sample_weight": weights})
+    assert "7.25" not in str(refused.value)
+
+
+def test_another_parameter_is_refused_as_python_does_it():
+    with pytest.raises(TypeError, match=r"^Learner\.fit\(\) got an unexpected keyword argument 'groups'$"):
+        refuse_parameters("Learner", {"groups": None})
+
+
+CODES = np.array([[0, 1], [1, 1]])
+ONE, TWO = np.array(["no", "yes"]), [np.array(["no", "yes"]), np.array([3, 4])]
+
+
+class Fixed(SeveralOutputsClassifier):
+    """Predicts the given codes."""
+
+    def __init__(self, classes_=ONE):
+        self.classes_ = classes_
+
+    def _codes(self, X):
+        return CODES[: len(X)] if isinstance(self.classes_, list) else CODES[: len(X), :1]
+
+
+def test_one_output_has_labels_of_one_dimension():
+    model = Fixed()
+    assert model.predict([[0], [0]]).tolist() == ["no", "yes"]
+    assert model.predict_proba([[0], [0]]).tolist() == [[1, 0], [0, 1]]
+    assert model.score([[0], [0]], ["no", "no"]) == 0.5
+
+
+def test_several_outputs_have_a_column_and_a_table_of_probabilities_each():
+    model = Fixed(TWO)
+    assert model.predict([[0], [0]]).tolist() == [["no", 4], ["yes", 4]]
+    assert [each.tolist() for each in model.predict_proba([[0], [0]])] == [[[1, 0], [0, 1]], [[0, 1], [0, 1]]]
+    assert model.score([[0], [0]], [["no", 4], ["yes", 3]]) == 0.5
+    assert model.score([[0], [0]], [["no", 4], ["yes", 3]], sample_weight=[3, 1]) == 0.75
+    with pytest.raises(ValueError, match="y must have 2 outputs, got 1"):
+        model.score([[0], [0]], ["no", "no"])

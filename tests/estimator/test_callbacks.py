@@ -19,7 +19,7 @@ from dplearn import (
     SubsampleAggregateClassifier,
 )
 from dplearn.ensembles.base_estimators import quiet
-from dplearn.estimator.callbacks import CALLBACKS
+from dplearn.estimator.base import CALLBACKS
 
 needs_callbacks = pytest.mark.skipif(not CALLBACKS, reason="scikit-learn has callbacks from 1.9 on")
 

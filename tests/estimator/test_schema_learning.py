@@ -341,7 +341,7 @@ def test_a_refused_fit_leaves_the_model_and_a_declared_domain_is_untouched():
     assert type(fitted(CENTRAL[0], domain=schema)).__name__ == "StatisticalQueryNaiveBayes"
 
 
-@pytest.mark.parametrize("learner", [StatisticalQueryNaiveBayes, AdditiveClassifier, ConjunctionClassifier])
+@pytest.mark.parametrize("learner", [StatisticalQueryNaiveBayes, ConjunctionClassifier])
 def test_a_local_learner_learns_no_schema_however_many_records_there_are(learner):
     X = np.arange(20_000.0).reshape(-1, 1) % 100
     y = (X[:, 0] > 50).astype(int)

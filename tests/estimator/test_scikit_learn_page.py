@@ -5,7 +5,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from dplearn.estimator.callbacks import CALLBACKS
+from dplearn.estimator.base import CALLBACKS
 
 PAGE = Path(__file__).parents[2] / "docs" / "scikit_learn.md"
 

@@ -37,7 +37,7 @@ from dplearn.learners.additive_plan import AdditivePlan, Bits
 from dplearn.learners.additive_queries import Rows, mass_query, moment_query, residual_query
 from dplearn.privacy import ApproxDP, BudgetExceededError
 from dplearn.queries import CentralOracle, Examples, VectorQuery
-from dplearn.queries.central_oracle import COUNT_SHARE
+from dplearn.queries.private_oracles import COUNT_SHARE
 from tests.changed import with_recipe
 from tests.laws.conftest import OnePair
 from tests.laws.oracle_mistakes import parts_that_the_data_scale

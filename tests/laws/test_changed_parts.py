@@ -14,9 +14,9 @@ from sklearn.base import clone, is_regressor
 from dplearn import AdditiveClassifier, StatisticalQueryNaiveBayes, SubsampleAggregateClassifier, releases
 from dplearn.domains import Categories, Grid, IntegerRange, Schema
 from dplearn.preprocessing import PrivateStandardScaler
-from dplearn.records import part_groups
+from dplearn.records import groups
 from dplearn.records import table as tables
-from dplearn.records.part_digests import digest_of
+from dplearn.records.part import digest_of
 from dplearn.records.passes import PartsChangedError
 from tests.laws.conftest import TRANSFORMERS
 from tests.laws.test_groups import given_to
@@ -222,7 +222,7 @@ def test_no_digest_is_left_after_a_fit(model, monkeypatch, caplog, capsys):
         found.add(digest_of(records))
         return digest_of(records)
 
-    for module in (tables, part_groups):
+    for module in (tables, groups):
         monkeypatch.setattr(module, "digest_of", noted)
     frame = framed(IRIS[0], np.arange(150)).assign(y=IRIS[1])
     target = () if isinstance(model, PrivateStandardScaler) else ("y",)

@@ -13,7 +13,7 @@ from dplearn.domains import Grid, IntegerRange
 from dplearn.ensembles.public_data import PublicData
 from dplearn.model_selection import private_score
 from dplearn.privacy import PrivacyLedger
-from dplearn.records.tables import check_index
+from dplearn.records.rows import check_index
 from dplearn.releases import SyntheticTable
 
 N = 150

@@ -18,8 +18,8 @@ from dplearn.learners.additive_losses import LogisticLoss, SquaredLoss
 from dplearn.learners.additive_margins import margins_of
 from dplearn.learners.additive_queries import Rows, mass_query, moment_query, residual_norm, residual_query
 from dplearn.queries import Examples, HistogramQuery
-from dplearn.queries.budgeted import BudgetedOracle
 from dplearn.queries.noise import CentralNoise, LocalNoise
+from dplearn.queries.private_oracles import BudgetedOracle
 from dplearn.records.targets import STEPS
 
 DOMAIN = [

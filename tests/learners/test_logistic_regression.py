@@ -17,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 from dplearn import BudgetExceededError, PrivacyLedger
 from dplearn.chance import SeededDice
 from dplearn.domains import Bits, Categories, DomainError, Floats, IntegerRange, Schema
-from dplearn.estimator import query_fits
+from dplearn.estimator import fit_recipe
 from dplearn.estimator.public import Public
 from dplearn.learners.linear.logistic import (
     MOST_COLUMNS,
@@ -159,7 +159,7 @@ def test_the_plan_has_the_number_of_queries_of_a_fit(monkeypatch, settings, n_st
         oracles.append(oracle_for(*known, **more))
         return oracles[-1]
 
-    monkeypatch.setattr(query_fits, "oracle_for", watched)
+    monkeypatch.setattr(fit_recipe, "oracle_for", watched)
     model, kept = learner(n_steps=n_steps, **settings), np.isin(Y, range(labels))
     model.fit(X[kept], Y[kept])
     plan = model.plan(kept.sum(), n_features=4, n_labels=labels)

@@ -28,7 +28,7 @@ from dplearn.learners.naive_bayes import (
     learn_naive_bayes,
 )
 from dplearn.queries import Examples, population
-from dplearn.queries.share_noise import share_noise
+from dplearn.queries.noise import share_noise
 from dplearn.records.encoded import encoded
 
 MODELS = ["central", "local"]

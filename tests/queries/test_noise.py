@@ -1,15 +1,27 @@
 """The planned noise of an answer is the noise that the answer has."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.privacy import ApproxDP
-from dplearn.queries import HistogramQuery, MeanQuery, VectorQuery
+from dplearn.privacy.gaussian_dp import SLACK, mu2_of_gaussian
+from dplearn.privacy.shares import gaussian_budget
+from dplearn.queries import CentralOracle, HistogramQuery, LocalOracle, MeanQuery, VectorQuery
+from dplearn.queries import noise as noise_module
 from dplearn.queries.factories import oracle_for
-from dplearn.queries.noise import LocalNoise, noise_of
+from dplearn.queries.noise import (
+    SHARE_NOISES,
+    LocalNoise,
+    SumNoise,
+    can_be_drawn,
+    central_noise,
+    noise_of,
+    share_noise,
+)
 
 QUERIES = [
     MeanQuery(lambda records: records % 3, low=0, high=2),
@@ -63,3 +75,139 @@ def test_more_records_a_greater_share_or_a_greater_epsilon_lessen_the_deviation(
         assert noise_of(kind, privacy, 1000).deviation(QUERIES[0], Fraction(1, 2)) < usual
         more = ApproxDP(2, privacy.delta)
         assert noise_of(kind, more, 1000).deviation(QUERIES[0], Fraction(1, 4)) < usual
+
+
+BUDGETS = [Fraction(1, 10**6), Fraction(1, 50), Fraction(3), Fraction(400)]
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=float)
+@pytest.mark.parametrize("squared", [1, 2, 9, 2**18])
+@pytest.mark.parametrize("most", [1, 10**6, 2**61])
+def test_the_noise_has_its_budget_on_any_grid(squared, budget, most):
+    noise = SumNoise.of(squared, budget, most)
+    assert noise.squared_l2 == squared * 4**noise.bits
+    assert mu2_of_gaussian(Fraction(noise.squared_l2), noise.sigma2) == 2 * budget
+    assert most << noise.bits < 2**62
+    spent = Fraction(squared) / (2 * budget)
+    if most < 2**61:
+        assert spent <= noise.deviation**2 * (1 + 1e-12)
+        assert noise.deviation**2 <= spent * 1.001
+    else:
+        assert (noise.bits, noise.sigma2) == (0, spent + SLACK)
+
+
+def test_noise_that_is_too_wide_cannot_be_drawn():
+    assert can_be_drawn(2, Fraction(1, 2**50))
+    assert not can_be_drawn(2, Fraction(1, 2**56))
+    assert SumNoise.of(2, Fraction(1, 10**400), 5).deviation > 1e100
+
+
+@pytest.mark.parametrize("size", [1, 5, 40])
+@pytest.mark.parametrize("norm", [1 << 25, 1 << 29, 3 << 30])
+def test_very_noisy_sums_are_rounded_to_a_coarser_grid(norm, size):
+    budget, rng = Fraction(1, 2**12), np.random.default_rng(norm + size)
+    noise = SumNoise.of(norm**2, budget, 1 << 61, size)
+    assert not can_be_drawn(norm**2, budget) or noise.bits >= 0
+    assert can_be_drawn(noise.squared_l2, budget)
+    for _ in range(200):  # the distance of multiples is within the bound that the noise is for
+        sums = rng.integers(-(1 << 60), 1 << 60, size)
+        step = rng.normal(size=size)
+        other = sums + np.trunc(step * (norm / np.linalg.norm(step))).astype(np.int64)
+        apart = (noise.of_sums(sums) - noise.of_sums(other)).tolist()
+        assert sum(each**2 for each in apart) <= noise.squared_l2
+    spent = norm / (2 * float(budget)) ** 0.5
+    assert noise.deviation >= spent * (1 - 1e-9)
+    assert noise.deviation <= spent * (1.001 + 3 * size**0.5 * 2.0**-noise.bits / norm)
+
+
+def test_answers_on_a_coarser_grid_are_nearly_unbiased():
+    query = MeanQuery(lambda records: records, low=0, high=1 << 40)
+    oracle = partial(CentralOracle, np.full(50, 1 << 39), privacy=ApproxDP(1, 1e-6))
+    found = [oracle(dice=SeededDice(seed)).ask(query)[0].means[0] for seed in range(400)]
+    deviation = noise_of("gaussian", ApproxDP(1, 1e-6), 50).deviation(query, Fraction(1))
+    assert np.mean(found) == pytest.approx(1 << 39, abs=4 * deviation / 20)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4, 50])
+def test_answers_have_the_planned_deviation_and_are_on_the_finer_grid(epsilon):
+    n, privacy = 1000, ApproxDP(epsilon, 1e-6)
+    query = MeanQuery(lambda records: records, low=-3, high=3)
+    found = [
+        CentralOracle(np.zeros(n, int), privacy=privacy, dice=SeededDice(seed)).ask(query)[0].means[0]
+        for seed in range(300)
+    ]
+    planned = noise_of("gaussian", privacy, n).deviation(query, Fraction(1))
+    assert np.std(found) == pytest.approx(planned, rel=0.15)
+    noise = SumNoise.of(query.squared_l2, gaussian_budget(privacy), 3 * n)
+    steps = np.array(found) * n * 2**noise.bits
+    assert noise.bits > 0
+    assert np.allclose(steps, np.rint(steps), atol=1e-6)
+
+
+def test_an_oracle_answers_no_more_numbers_than_the_theorem_covers(monkeypatch):
+    monkeypatch.setattr(noise_module, "MOST_NUMBERS", 7)
+    query = HistogramQuery(lambda records: records, categories=3)
+    oracle = CentralOracle(np.zeros(9, int), privacy=ApproxDP(1, 1e-6), dice=SeededDice(0))
+    oracle.ask([query, query], share="1/2")
+    with pytest.raises(ValueError, match="queries must have at most 7 numbers in all"):
+        oracle.ask(query, share="1/4")
+    assert oracle.left == Fraction(1, 2)
+    pure = CentralOracle(np.zeros(9, int), privacy=ApproxDP(1), dice=SeededDice(0))
+    assert len(pure.ask([query] * 3)) == 3
+
+
+SHARES = [HistogramQuery(lambda records: records, categories=5)] * 3
+N = 3000
+
+
+def answers(kind, seed=0, queries=SHARES):
+    records, privacy = np.zeros(N, dtype=int), ApproxDP(1, 0.01 if kind == "gaussian" else 0)
+    dice = SeededDice(seed)
+    if kind == "local":
+        oracle = LocalOracle(records, privacy=privacy, dice=dice, stream=PublicStream(seed))
+    else:
+        oracle = CentralOracle(records, privacy=privacy, dice=dice, noise=kind)
+    return oracle.ask(queries)
+
+
+def noise_of_shares(kind, n_queries=3):
+    return share_noise(5, n_queries=n_queries, n=N, epsilon=1, delta=0.01, noise=kind)
+
+
+@pytest.mark.parametrize("kind", SHARE_NOISES)
+def test_the_bound_is_the_oracles_own(kind):
+    bound = answers(kind)[0].noise
+    assert noise_of_shares(kind).bound.at(0.05) == pytest.approx(bound.at(0.05), rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", SHARE_NOISES)
+def test_the_deviation_is_that_of_answers(kind):
+    # With 40 categories that no record is in: noise is moved to nowhere below 0 in the middle of the range.
+    found = []
+    for seed in range(120):
+        if kind == "local":
+            found += [answer.means[1:] for answer in answers(kind, seed)]
+        else:
+            half = HistogramQuery(lambda records: np.arange(len(records)) % 5, categories=5)
+            found += [answer.means - 0.2 for answer in answers(kind, seed, [half] * 3)]
+    assert np.std(np.concatenate(found)) == pytest.approx(noise_of_shares(kind).deviation, rel=0.08)
+
+
+def test_few_columns_have_laplace_noise_and_many_gaussian():
+    kinds = [central_noise(d, epsilon=1, delta=1e-6) for d in (1, 4, 20, 100)]
+    assert kinds == ["laplace", "laplace", "gaussian", "gaussian"]
+    assert central_noise(10**6, epsilon=1, delta=0) == "laplace"
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 1e3])
+def test_extreme_budgets_have_noise_in_proportion(epsilon):
+    noise = share_noise(2, n_queries=1, n=10, epsilon=epsilon)
+    assert noise.bound.at(0.5) == pytest.approx(noise.bound.linear * np.log(8))
+    assert noise.bound.linear == pytest.approx(2 / epsilon / 10 if epsilon < 1 else 2 / 1e3 / 10, rel=1e-3)
+
+
+def test_local_queries_need_a_record_each():
+    with pytest.raises(ValueError, match="n must leave a record for each of 4 queries, got 3"):
+        share_noise(2, n_queries=4, n=3, epsilon=1, noise="local")
+    with pytest.raises(ValueError, match="noise must be one of"):
+        share_noise(2, n_queries=4, n=3, epsilon=1, noise="central")

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplearn.core.intervals import SortedRecords, children_of, whole
 from dplearn.core.ranks import SortedCodes
 from dplearn.domains import Grid
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.records import part_ranks
-from dplearn.records.part_ranks import parted_ranks
+from dplearn.records.part_ranks import PartedTreeRecords, gathered_codes, parted_ranks
 from dplearn.records.part_sources import in_parts
 from dplearn.records.passes import InTurn
 from dplearn.records.rows import Columns
@@ -132,3 +133,34 @@ def test_a_transformer_reads_many_columns_as_often_as_one(domain, passes):
             reads.clear()
             PrivateQuantileTransformer(domain=domain, epsilon=d, random_state=seed).fit(parts)
             assert len(reads) <= passes
+
+
+def cut_codes(codes, cuts):
+    parts = np.split(codes, cuts)
+    given = in_parts(InTurn(lambda: [(part, None) for part in parts]))
+    _, records = given.read(lambda X, y: (len(X), X))
+    return records
+
+
+@pytest.mark.parametrize("size", [1000, 2**64, 2**90])
+def test_nodes_of_a_tree_are_counted_as_in_memory(size):
+    step = size // 1000
+    dtype = object if size > 2**64 else np.uint64
+    codes = np.array(
+        [step * each for each in np.random.default_rng(0).integers(0, 1000, 500).tolist()], dtype
+    )
+    parted, right = PartedTreeRecords(cut_codes(codes, [1, 1, 300]), size), SortedRecords(codes, size)
+    assert len(parted) == len(right) == 500
+    level = whole(size, 500)
+    for _ in range(2):
+        level = children_of(level, np.arange(len(level.starts)), 16)
+        counts = parted.counted(level)
+        assert np.array_equal(counts, right.counted(level))
+        assert counts.sum() == 500
+
+
+def test_gathered_codes_are_those_of_all_parts_in_order():
+    codes = np.array([5, 2**64 - 1, 5, 0], dtype=np.uint64)
+    found = gathered_codes(cut_codes(codes, [3]))
+    assert found.dtype == np.uint64
+    assert found.tolist() == sorted(codes.tolist())

@@ -15,8 +15,8 @@ from scipy.sparse import csr_matrix
 
 from dplearn import PrivacyLedger, StatisticalQueryNaiveBayes
 from dplearn.domains import Hashed
+from dplearn.records.part import table_of
 from dplearn.records.part_sources import column_in_parts, table_in_memory, table_in_parts
-from dplearn.records.part_tables import table_of
 from dplearn.records.passes import PartsUnreadableError
 
 FRAME = pd.DataFrame({"age": [31, 42, 57], "town": ["x", "y", "x"], "ill": ["no", "yes", "no"]})

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import coo_matrix, csr_matrix
 
 from dplearn.queries import Examples, Records
-from dplearn.records.rows import as_records, count_of, taken
+from dplearn.records.rows import as_records, check_values, count_of, own_cells, plain, rows_of, taken
 
 PLACES = np.array([2, 0])
 
@@ -77,3 +77,32 @@ def test_records_that_do_not_return_the_requested_rows_are_refused():
 def test_arrays_and_sparse_matrices_are_counted_by_rows():
     assert [count_of(each) for each in (np.zeros((3, 2)), csr_matrix((4, 2)), Halves())] == [3, 4, 4]
     assert taken(csr_matrix(np.arange(6).reshape(3, 2)), PLACES).toarray().tolist() == [[4, 5], [0, 1]]
+
+
+def test_categories_are_a_copys_own_and_must_be_values():
+    frame = pd.DataFrame({"text": pd.Categorical(["u", "v", "u"]), "number": pd.Categorical([10, 20, 10])})
+    frame["time"] = pd.Categorical(pd.to_datetime(["2020-01-01", "2021-01-01", "2020-01-01"]))
+    copy = own_cells(rows_of(frame, np.array([0, 1])))
+    assert copy.dtypes.tolist() == frame.dtypes.tolist()
+    assert copy.astype(str).to_numpy().tolist() == frame.iloc[:2].astype(str).to_numpy().tolist()
+    for name in frame:
+        copy[name].cat.categories.name = "marked"
+        assert frame[name].cat.categories.name is None
+    check_values(frame)
+    frame["odd"] = pd.Categorical([object(), None, None])
+    with pytest.raises(TypeError, match="X must hold numbers, texts and missing values, got object"):
+        check_values(frame)
+
+
+def test_cells_of_two_types_are_not_converted():
+    mixed = np.array([[1.5, "a"], [np.nan, "b"]], dtype=object)
+    assert plain(mixed).tolist()[0] == [1.5, "a"]
+    assert plain(mixed[:, :1]).dtype == np.float64
+    assert plain(mixed[:, 1:]).dtype.kind == "U"
+
+
+def test_what_a_frame_says_about_the_whole_table_is_left_out():
+    frame = pd.DataFrame({"number": [1, 2, 3]})
+    frame.attrs["n"] = 3
+    assert rows_of(frame, np.array([0])).attrs == {}
+    assert frame.attrs == {"n": 3}

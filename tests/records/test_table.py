@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.domains import DomainError
-from dplearn.records.groups import Grouping, grouping_of
+from dplearn.records.groups import grouping_of
 from dplearn.records.part_sources import in_parts
 from dplearn.records.passes import InTurn, PartsChangedError
 from dplearn.records.rows import Columns, Examples
-from dplearn.records.table import Held, Table, as_table
+from dplearn.records.table import Grouping, Held, Table, as_table
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 TABLE = np.arange(24).reshape(12, 2)

@@ -38,9 +38,8 @@ from dplearn.learners.additive_queries import Block, mass_query, moment_query, r
 from dplearn.learners.additive_queries import Rows as Tables
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.base import NEIGHBORS
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
+from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE, MOST_RECORDS
 from dplearn.queries import CentralOracle, Examples, StatisticalQuery
-from dplearn.queries.central_oracle import COUNT_SHARE
 from dplearn.records.targets import STEPS
 
 __all__ = [

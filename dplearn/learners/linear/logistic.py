@@ -18,9 +18,8 @@ from dplearn._validation import AUTO, check_count_or_auto, check_number
 from dplearn.core.row_blocks import dense
 from dplearn.domains import Product, Schema
 from dplearn.estimator import PrivateClassifier
-from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.fit_recipe import FitRecipe, QueryFit
 from dplearn.estimator.public import Public, planned_table
-from dplearn.estimator.query_fits import QueryFit
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.learners.linear.columns import (
@@ -46,7 +45,8 @@ from dplearn.learners.linear.logistic_steps import (
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.shares import gaussian_budget
-from dplearn.queries import Examples, Oracle, StatisticalQuery, gaussian_noise
+from dplearn.queries import Examples, Oracle, StatisticalQuery
+from dplearn.queries.noise import can_be_drawn as sums_can_be_drawn
 from dplearn.queries.noise import noise_of
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
 from dplearn.records.reading import (
@@ -595,4 +595,4 @@ def can_be_drawn(plan: LogisticPlan, share: Fraction = Fraction(1)) -> bool:
     asked = kinds_of_queries(plan)
     if plan.n_kept is not None:
         asked.append((mass_query(plan), plan.selection_share))
-    return all(gaussian_noise.can_be_drawn(query.squared_l2, budget * each) for query, each in asked)
+    return all(sums_can_be_drawn(query.squared_l2, budget * each) for query, each in asked)

@@ -25,9 +25,8 @@ from dplearn.core.float_errors import ignores_float_errors
 from dplearn.core.row_blocks import dense, float_blocks, row_blocks
 from dplearn.core.unit_rows import norm_powers
 from dplearn.estimator import PrivateRegressor
-from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.fit_recipe import FitRecipe, QueryFit
 from dplearn.estimator.public import Public, planned_columns
-from dplearn.estimator.query_fits import QueryFit
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.learners.bins import UNDECLARED
@@ -39,8 +38,7 @@ from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import Examples, Oracle, VectorQuery
-from dplearn.queries.gaussian_noise import can_be_drawn
-from dplearn.queries.noise import noise_of
+from dplearn.queries.noise import can_be_drawn, noise_of
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
 from dplearn.records.reading import read_features
 from dplearn.records.targets import STEPS, TargetRange, read_target

@@ -3,7 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from dplearn.records.part_types import PartTypes
+from dplearn.records.part import PartTypes
 
 FRAME = pd.DataFrame({"age": [1, 2], "town": ["a", "b"]})
 
