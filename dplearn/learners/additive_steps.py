@@ -55,6 +55,9 @@ _LEAST_PRIOR = {False: 0.1, True: 0.03}
 # shapes are noise, the steps do not show it of one of them, but of their sum. Where noise dominates, the
 # first sums have determined this factor.
 _TOGETHER = 0.5
+# Of a regression, the result is at most so many times as far from the start as the farthest step was. Beyond,
+# only synthetic records show the curvature, and too little of it where noise hides correlations.
+_BEYOND_STEPS = 2.0
 _WIDTH = 1.5  # the clip of the steps, in root mean squares
 
 
@@ -228,10 +231,22 @@ class _Refinement:
                 self._least,
                 common,
             )
+            if base.loss.narrows:
+                points = [point[:, out] for point in path.points]
+                mean = _near_steps(mean, points, self.start.curvatures[out])
             # The floor is no measurement; the first sums have shown no more than their posterior covariance.
             priors = np.where(features.others, features.priors / features.missed, priors)
             posterior.append((mean, covariance_of_weights(self._seen[out], priors, variance, common)))
         return model_of(rows, base, self._copula, posterior, features.omitted, self._synthetic)
+
+
+def _near_steps(weights: Floats64, points: Sequence[Floats64], curvature: Floats64) -> Floats64:
+    """Return weights, moved towards the first point if they are much farther from it than the other points."""
+    first = points[0]
+    far = max(float((point - first) @ curvature @ (point - first)) for point in points)
+    own = float((weights - first) @ curvature @ (weights - first))
+    share = min(1.0, _BEYOND_STEPS * math.sqrt(far / max(own, _TINY)))
+    return np.asarray(first + share * (weights - first))
 
 
 def _start(rows: Rows, base: Base, starts: Sequence[Floats64]) -> Floats64:

@@ -14,7 +14,13 @@ from dplearn.learners.additive_margins import margins_of
 from dplearn.learners.additive_model import summed
 from dplearn.learners.additive_queries import Rows
 from dplearn.learners.additive_shapes import Shape
-from dplearn.learners.additive_steps import _along_start, _ask_spread, _narrowed, learn_additive
+from dplearn.learners.additive_steps import (
+    _along_start,
+    _ask_spread,
+    _narrowed,
+    _near_steps,
+    learn_additive,
+)
 from dplearn.queries import CentralOracle, Examples
 from dplearn.queries.factories import oracle_for
 from dplearn.records.targets import STEPS
@@ -198,6 +204,15 @@ def test_the_curvature_along_the_start_is_at_least_the_one_that_residuals_show(s
     assert np.linalg.eigvalsh(found).min() > 0
     (still,) = _along_start(plan, base, [curvature], np.eye(5)[:, 4:])  # a start of 0
     assert still == pytest.approx(curvature)
+
+
+def test_weights_are_at_most_twice_as_far_from_the_start_as_the_steps():
+    start, step, curvature = np.ones(3), np.array([1.0, 3.0, 1.0]), np.diag([4.0, 1.0, 1.0])
+    for far, expected in [(1.5, 1.5), (2.0, 2.0), (50.0, 2.0)]:
+        weights = start + [far, 0.0, 0.0]  # as far as a move of twice this along the second axis
+        found = _near_steps(weights, [start, step, start], curvature)
+        assert found == pytest.approx(start + [expected, 0.0, 0.0])
+    assert _near_steps(start, [start, start], curvature) == pytest.approx(start)
 
 
 @pytest.mark.parametrize("bins", [2, 24])
