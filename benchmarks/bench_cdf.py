@@ -28,7 +28,7 @@ import numpy as np
 from side_by_side import asked_of, lined_up, options_of, peer, public_generator, write
 
 from dplearn.domains import Floats, IntegerRange, NumberDomain
-from dplearn.domains.large import LargeIntegerRange
+from dplearn.domains.numbers import LargeIntegerRange
 from dplearn.releases.cdf import cdf
 
 EPSILON, CANDIDATES, BAR = 1, 1024, 0.005

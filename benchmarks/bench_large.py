@@ -40,7 +40,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from dplearn.domains import Grid
 from dplearn.learners.additive import AdditiveClassifier
-from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
+from dplearn.learners.linear import StatisticalQueryLogisticRegression
 from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.releases.quantiles import quantiles

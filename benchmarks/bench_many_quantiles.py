@@ -28,12 +28,11 @@ from side_by_side import lined_up, options_of, public_generator, write
 from dplearn.chance import SystemDice
 from dplearn.core.ranks import SortedCodes
 from dplearn.domains import Floats, IntegerRange, NumberDomain
-from dplearn.mechanisms.halving import codes_at_fractions
 from dplearn.mechanisms.quantile_windows import codes_in_windows
+from dplearn.mechanisms.rank_selection import codes_at_fractions
 from dplearn.privacy import ApproxDP
 from dplearn.releases.cdf import cdf
-from dplearn.releases.quantile_errors import _halving_errors, _window_errors, windows_for
-from dplearn.releases.window_terms import window_terms
+from dplearn.releases.quantiles import _halving_errors, _window_errors, window_terms, windows_for
 
 QUANTILES, RECORDS = (9, 15, 31, 99, 301, 999), (1000, 10_000, 100_000, 1_000_000)
 EPSILON, BETA, TIMES, PATIENCE, BAR = Fraction(1), Fraction(1, 20), 20, 3.0, 0.9

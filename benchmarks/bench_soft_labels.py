@@ -44,8 +44,7 @@ from dplearn import (
     SoftLabelTransferClassifier,
 )
 from dplearn.chance import PublicStream, SystemDice
-from dplearn.core.score_bins import FIXED_POINT_ONE
-from dplearn.core.soft_votes import SoftVotes, soft_tally
+from dplearn.core.soft_votes import FIXED_POINT_ONE, SoftVotes, soft_tally
 from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.ensembles.asking import Scores
 from dplearn.ensembles.base_estimators import standard_estimator, standard_scorer

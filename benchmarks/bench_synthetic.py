@@ -51,8 +51,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from dplearn.chance import PublicStream
 from dplearn.domains import Categories, Schema
 from dplearn.releases import SyntheticTable
-from dplearn.releases.table_columns import table_columns
-from dplearn.releases.table_values import TableTypes, as_table, values_of
+from dplearn.releases.table_plan import TableTypes, as_table, table_columns, values_of
 
 pandas = peer("pandas")
 

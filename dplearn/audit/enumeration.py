@@ -15,15 +15,6 @@ from dplearn.core.exact import at_most_exp, log_bounds
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.base import decimal
 
-__all__ = [
-    "Places",
-    "PrivacyReport",
-    "distribution_on",
-    "enumerate_distributions",
-    "enumerate_privacy",
-    "report_on",
-]
-
 Places = tuple[int, ...]  # of records in the universe
 
 
@@ -204,17 +195,7 @@ def enumerate_distributions(
 
 
 def distribution_on(fit: Fit, rows: Rows, tail_bits: int = 40, *, turn: int = 0) -> OutputDistribution:
-    """Return the exact distribution of `fit` on one dataset.
-
-    Parameters
-    ----------
-    fit : callable
-        As for `enumerate_privacy`, or a `TableFit`.
-    rows : tuple
-        The records.
-    tail_bits, turn : int
-        As for `exact_distribution`.
-    """
+    """Return the exact distribution of `fit` on one dataset."""
     # The second run of a path reads the table again: randomness from another source before the draws, or
     # state that one path leaves for the next, then gives a different outcome.
     return exact_distribution(run_on(fit, rows), tail_bits, turn=turn, again=run_on(fit, rows))

@@ -5,8 +5,6 @@ from typing import Any
 from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
 
-__all__ = ["FaultyDice"]
-
 
 class FaultyDice:
     """Dice that delegate draws to other dice, and raise an error at one of them.

@@ -21,23 +21,6 @@ from dplearn.fit.execute import Recipe, begin
 from dplearn.learners.bins import UNDECLARED
 from dplearn.privacy.plan import Plan
 
-__all__ = [
-    "Fit",
-    "IncrementalFit",
-    "PartedFit",
-    "Ready",
-    "ReleaseFit",
-    "Rows",
-    "StagedFit",
-    "TableFit",
-    "WholeFit",
-    "fitted_with",
-    "ready",
-    "refitted",
-    "run_on",
-    "two_parts",
-]
-
 Rows = tuple[Any, ...]
 Fit = Callable[[Rows, Dice], Any]
 Run = Callable[[Dice], Any]

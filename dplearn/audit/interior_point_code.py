@@ -19,8 +19,6 @@ from dplearn.chance.dice import Dice
 from dplearn.core.exact import exp_bounds, float_above
 from dplearn.core.search import first
 
-__all__ = ["InteriorPointCode"]
-
 _MOST_DIGITS = 1 << 14  # of a codeword
 
 

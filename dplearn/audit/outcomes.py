@@ -26,8 +26,6 @@ from dplearn.estimator import PrivateEstimator
 from dplearn.privacy import OneTimeState
 from dplearn.privacy.unrepeatable import without_mark
 
-__all__ = ["freeze", "kept_by"]
-
 _OF_ANY_CLASS = ("__dict__", "__weakref__", "__module__", "__qualname__")
 _PLAIN = frozenset({type(None), int, str, bytes})
 _IMMUTABLE = (np.generic, np.dtype, Fraction, Decimal, complex, range, date, time, timedelta)

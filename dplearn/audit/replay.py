@@ -16,8 +16,6 @@ from dplearn.audit.rules import RULES, SELECTIONS, Rule
 from dplearn.chance import Draw, ReplayDice, SeededDice
 from dplearn.chance.dice import Dice
 
-__all__ = ["ReplayReport", "replay_privacy", "replay_violations"]
-
 
 def replay_violations(run: Run, neighbour: Run, dice: Dice, rules: Mapping[str, Rule] = RULES) -> list[str]:
     """Record `run`, replay it on a neighbour, and list the differences that the rules forbid.

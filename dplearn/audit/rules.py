@@ -9,8 +9,6 @@ from typing import Any
 from dplearn.core.exact import at_most_exp
 from dplearn.privacy import ApproxDP
 
-__all__ = ["RULES", "SELECTIONS", "Rule", "coin_within", "each_moved_by", "groups_within", "moved_by"]
-
 Rule = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]
 
 #: Primitives that select a group; a uniform draw from the selected group, of any size, may follow.

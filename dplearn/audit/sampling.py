@@ -3,13 +3,18 @@
 The samples are split into three parts. The first part sorts the outcomes by their estimated ratio of
 probabilities, the second chooses an initial segment of that order as the event, and the third, which is
 independent of this choice, bounds the event's probabilities on both sides.
+
+Outcomes are divided into bins. Bins are sorted, by the ratio of their counts on the two sides and by value;
+the candidate events are the initial segments of these orders. A bound on epsilon holds for every choice of
+events, because different samples choose an event and test it.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from math import exp
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,14 +22,11 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
 from dplearn.audit.distributions import observe
-from dplearn.audit.events import Bins, Intervals, Names, choose_events
 from dplearn.chance import SystemDice
 from dplearn.chance.dice import Dice
-from dplearn.core.binomial import success_bounds
+from dplearn.core.confidence_bounds import success_bounds
 from dplearn.core.exact import at_most_exp, exp_bounds, log_bounds
 from dplearn.privacy import ApproxDP
-
-__all__ = ["Evidence", "SamplingReport", "sample_privacy"]
 
 # The upper bound from n samples is at least ln(2) / n, so above 1e-10; exp(30) times it is above 1. Greater
 # epsilons are replaced by 30, because their exp may have too many digits.
@@ -41,6 +43,16 @@ _CHUNK = 1_000_000  # outcomes in memory at a time, and greatest size of the fir
 # away, which leaves nothing: missed every other time. With twentieths the choice gets worse: 0.01485 is
 # 3.7 deviations of what 100,000 samples show of the difference, but 2.6 of what 50,000 do.
 _CHOOSING = Fraction(1, 10)  # in the first part, and again in the second
+Counts = NDArray[np.int64]  # of shape (2, number of bins): on the rows, on the neighbour
+Mask = NDArray[np.bool_]  # which bins are in an event
+_Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+_LEAST = 16  # least number of outcomes in a group of neighbouring bins
+# Added to both counts of a ratio. With 1, bins of many outcomes precede bins of few; with 1/100, a bin
+# without outcomes on the other side precedes all others.
+_SMOOTHINGS = (1.0, 0.01)
+_LARGEST_EPSILON = Fraction(700)  # its exp is still a float
+_DEVIATIONS = 5.0  # approximate distance of a bound from a frequency, in standard deviations
 
 
 @dataclass(frozen=True)
@@ -225,7 +237,7 @@ def sample_privacy(
     return SamplingReport(claim, confidence, n, tuple(evidence))
 
 
-def _counts(source: "_Source", bins: Bins, data: Any, n: int) -> NDArray[np.int64]:
+def _counts(source: "_Source", bins: "Bins", data: Any, n: int) -> NDArray[np.int64]:
     """Draw n outcomes, a chunk at a time, and count them by bin."""
     total = np.zeros(bins.size, dtype=np.int64)
     for start in range(0, n, _CHUNK):
@@ -233,12 +245,12 @@ def _counts(source: "_Source", bins: Bins, data: Any, n: int) -> NDArray[np.int6
     return total
 
 
-def _tally(bins: Bins, outcomes: Any) -> NDArray[np.int64]:
+def _tally(bins: "Bins", outcomes: Any) -> NDArray[np.int64]:
     return np.bincount(bins.place(outcomes), minlength=bins.size)
 
 
 def _tested(
-    bins: Bins, counts: NDArray[np.int64], side: int, mask: NDArray[np.bool_], error: Fraction
+    bins: "Bins", counts: NDArray[np.int64], side: int, mask: NDArray[np.bool_], error: Fraction
 ) -> Evidence:
     n = int(counts[side].sum())
     mine, theirs = int(counts[side][mask].sum()), int(counts[1 - side][mask].sum())
@@ -252,7 +264,7 @@ class _Source(Protocol):
     def draw(self, data: Any, size: int) -> Any:
         """Return `size` outcomes."""
 
-    def bins(self, samples: list[Any]) -> Bins:
+    def bins(self, samples: list[Any]) -> "Bins":
         """Return bins that suit these samples."""
 
 
@@ -273,7 +285,7 @@ class _Singles:
             drawn.append(cached.setdefault(seen, seen))
         return drawn
 
-    def bins(self, samples: list[Any]) -> Bins:
+    def bins(self, samples: list[Any]) -> "Bins":
         """Return a bin for each outcome."""
         return Names([*samples[0], *samples[1]])
 
@@ -296,7 +308,7 @@ class _Batches:
         self._dtype = drawn.dtype
         return drawn
 
-    def bins(self, samples: list[Any]) -> Bins:
+    def bins(self, samples: list[Any]) -> "Bins":
         """Return intervals between their values."""
         return Intervals(np.concatenate(samples))
 
@@ -305,3 +317,114 @@ def _rounded_down(x: Fraction) -> float:
     """Return the greatest float that is not above x, or the one below it."""
     rounded = float(x)
     return rounded if Fraction(rounded) <= x else math.nextafter(rounded, -math.inf)
+
+
+class Bins(Protocol):
+    """A partition of all outcomes into bins 0, 1, 2, ...."""
+
+    size: int
+
+    def place(self, outcomes: Any) -> NDArray[np.int64]:
+        """Return the bin of each outcome."""
+
+    def event(self, mask: Mask) -> tuple[Any, ...]:
+        """Return the outcomes in these bins."""
+
+
+class Names:
+    """A bin for each outcome of a sample, sorted integers first, and one bin for all other outcomes."""
+
+    def __init__(self, sample: Sequence[Any]):
+        seen = dict.fromkeys(sample)
+        integers = sorted(name for name in seen if type(name) is int)
+        self._names = [*integers, *(name for name in seen if type(name) is not int)]
+        self._bins = {name: i for i, name in enumerate(self._names)}
+        self.size = len(self._names) + 1
+
+    def place(self, outcomes: Sequence[Any]) -> NDArray[np.int64]:
+        """Return the bin of each outcome."""
+        return np.array([self._bins.get(seen, self.size - 1) for seen in outcomes], dtype=np.int64)
+
+    def event(self, mask: Mask) -> tuple[Any, ...]:
+        """Return the outcomes in these bins; a text represents the outcomes that are not in the sample."""
+        names = [*self._names, "any outcome that the first part has not seen"]
+        return tuple(name for name, held in zip(names, mask, strict=True) if held)
+
+
+class Intervals:
+    """Intervals that start at the values of a sample; the first and the last are unbounded."""
+
+    def __init__(self, sample: NDArray[Any]):
+        self._starts = np.unique(sample)
+        self.size = len(self._starts)
+
+    def place(self, outcomes: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the bin of each outcome; outcomes below all of the sample are in the first bin."""
+        return np.maximum(np.searchsorted(self._starts, outcomes, side="right") - 1, 0).astype(np.int64)
+
+    def event(self, mask: Mask) -> tuple[Any, ...]:
+        """Return the union of these bins as intervals [low, high); None for an unbounded side."""
+        ends = [None, *self._starts[1:].tolist(), None]
+        edges = np.flatnonzero(np.diff(np.r_[False, mask, False]))
+        return tuple((ends[i], ends[j]) for i, j in zip(edges[::2], edges[1::2], strict=True))
+
+
+def choose_events(first: Counts, second: Counts, n: int, claim: ApproxDP) -> list[tuple[int, Mask]]:
+    """Return the events with the greatest estimated lower bounds on epsilon and on delta.
+
+    The first counts order the bins; independent ones, the second, choose the length of the initial segment.
+    There are at most six events, each with the side on which it is more probable.
+    """
+    exp_epsilon, delta = exp(float(min(claim.epsilon, _LARGEST_EPSILON))), float(claim.delta)
+    orders = list(_orders(first))
+    chosen = {}
+    for side in (0, 1):
+        found = [_frequencies(second[side], second[1 - side], order) for order in orders]
+        bounds = [(_wilson(p, n, -_DEVIATIONS), _wilson(q, n, _DEVIATIONS)) for p, q in found]
+        ratios = [(low - delta) / high for low, high in bounds]
+        clear = [low - exp_epsilon * high for low, high in bounds]
+        # If no bound exceeds the claim, the bounds favour rare events; the greatest difference may be larger.
+        slight = [p - exp_epsilon * q for p, q in found]
+        for scores in (ratios, clear, slight):
+            best = max(range(len(orders)), key=[float(score.max()) for score in scores].__getitem__)
+            mask = np.zeros(first.shape[1], dtype=bool)
+            mask[orders[best][: int(scores[best].argmax()) + 1]] = True
+            chosen[side, mask.tobytes()] = side, mask
+    return list(chosen.values())
+
+
+def _orders(counts: Counts) -> Iterator[NDArray[np.intp]]:
+    """Yield orders of the bins: by ratio, by ratio of groups of bins and by value, and their reverses."""
+    mine, theirs = counts
+    groups = _neighbourhoods(mine + theirs)
+    ratios = [(theirs + smoothing) / (mine + smoothing) for smoothing in _SMOOTHINGS]
+    ratios.append((np.bincount(groups, theirs) + 1)[groups] / (np.bincount(groups, mine) + 1)[groups])
+    for keys in (*ratios, np.arange(len(mine))):
+        order = np.argsort(keys, kind="stable")
+        yield order
+        yield order[::-1]
+
+
+def _neighbourhoods(counts: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return the group of each bin: a frequent bin is a group, rare neighbours form groups of `_LEAST`."""
+    frequent = counts >= _LEAST
+    rare = np.cumsum(np.where(frequent, 0, counts)) // _LEAST
+    begins = frequent | np.r_[False, frequent[:-1] | (np.diff(rare) > 0)]
+    return np.cumsum(begins)
+
+
+def _frequencies(mine: NDArray[np.int64], theirs: NDArray[np.int64], order: NDArray[np.intp]) -> _Pair:
+    """Return the frequencies of the initial segments of an order on one side and on the other.
+
+    On the other side one outcome is added, because an event without outcomes in a sample need not be
+    impossible.
+    """
+    size = int(mine.sum())
+    return np.cumsum(mine[order]) / size, np.minimum(np.cumsum(theirs[order]) + 1, size) / size
+
+
+def _wilson(frequency: NDArray[np.float64], n: int, deviations: float) -> NDArray[np.float64]:
+    """Return Wilson's bound on a probability, a fast approximation of the exact bound."""
+    square = deviations**2 / n
+    spread = np.sqrt(frequency * (1 - frequency) / n + square / (4 * n))
+    return (frequency + square / 2 + deviations * spread) / (1 + square)

@@ -31,8 +31,6 @@ from dplearn.learners import (
 from dplearn.privacy import ApproxDP
 from dplearn.releases import SyntheticTable
 
-__all__ = ["CONTROL", "TRACED", "TracedLearner", "predicted"]
-
 FitPredict = Callable[[NDArray[np.int64], NDArray[np.int64]], Any]
 _LABELS = [0, 1]
 _CLAIM = ApproxDP(1, "1e-6")
@@ -43,21 +41,7 @@ _ROWS = 10_000  # synthetic records, of which the means of labels are taken
 
 @dataclass(frozen=True)
 class TracedLearner:
-    """A learner of several labels, and the table that it is traced on.
-
-    Attributes
-    ----------
-    what : str
-        The learner.
-    fit_predict : callable
-        From a claim to the function that is traced.
-    code : str
-        The code of `trace_outputs`.
-    n, k : int
-        The numbers of records and of labels.
-    claim : ApproxDP
-        What the learner guarantees.
-    """
+    """A learner of several labels, and the table that it is traced on."""
 
     what: str
     fit_predict: Callable[[ApproxDP], FitPredict]
@@ -76,14 +60,7 @@ class TracedLearner:
 
 
 def predicted(make: Callable[[ApproxDP], Any]) -> Callable[[ApproxDP], FitPredict]:
-    """Return, for each claim, the function that fits a classifier of several labels and predicts them.
-
-    Parameters
-    ----------
-    make : callable
-        From a claim to an unfitted classifier. Its probabilities of the label 1 are traced, or its labels if
-        it has none.
-    """
+    """Return, for each claim, the function that fits a classifier of several labels and predicts them."""
 
     def of_claim(claim: ApproxDP) -> FitPredict:
         def fit_predict(X: NDArray[np.int64], Y: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -19,8 +19,6 @@ from dplearn.chance import SystemDice
 from dplearn.chance.dice import Dice
 from dplearn.privacy import ApproxDP
 
-__all__ = ["TraceReport", "trace_outputs"]
-
 _REFUTED = 1e-6  # as for `sample_privacy`: a true claim is refuted at most once in a million audits
 _LEAST_GUESSES = 30
 _MOST = 10**7

@@ -15,17 +15,6 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 
-__all__ = [
-    "Dice",
-    "End",
-    "Integers",
-    "check_ends",
-    "check_groups",
-    "check_probability",
-    "check_ratio",
-    "check_size",
-]
-
 Integers = NDArray[Any]  # int64, or Python integers in an object array if 64 bits do not suffice
 End = int | Integers | None  # an end of the range to which noise is clamped
 

@@ -11,8 +11,6 @@ import threading
 
 from dplearn.chance.sampling import ByteDice
 
-__all__ = ["SystemDice"]
-
 _CHUNK = 1 << 16
 
 

@@ -27,8 +27,6 @@ from dplearn.core.distributions import (
     power_probabilities,
 )
 
-__all__ = ["EnumeratingDice", "enumerate_paths"]
-
 Result = TypeVar("Result")
 
 _power_at_most = lru_cache(maxsize=4096)(power_at_most)

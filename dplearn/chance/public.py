@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count
 from dplearn.chance.seeded import SeededDice, dice_for
 
-__all__ = ["PublicStream", "public_seed"]
-
 _PUBLIC = "public"  # separates these streams from the noise of the same seed
 _SEED_BITS = 256
 _MOST = 1 << 40  # longest permutation: at least 24 bits of each 64-bit word remain random

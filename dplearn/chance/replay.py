@@ -13,8 +13,6 @@ import numpy as np
 
 from dplearn.chance.dice import Dice, End, as_array, moved_into, one_or_many
 
-__all__ = ["Draw", "ReplayDice"]
-
 
 @dataclass(frozen=True)
 class Draw:

@@ -9,8 +9,6 @@ from dplearn.chance.dice import Dice
 from dplearn.chance.entropy import SystemDice
 from dplearn.chance.sampling import ByteDice
 
-__all__ = ["SeededDice", "dice_for"]
-
 _BLOCK = 1 << 13
 _SEEDED = (
     "random_state is set: the result is reproducible and not private, since a person who knows or guesses"

@@ -1,26 +1,28 @@
 """The command line, `python -m dplearn`: a demonstration, fit and predict on CSV files, ledgers and audits.
 
-An error is one line on standard error, with exit status 2. It quotes parameters and public descriptions,
-never a cell of a table.
+Only the module of the given command is imported, so that help is shown at once. An error is one line on
+standard error, with exit status 2. It quotes parameters and public descriptions, never a cell of a table.
 """
 
 import argparse
 import re
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import NoReturn
 
 from dplearn._version import __version__
-from dplearn.commands import audit, demo, ledger, table
 from dplearn.commands.refusal import Refusal
-from dplearn.domains import DomainError
-from dplearn.privacy import LedgerError
-
-__all__ = ["main"]
-
 
 _DESCRIPTION = "Differentially private learners: a demonstration (the default), fit, predict, ledger, audit."
-
+#: The module of each command, whose `add_NAME` adds the options, and its help.
+_COMMANDS = {
+    "demo": ("demo", "private against non-private accuracy on bundled data (default)"),
+    "fit": ("table", "fit on a CSV file"),
+    "predict": ("table", "predict with a fitted model"),
+    "ledger": ("ledger", "show or make a privacy ledger"),
+    "audit": ("audit", "verify guarantees by running every outcome"),
+}
 
 #: Options whose value may be a list that begins with a negative number, which would look like an option.
 _LISTS = ("--target-range", "--labels")
@@ -36,13 +38,20 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
+    given = _joined(sys.argv[1:] if arguments is None else arguments)
     parser = _Parser(prog="python -m dplearn", description=_DESCRIPTION, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"dplearn {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
-    for module in (demo, table, ledger, audit):
-        module.add_commands(commands)
-    options = parser.parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
-    run = getattr(options, "run", demo.run)
+    chosen = next((each for each in given if not each.startswith("-")), None)
+    for name, (module, help_text) in _COMMANDS.items():
+        command = commands.add_parser(name, help=help_text)
+        if name == chosen:
+            getattr(import_module(f"{__name__}.{module}"), f"add_{name}")(command)
+    options = parser.parse_args(given)
+    from dplearn.domains import DomainError  # more than a second of imports, which help does without
+    from dplearn.privacy import LedgerError
+
+    run = getattr(options, "run", None) or import_module(f"{__name__}.demo").run
     try:
         return int(run(options) or 0)
     except (Refusal, DomainError, LedgerError) as error:

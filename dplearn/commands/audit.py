@@ -5,14 +5,12 @@ With `--trace`: fit each learner of several labels once, and print lower bounds 
 
 import argparse
 import sys
+from collections.abc import Collection
 from difflib import get_close_matches
-from typing import Any
 
-from dplearn.audit.cases import CASES
 from dplearn.audit.traced import CONTROL, TRACED
 from dplearn.commands.refusal import Refusal
-
-__all__ = ["add_commands"]
+from dplearn.display.evidence import names_of_cases
 
 _FEW = 8  # the greatest number of cases listed in a message
 _WHAT = """Run the installed code over every outcome of every dataset of a small universe; all cases take
@@ -22,12 +20,12 @@ its epsilon from below; the last line is a control that must be refuted, and the
 not, or if a claim is."""
 
 
-def add_commands(commands: Any) -> None:
-    """Add the command `audit`."""
-    parser = commands.add_parser(
-        "audit", help="verify guarantees by running every outcome", description=_WHAT
+def add_audit(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command `audit`."""
+    parser.description = _WHAT
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"which (default all): {', '.join(names_of_cases())}"
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which (default all): {', '.join(CASES)}")
     parser.add_argument(
         "--trace",
         action="store_true",
@@ -38,7 +36,7 @@ def add_commands(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print one line for each case or learner; return 1 if one fails."""
-    known = TRACED if options.trace else CASES
+    known: Collection[str] = TRACED if options.trace else names_of_cases()
     for name in options.names:
         if name not in known:
             raise Refusal(_unknown(name, "learner" if options.trace else "case", list(known)))
@@ -66,6 +64,8 @@ def _traced(names: list[str]) -> int:
 
 def _enumerated(names: list[str]) -> int:
     """Print one line for each case; return 1 if a claim fails or a distribution is not the frozen one."""
+    from dplearn.audit.cases import CASES  # seconds of imports, which no other command needs
+
     failures = 0
     sys.stdout.write(
         f"{'':<30} {'claimed':>8} {'exact':>8} {'datasets':>9} {'pairs':>7} {'distributions':>5}\n"

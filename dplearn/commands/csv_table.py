@@ -22,8 +22,6 @@ from typing import Any, cast
 
 from dplearn.commands.refusal import Refusal
 
-__all__ = ["CsvFormat", "Table", "add_format", "format_of", "listed", "looks_like_a_record", "read_table"]
-
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _SPELLED = {"tab": "\t", "\\t": "\t"}
 _MOST_KEPT = 1 << 16  # the greatest number of distinct texts that share one object
@@ -38,40 +36,20 @@ _UNBOUNDED = {"inf", "infinity"}
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """The public format of a CSV file.
-
-    Attributes
-    ----------
-    separator : str
-        The character between cells.
-    header : bool or None
-        Whether the first line names the columns. None: it does, unless it looks like a record.
-    columns : tuple of str or None
-        The names of the columns, for a file without a header.
-    """
+    """The public format of a CSV file."""
 
     separator: str = ","
-    header: bool | None = None
-    columns: tuple[str, ...] | None = None
+    header: bool | None = None  # None: the first line is one, unless it looks like a record
+    columns: tuple[str, ...] | None = None  # of a file without a header
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts.
-
-    Attributes
-    ----------
-    names : list of str
-        The names of the columns.
-    columns : list of list of str
-        Private. The cells of each column, stripped of whitespace.
-    quotable : bool
-        Whether messages may quote the names: the user declared them, or declared the first line as a header.
-    """
+    """A table of texts."""
 
     names: list[str]
-    columns: list[list[str]]
-    quotable: bool
+    columns: list[list[str]]  # private; the cells of each column, stripped of whitespace
+    quotable: bool  # messages may quote the names: the user declared them, or the first line as a header
 
     def column(self, name: str) -> list[str]:
         """Return the cells of the column with this name."""
@@ -136,13 +114,7 @@ def listed(text: str) -> list[str]:
 
 
 def looks_like_a_record(cells: list[str]) -> bool:
-    """Return True if a first line is taken for a record; depends on that line alone.
-
-    Parameters
-    ----------
-    cells : list of str
-        The cells of the line, stripped of whitespace.
-    """
+    """Return True if a first line is taken for a record; depends on that line alone."""
     return len(set(cells)) < len(cells) or any(map(_looks_like_a_value, cells))
 
 
@@ -158,20 +130,7 @@ def _looks_like_a_value(cell: str) -> bool:
 
 
 def read_table(path: Path, form: CsvFormat) -> Table:
-    """Return the names and cells of a CSV file, compressed by gzip or not.
-
-    Parameters
-    ----------
-    path : Path
-        The file, whose content is private.
-    form : CsvFormat
-        The format of the file.
-
-    Raises
-    ------
-    Refusal
-        If the file is invalid. The message does not show the line.
-    """
+    """Return the names and cells of a CSV file, compressed by gzip or not."""
     csv.field_size_limit(sys.maxsize)  # no error depends on the length of a cell
     try:
         with path.open("rb") as raw:

@@ -13,17 +13,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from dplearn.learners import ExponentialMechanismClassifier
 
-__all__ = ["add_commands", "run"]
-
 EPSILONS = (0.1, 0.5, 1.0, 3.0)
 SPLITS = 20
 
 
-def add_commands(commands: Any) -> None:
-    """Add the command `demo`, which is also the default command."""
-    parser = commands.add_parser(
-        "demo", help="private against non-private accuracy on bundled data (default)"
-    )
+def add_demo(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command `demo`, which has none."""
     parser.set_defaults(run=run)
 
 

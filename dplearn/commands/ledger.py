@@ -3,21 +3,18 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from dplearn.commands.refusal import Refusal, public
 from dplearn.privacy import PrivacyLedger
-
-__all__ = ["add_commands", "missing_ledger"]
 
 _WHAT = """Show a ledger: its budget, its charges and the remaining budget. With --create, make one; fit then
 charges it with --ledger. A ledger contains nothing private, but write access to the file allows charges to be
 undone."""
 
 
-def add_commands(commands: Any) -> None:
-    """Add the command `ledger`."""
-    parser = commands.add_parser("ledger", help="show or make a privacy ledger", description=_WHAT)
+def add_ledger(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command `ledger`."""
+    parser.description = _WHAT
     parser.add_argument("file", type=Path, help="the ledger's file")
     parser.add_argument("--create", action="store_true", help="make it; it must not exist")
     parser.add_argument("--epsilon", metavar="E", help="with --create: the budget for all fits together")

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["Refusal", "public"]
-
 
 class Refusal(Exception):  # noqa: N818 - not an error of the program
     """Raised for an invalid request of the user; the message contains nothing private."""

@@ -4,6 +4,7 @@ import argparse
 import csv
 import gzip
 import math
+import os
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -26,6 +27,8 @@ from dplearn.commands.learners import (
     AUTO,
     CLASSIFIERS,
     REGRESSORS,
+    TASKS,
+    Task,
     assembled,
     best_learner,
     candidates,
@@ -36,19 +39,16 @@ from dplearn.commands.learners import (
     set_column_names,
 )
 from dplearn.commands.ledger import missing_ledger
-from dplearn.commands.output import check_out, replacing, same_file
 from dplearn.commands.refusal import Refusal, public
-from dplearn.commands.tasks import TASKS, Task
 from dplearn.domains import Schema
 from dplearn.estimator.public import cost_of_fit
 from dplearn.privacy import ApproxDP, BudgetExceededError, Guarantee, PrivacyLedger
 from dplearn.privacy.base import in_words
 
-__all__ = ["add_commands"]
-
 _VERSION = "dplearn_version_"  # the attribute of a model with the version that wrote it
 _OFFERED = {*CLASSIFIERS.values(), *REGRESSORS.values()}
 _MANY_MISSING = 0.5  # the released share of missing numbers from which on a column is named
+_SQLITE = b"SQLite format 3\0"  # the first bytes of a ledger
 _PREDICTED = "prediction"  # the name of the column that `predict` writes
 _FIT = """Fit a private classifier, or with --task regression a private regressor, on a CSV file, compressed
 by gzip or not, and write it as a scikit-learn estimator.
@@ -64,13 +64,9 @@ is taken from the table unless --labels or the schema lists them.
 """
 
 
-def add_commands(commands: Any) -> None:
-    """Add the commands `fit` and `predict`."""
-    _add_fit(commands.add_parser("fit", help="fit on a CSV file", description=_FIT))
-    _add_predict(commands.add_parser("predict", help="predict with a fitted model"))
-
-
-def _add_fit(fit: argparse.ArgumentParser) -> None:
+def add_fit(fit: argparse.ArgumentParser) -> None:
+    """Add the options of the command `fit`."""
+    fit.description = _FIT
     fit.add_argument("table", type=Path, help="CSV file, .csv or .csv.gz; private")
     fit.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
     fit.add_argument(
@@ -146,7 +142,8 @@ def _add_declarations(fit: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_predict(predict: argparse.ArgumentParser) -> None:
+def add_predict(predict: argparse.ArgumentParser) -> None:
+    """Add the options of the command `predict`."""
     predict.add_argument(
         "model", type=Path, help="a model that fit wrote, from a trusted source: loading it runs its code"
     )
@@ -213,7 +210,7 @@ def run_fit(options: argparse.Namespace) -> None:
     learner.set_params(ledger=None)  # the model may be shared, and must not contain the ledger's path
     set_column_names(model, names)
     setattr(model, _VERSION, __version__)
-    with replacing(options.out) as draft:
+    with _replacing(options.out) as draft:
         joblib.dump(model, draft)
     _print_release(task, model, names, len(y), ledger, options)
     if test is not None:
@@ -223,15 +220,15 @@ def run_fit(options: argparse.Namespace) -> None:
 
 def _check_files(options: argparse.Namespace) -> None:
     """Refuse an output that is an input, and the private table as the public test file."""
-    check_out(options.out, options.table, options.schema, options.test, options.ledger)
-    if options.test is not None and same_file(options.test, options.table):
+    _check_out(options.out, options.table, options.schema, options.test, options.ledger)
+    if options.test is not None and _same_file(options.test, options.table):
         raise Refusal("--test must not be the private table: an accuracy measured on it is a release")
 
 
 def run_predict(options: argparse.Namespace) -> None:
     """Write the predicted label or number of each row."""
     form = format_of(options)
-    check_out(options.out, options.table, options.model)
+    _check_out(options.out, options.table, options.model)
     model = _load(options.model)
     _warn_of_version(model, options.model)
     names = columns_of(model)
@@ -253,7 +250,7 @@ def run_predict(options: argparse.Namespace) -> None:
         if options.intervals:
             columns += ["low", "high"]
             parts.append(last_of(model).predict_interval(encoded(model, cells)).astype(object))
-    with replacing(options.out) as draft, _text_file(draft, options.out) as file:
+    with _replacing(options.out) as draft, _text_file(draft, options.out) as file:
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(np.concatenate(parts, axis=1).tolist())
@@ -269,6 +266,39 @@ def _check_more(options: argparse.Namespace, model: Any) -> None:
     ):
         if getattr(options, option) and not hasattr(last_of(model), method):
             raise Refusal(f"--{option} needs a model of {kind}, which {type(last_of(model)).__name__} is not")
+
+
+def _check_out(out: Path, *inputs: Path | None) -> None:
+    """Raise an error if the folder of `out` does not exist, or if `out` is an input or a ledger."""
+    if not out.resolve().parent.is_dir() or (out.exists() and not out.is_file()):
+        raise Refusal(f"--out must be a file in a folder that exists, got {out}")
+    for path in inputs:
+        if path is not None and _same_file(out, path):
+            raise Refusal(f"--out must not be a file that this command reads, got {out}")
+    if out.exists():
+        with out.open("rb") as file:
+            if file.read(len(_SQLITE)) == _SQLITE:
+                raise Refusal(f"--out must not be a ledger, got {out}")
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    """Return True if both paths lead to one file."""
+    with suppress(OSError):
+        return one.samefile(other)  # resolves links and other spellings
+    return one.resolve() == other.resolve()
+
+
+@contextmanager
+def _replacing(out: Path) -> Iterator[Path]:
+    """Yield the path of a draft beside `out`, which replaces `out` once it is complete."""
+    target = out.resolve()
+    draft = target.with_name(f".out-{os.urandom(8).hex()}")
+    try:
+        yield draft
+        os.replace(draft, target)
+    finally:
+        with suppress(OSError):
+            draft.unlink()
 
 
 def _text_file(draft: Path, out: Path) -> TextIO:

@@ -1,4 +1,4 @@
-"""The base class of concept classes, and the interfaces of concepts and error profiles.
+"""Base classes of concept classes, also those over bits, and the interfaces of concepts and error profiles.
 
 A concept class is public: its domain, its number of labels and therefore its members do not depend on data.
 For given data, an `ErrorProfile` has the number of members for each number of errors, and access to the i-th
@@ -14,25 +14,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._validation import check_count
 from dplearn._writing import brief
 from dplearn.core.grouping import group_counts, nth_equal
-from dplearn.domains import Domain, Product
-
-__all__ = [
-    "ChosenConcept",
-    "Concept",
-    "ConceptClass",
-    "CountedClass",
-    "CountedErrors",
-    "ErrorProfile",
-    "Labels",
-    "ListedMembers",
-]
+from dplearn.domains import Bits, Domain, Product
 
 Labels = NDArray[np.intp]  # label codes 0..n_labels-1
 
@@ -51,14 +41,8 @@ class Concept(Protocol):
 class ChosenConcept:
     """A published concept with the names of its features and labels; its `repr` is the rule in words.
 
-    Attributes
-    ----------
-    concept : Concept
-        The rule, a function of codes.
-    features : tuple of str
-        Names of the columns.
-    labels : tuple
-        The label of each label code.
+    `concept`: the rule, a function of codes. `features`: names of the columns. `labels`: the label of each
+    label code.
     """
 
     concept: Concept
@@ -283,7 +267,20 @@ class CountedClass(ConceptClass):
 
     @abstractmethod
     def error_counts(self, columns: Any, y: Labels) -> NDArray[Any]:
-        """Return the number of errors of each member, in the class's order."""
+        """Return the number of errors of each member.
+
+        Parameters
+        ----------
+        columns : list of ndarray of shape (n,)
+            As returned by `domain.encode`.
+        y : ndarray of intp of shape (n,)
+            Label codes.
+
+        Returns
+        -------
+        ndarray of int of shape (size,)
+            Private. In the order of the class.
+        """
 
     @abstractmethod
     def member_at(self, position: int) -> Concept:
@@ -308,12 +305,7 @@ class CountedClass(ConceptClass):
 class ListedMembers(CountedClass):
     """Some members of a class that counts the errors of each.
 
-    Parameters
-    ----------
-    concepts : CountedClass
-        The class.
-    positions : ndarray of int of shape (size,)
-        The positions of the members in the order of the class, increasing.
+    `positions` (size,): the positions of the members in the order of the class, increasing.
     """
 
     def __init__(self, concepts: CountedClass, positions: NDArray[np.intp]):
@@ -341,3 +333,71 @@ class ListedMembers(CountedClass):
     def member_at(self, position: int) -> Concept:
         """Return the listed member at a position, from 0."""
         return self._concepts.member_at(int(self._positions[position]))
+
+
+def literal(name: str, feature: int, domain: Product | None, *, positive: bool = True) -> str:
+    """Return the statement that a column's bit is 1 (or 0) in words, with the column's threshold if any.
+
+    `domain`: the columns' domains, with the thresholds of their bits. None: no thresholds. `positive`: True
+    for the statement that the bit is 1, False for 0.
+    """
+    bits = None if domain is None else domain.domains[feature]
+    threshold = bits.binarize if isinstance(bits, Bits) else None
+    if threshold is None:
+        return name if positive else f"not {name}"
+    return f"{name} {'>' if positive else '<='} {str(threshold).removesuffix('.0')}"
+
+
+class BitConcepts(CountedClass):
+    """Base of classes over bits that are determined by the columns and one further parameter.
+
+    A subclass sets `parameter` to the name of that parameter, has it, `n_features` and `binarize` as
+    arguments of its constructor, and stores it and `n_features` as attributes of the same names.
+    """
+
+    default_domain = Bits()
+    binary_only = True
+    n_labels = 2
+    domain: Product
+    n_features: int
+    parameter: ClassVar[str]
+
+    @classmethod
+    def over(cls, domain: Product, n_labels: int = 2, **parameter: Any) -> Self:
+        """Return the class over a domain of bits, with a threshold for each column.
+
+        Parameters
+        ----------
+        domain : Product of Bits
+        n_labels : int, default=2
+            Must be 2.
+        **parameter
+            As in the constructor.
+        """
+        check_count("n_labels", n_labels, low=2, high=2)
+        if not all(isinstance(part, Bits) for part in domain.domains):
+            raise ValueError(
+                f"domain must have Bits in every column, got {domain!r}: Bits(binarize=40) is 1 for numbers"
+                " above 40; for categories, make a column of 0 and 1 for each"
+            )
+        concepts = cls(len(domain), **parameter)  # type: ignore[call-arg]  # the constructors of subclasses
+        concepts.domain = domain
+        return concepts
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def __repr__(self) -> str:
+        name, (domain, value) = type(self).__name__, self._parts()
+        threshold = getattr(domain.domains[0], "binarize", None)
+        if domain == Product([Bits(threshold)] * self.n_features):
+            return f"{name}({self.n_features}, {self.parameter}={value!r}, binarize={threshold!r})"
+        return f"{name}.over({domain!r}, {self.parameter}={value!r})"
+
+    def _parts(self) -> tuple[Product, Any]:
+        return self.domain, getattr(self, self.parameter)

@@ -1,8 +1,15 @@
-"""Lines over the integers modulo a prime p: label code 1 at the points (x, y) with y = a x + b modulo p."""
+"""Lines over the integers modulo a prime p: label code 1 at the points (x, y) with y = a x + b modulo p.
+
+Two points with different x lie on exactly one line, two with equal x on none. The quality of a line is the
+number of its points, counted with multiplicity, minus the greatest multiplicity of one of them. If all points
+lie on one line, every other line has quality 0.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import shake_256
 from typing import Any
 
 import numpy as np
@@ -10,12 +17,9 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn.concepts.base import ConceptClass, Labels
-from dplearn.core.lines import residues, slopes_from
-from dplearn.core.primes import is_prime
+from dplearn.core.points import distance_of_lead
 from dplearn.domains import IntegerRange, Product
-from dplearn.domains.large import LargeIntegerRange
-
-__all__ = ["LARGEST_BITS", "Line", "LinePoint", "Lines", "check_prime", "plane", "written"]
+from dplearn.domains.numbers import LargeIntegerRange
 
 LARGEST_BITS = 8192  #: The most bits of the prime.
 _SHORT = 1 << 64
@@ -152,14 +156,8 @@ class Lines(ConceptClass):
 class _LineErrors:
     """The errors of all lines. A line's are the ones among the labels minus its net count.
 
-    Parameters
-    ----------
-    nets : dict from (x, y) to int
-        Private. For each point of a record, the number of its labels 1 minus that of its labels 0.
-    n_ones : int
-        Private. The number of labels 1.
-    p : int
-        The prime.
+    `nets`: Private. For each point of a record, the number of its labels 1 minus that of its labels 0.
+    `n_ones`: Private. The number of labels 1. `p`: the prime.
     """
 
     def __init__(self, nets: dict[tuple[int, int], int], n_ones: int, p: int):
@@ -292,3 +290,219 @@ def _term(slope: int) -> str:
 def _codes(where: Any) -> Labels:
     codes: Labels = np.asarray(where, dtype=bool).astype(np.intp)
     return codes
+
+
+Points = Mapping[tuple[int, int], int]
+_NARROW = 1 << 31  # below it, products of two residues fit into 64 bits
+
+
+def counted(x: Any, y: Any) -> Counter[tuple[int, int]]:
+    """Return the number of occurrences of each point; `x` and `y` are sequences of Python integers."""
+    return Counter(zip(x, y, strict=True))
+
+
+def residues(values: Any, p: int) -> NDArray[Any]:
+    """Return integers from 0 to p - 1 as int64 if p < 2**31, else as Python integers."""
+    if p < _NARROW:
+        return np.array(values, dtype=np.int64)
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+def inverses(values: NDArray[Any], p: int) -> NDArray[Any]:
+    """Return the inverses modulo p, with one inversion and about three products a value.
+
+    `values` (n,): from 1 to p - 1, as returned by `residues`. `p`: a prime.
+
+    Notes
+    -----
+    The inverse of a product of two values, multiplied by one of them, is the inverse of the other. Products
+    of pairs are inverted together, by the same rule.
+    """
+    if len(values) < 2:
+        return residues([pow(value, -1, p) for value in values.tolist()], p)
+    half = len(values) // 2
+    first, second = values[:half], values[half : 2 * half]
+    odd = values[2 * half :]
+    found = inverses(np.concatenate((first * second % p, odd)), p)
+    pairs = found[:half]
+    return np.concatenate((pairs * second % p, pairs * first % p, found[half:]))
+
+
+def slopes_from(x: NDArray[Any], y: NDArray[Any], place: int, p: int, start: int = 0) -> "Slopes":
+    """Return the slopes of the lines through one of several distinct points and each of the others.
+
+    `x`, `y` (n,): as returned by `residues`. `place`: the position of the point. `p`: a prime. `start`:
+    points before this position are left out.
+    """
+    dx, dy = (x[start:] - x[place]) % p, (y[start:] - y[place]) % p
+    kept = np.flatnonzero(dx != 0)
+    slopes = dy[kept] * inverses(dx[kept], p) % p
+    distinct, groups = np.unique(slopes, return_inverse=True)
+    return Slopes(distinct, groups.reshape(-1), start + kept)
+
+
+@dataclass(frozen=True, repr=False)
+class Slopes:
+    """The slopes of the lines from one point to others.
+
+    `distinct` (n_lines,): Private. The slopes, sorted. `groups` (n_others,): Private. For each other point on
+    a line, the index of its slope. `places` (n_others,): Private. The positions of these points, increasing.
+    """
+
+    distinct: NDArray[Any]
+    groups: NDArray[np.intp]
+    places: NDArray[np.intp]
+
+    def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the sum of the weights of the other points on each line; below 2**53."""
+        totals = np.bincount(self.groups, weights=weights[self.places], minlength=len(self.distinct))
+        return totals.astype(np.int64)
+
+
+def leading_line(points: Points, p: int) -> tuple[tuple[int, int] | None, int]:
+    """Return the line with the greatest quality, and its distance to instability.
+
+    `points`: Private. The multiplicity of each point. `p`: a prime. `line`: the line with a quality above
+    that of all others; None if there is none. `distance`: 0 if one replaced point may change the line; it
+    changes by at most 1 with a replaced point.
+
+    Notes
+    -----
+    Proof: a point added to a line increases its number of points by 1 and its greatest multiplicity by 0 or
+    1, so a replaced point changes each quality by at most 1, and so the greatest and the second greatest. The
+    lead, their difference, changes by at most 2; the rest is the proof of `core.points.leading_key`.
+
+    Time is linear in the number of distinct points if they lie on one line, and quadratic otherwise.
+    """
+    if len(points) < 2:
+        return None, 0
+    (x, y), counts = _columns(points, p), np.array(list(points.values()), dtype=np.int64)
+    others = np.flatnonzero(x != x[0])
+    if not others.size:
+        return None, 0
+    line = _line_through(x, y, [0, int(others[0])], p)
+    if not ((line[0] * x + line[1] - y) % p).any():
+        lead = int(counts.sum() - counts.max())
+    else:
+        line, lead = _best_line(x, y, counts, p)
+    return (line, distance_of_lead(lead)) if lead > 0 else (None, 0)
+
+
+def leading_point(points: Points) -> tuple[tuple[int, int] | None, int]:
+    """Return the point with the greatest multiplicity, and its distance to instability.
+
+    `points`: Private. The multiplicity of each point. `point`: None if no point occurs more often than all
+    others. `distance`: as for `leading_line`; the proof is that of `core.points.leading_key`.
+    """
+    if not points:
+        return None, 0
+    (point, most), *others = Counter(points).most_common(2)
+    lead = most - max([0, *(count for _, count in others)])
+    return (point, distance_of_lead(lead)) if lead > 0 else (None, 0)
+
+
+def _columns(points: Points, p: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    x, y = zip(*points, strict=True)
+    return residues(x, p), residues(y, p)
+
+
+def _line_through(x: NDArray[Any], y: NDArray[Any], places: list[int], p: int) -> tuple[int, int]:
+    """Return the line through two points with different x, as Python integers."""
+    (x0, x1), (y0, y1) = x[places].tolist(), y[places].tolist()
+    slope = (y1 - y0) * pow(x1 - x0, -1, p) % p
+    return slope, (y0 - slope * x0) % p
+
+
+def _best_line(
+    x: NDArray[Any], y: NDArray[Any], counts: NDArray[np.int64], p: int
+) -> tuple[tuple[int, int], int]:
+    """Return a line of the greatest quality, and the lead over the second greatest."""
+    best, most, second = (-1, -1), 0, 0
+    for line, quality in _qualities(x, y, counts, p):
+        if line == best:
+            continue  # without its first points, so the quality is not greater
+        if quality > most:
+            best, most, second = line, quality, most
+        else:
+            second = max(second, quality)
+    return best, most - second
+
+
+def _qualities(
+    x: NDArray[Any], y: NDArray[Any], counts: NDArray[np.int64], p: int
+) -> Iterator[tuple[tuple[int, int], int]]:
+    """Yield, for each point, the two best lines through it and later points, with their qualities there.
+
+    Each line is complete at the first of its points. Only the two best lines at a point can be the first and
+    the second of all, or one of these is a part of a line that was complete before.
+    """
+    for place in range(len(x) - 1):
+        lines = slopes_from(x, y, place, p, start=place + 1)
+        if not lines.distinct.size:
+            continue
+        most = np.full(len(lines.distinct), counts[place])
+        np.maximum.at(most, lines.groups, counts[lines.places])
+        qualities = counts[place] + lines.sums(counts) - most
+        for group in np.argsort(-qualities, kind="stable")[:2].tolist():
+            slope = int(lines.distinct[group])
+            yield (slope, int((y[place] - slope * x[place]) % p)), int(qualities[group])
+
+
+_BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
+_PROVED = 3_317_044_064_679_887_385_961_981  # below it, a number that passes all of `_BASES` is prime
+_ROUNDS = 20
+
+
+@lru_cache(maxsize=64)
+def is_prime(n: int) -> bool:
+    """Return whether an integer is prime.
+
+    `n`: any integer. Result: correct for n below 3 * 10**24 and for n = 2**k - 1, by the test of Lucas and
+    Lehmer. Otherwise a composite number is called prime with probability at most 4**-20 over its 20 bases,
+    which are taken from a hash of n.
+
+    Notes
+    -----
+    **Source.** Rabin (1980) for the error of a random base; Sorenson and Webster (2015) for the 13 bases.
+    """
+    if n < 2 or any(n % small == 0 for small in _BASES):
+        return n in _BASES
+    if n & (n + 1) == 0:
+        return _is_mersenne_prime(n)
+    rest = n - 1
+    twos = (rest & -rest).bit_length() - 1
+    bases = _BASES if n < _PROVED else (2, *_hashed_bases(n))
+    return all(_passes(n, base, rest >> twos, twos) for base in bases)
+
+
+def _passes(n: int, base: int, odd: int, twos: int) -> bool:
+    """Return whether an odd n = odd * 2**twos + 1 passes the test of Miller and Rabin."""
+    power = pow(base, odd, n)
+    if power in (1, n - 1):
+        return True
+    for _ in range(twos - 1):
+        power = power * power % n
+        if power == n - 1:
+            return True
+    return False
+
+
+def _hashed_bases(n: int) -> list[int]:
+    size = (n.bit_length() + 7) // 8
+    stream = shake_256(n.to_bytes(size, "big")).digest(_ROUNDS * (size + 8))
+    words = (stream[i : i + size + 8] for i in range(0, len(stream), size + 8))
+    return [2 + int.from_bytes(word, "big") % (n - 3) for word in words]
+
+
+def _is_mersenne_prime(n: int) -> bool:
+    k = n.bit_length()
+    if not is_prime(k):
+        return False
+    s = 4
+    for _ in range(k - 2):
+        s = s * s - 2
+        for _ in range(2):  # 2**k is 1 modulo n; afterwards s is at most 2**k
+            s = (s & n) + (s >> k)
+    return s % n == 0

@@ -1,15 +1,4 @@
-"""Parities of bits: label code 1 if an odd number of some columns' bits is 1.
-
->>> import numpy as np
->>> concepts = Parities(n_features=2, binarize=None)
->>> concepts.size  # never, x0, x1, x0 + x1
-4
->>> columns = concepts.domain.encode(np.array([[0, 1], [1, 1], [1, 0]]))
->>> concepts.error_counts(columns, np.array([1, 0, 1])).tolist()
-[2, 2, 2, 0]
->>> concepts.member_at(3).describe(["smoker", "retired"], ["low", "high"])
-"'high' if smoker + retired is odd, else 'low'"
-"""
+"""Parities of bits: label code 1 if an odd number of some columns' bits is 1; and masked parities."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -21,13 +10,10 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_bool, check_count
 from dplearn._writing import brief
-from dplearn.concepts.base import CountedErrors, ErrorProfile, Labels, ListedMembers
-from dplearn.concepts.bits import BitConcepts, literal
+from dplearn.concepts.base import BitConcepts, CountedErrors, ErrorProfile, Labels, ListedMembers, literal
 from dplearn.core.grouping import group_counts, nth_equal
 from dplearn.core.hadamard import nearest_parity, parity_errors, points_of
 from dplearn.domains import Bits, Product
-
-__all__ = ["MOST_FEATURES", "Parities", "Parity"]
 
 #: Greatest number of columns of the class: 2**26 counts of 32 bits take 256 MiB.
 MOST_FEATURES = 26
@@ -66,17 +52,7 @@ class Parity:
         return bits
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
-        """Return the label code of each record.
-
-        Parameters
-        ----------
-        columns : list of ndarray of shape (n,)
-            Bits, 0 or 1, as returned by the class's `domain.encode`.
-
-        Returns
-        -------
-        ndarray of intp of shape (n,)
-        """
+        """Return the label code of each record."""
         odd = np.full(len(columns[0]), self.intercept, dtype=bool)
         for feature in self.features:
             odd ^= columns[feature] == 1
@@ -172,20 +148,7 @@ class Parities(BitConcepts):
         return self.n_features + self.fit_intercept
 
     def error_counts(self, columns: Sequence[NDArray[np.uint8]], y: Labels) -> NDArray[Any]:
-        """Return the number of errors of each parity.
-
-        Parameters
-        ----------
-        columns : list of ndarray of uint8 of shape (n,)
-            As returned by `domain.encode`.
-        y : ndarray of intp of shape (n,)
-            Label codes, 0 or 1.
-
-        Returns
-        -------
-        ndarray of int16 (int32 from n = 2**15 on, int64 from 2**31) of shape (size,)
-            Private. In the order of the class.
-        """
+        """Return the errors of each parity: int16, int32 from n = 2**15 on, int64 from 2**31 on."""
         errors = parity_errors(points_of(columns), y, self.n_features)
         return np.concatenate((errors, len(y) - errors)) if self.fit_intercept else errors
 
@@ -324,3 +287,91 @@ class _WithComplements:
             return self._member_at(nth_equal(self._counts, errors, index))
         complement = nth_equal(self._counts, self._n - errors, index - parities)
         return self._member_at(self._counts.size + complement)
+
+
+@dataclass(frozen=True)
+class MaskedParity:
+    """A rule over n_bits columns of bits, columns of a binary index (lowest bit first), and a mask column.
+
+    `shown`: the indices for which a record with mask 1 has label code 1; increasing. `parity`: the rule for a
+    record with mask 0, a parity of its bits. `n_bits`: the number of columns of bits, and of valid indices.
+    `domain`: the domains of the columns, with their thresholds, for `describe`. None: no thresholds.
+    """
+
+    shown: tuple[int, ...]
+    parity: Parity
+    n_bits: int
+    domain: Product | None = field(default=None, repr=False, compare=False)
+
+    def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
+        """Return the label code of each record."""
+        shows = np.zeros(self.n_bits + 1, dtype=np.intp)
+        shows[list(self.shown)] = 1
+        index = index_of(columns[self.n_bits : -1], self.n_bits, len(columns[-1]))
+        return np.where(columns[-1] == 1, shows[index], self.parity.predict(columns[: self.n_bits]))
+
+    def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
+        """Return the rule in words; if it has more than 20 indices, it names the first three and the last."""
+        mask = literal(features[-1], len(features) - 1, self.domain)
+        return (
+            f"if {mask}: {self._shown(features, labels)};"
+            f" otherwise: {self.parity.describe(features[: self.n_bits], labels)}"
+        )
+
+    def _shown(self, features: Sequence[str], labels: Sequence[Any]) -> str:
+        if not self.shown:
+            return f"always {labels[0]!r}"
+        index = features[self.n_bits : -1]
+        name = index[0] if len(index) == 1 else "the index" if len(index) == 0 else f"{index[0]}..{index[-1]}"
+        named = [str(i) for i in self.shown]
+        if len(named) > _NAMED:
+            named = [*named[:3], "...", named[-1]]
+        return f"{labels[1]!r} if {name} is {' or '.join(named)}, else {labels[0]!r}"
+
+
+def masked_layout(n_features: int) -> tuple[int, int]:
+    """Return the number of columns of bits, and of the index; the remaining last column is the mask.
+
+    `n_features`: at least 2. `n_bits`, `n_index`: n_bits is the greatest number with n_bits <= 2**n_index.
+    """
+    if check_count("n_features", n_features) < 2:
+        raise ValueError(
+            f"X must have columns of bits, of an index and of a mask, 2 at least, got {n_features} feature(s)"
+        )
+    n_bits = n_features - 1
+    while n_bits + (n_bits - 1).bit_length() + 1 > n_features:
+        n_bits -= 1
+    return n_bits, n_features - 1 - n_bits
+
+
+def masked_rows(bits: Any, index: Any, mask: Any) -> NDArray[np.uint8]:
+    """Return the table of a masked parity: bits, the index in binary (lowest bit first), and the mask.
+
+    `bits` (n, n_bits): 0 or 1. `index` (n,): from 0 to n_bits - 1. `mask` (n,): 0 or 1; if it is 1, the label
+    is that of the index.
+    """
+    bits, index, mask = np.asarray(bits), np.asarray(index), np.asarray(mask)
+    if bits.ndim != 2 or not bits.shape[1] or not index.shape == mask.shape == bits.shape[:1]:
+        raise ValueError("bits must have shape (n, n_bits), index and mask (n,)")
+    n_bits = bits.shape[1]
+    for name, values in (("bits", bits), ("mask", mask)):
+        if not np.isin(values, (0, 1)).all():
+            raise ValueError(f"{name} must be 0 or 1")
+    if index.dtype.kind not in "iu":
+        raise TypeError(f"index must be integers, got dtype {index.dtype}")
+    if not ((index >= 0) & (index < n_bits)).all():
+        raise ValueError(f"index must be from 0 to {n_bits - 1}, below the number of bits")
+    places = index.astype(np.int64)[:, None] >> np.arange((n_bits - 1).bit_length()) & 1
+    return np.hstack((bits, places, mask[:, None])).astype(np.uint8)
+
+
+def index_of(columns: Sequence[NDArray[Any]], n_bits: int, n: int) -> NDArray[np.intp]:
+    """Return the minimum of each record's index and n_bits.
+
+    `columns` (n,): the bits of the index, the lowest first. `n_bits`: the number of valid indices. `n`: the
+    number of records.
+    """
+    index = np.zeros(n, dtype=np.intp)
+    for place, column in enumerate(columns):
+        index |= (column == 1).astype(np.intp) << place
+    return np.minimum(index, n_bits)

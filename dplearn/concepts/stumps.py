@@ -14,8 +14,6 @@ from dplearn.core.grouping import distinct_values
 from dplearn.domains import Domain, Floats, Product
 from dplearn.domains.base import smallest_uint
 
-__all__ = ["DecisionStumps", "ListedStumps", "Stump", "Thresholds", "levels_of_cuts"]
-
 _MOST_COUNTS = 1 << 22  # numbers that a task on a part returns: 32 MiB
 _CONSTANT = -1  # the position of the constant labels among the columns
 
@@ -24,17 +22,9 @@ _CONSTANT = -1  # the position of the constant labels among the columns
 class Stump:
     """A test of one column, with a label for each result.
 
-    Attributes
-    ----------
-    feature : int
-        The position of the column.
-    domain : Domain
-        The domain of the column.
-    code : int
-        The cut: the test is that the column's code is at most this, or equal to it if the domain has no
-        order. With -1, below the domain, the test always fails.
-    inner, outer : int
-        Label codes if the test holds, and if it fails.
+    `domain`: the domain of the column. `code`: the cut: the test is that the column's code is at most this,
+    or equal to it if the domain has no order. With -1, below the domain, the test always fails. `inner`,
+    `outer`: label codes if the test holds, and if it fails.
     """
 
     feature: int
@@ -44,17 +34,7 @@ class Stump:
     outer: int
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
-        """Return the label code of each record.
-
-        Parameters
-        ----------
-        columns : list of ndarray of shape (n,)
-            As returned by the class's `domain.encode`.
-
-        Returns
-        -------
-        ndarray of intp of shape (n,)
-        """
+        """Return the label code of each record."""
         codes = columns[self.feature]
         yes = codes <= self.code if self.domain.ordered else codes == self.code
         return np.where(yes, self.inner, self.outer).astype(np.intp)
@@ -294,12 +274,7 @@ class Thresholds(DecisionStumps):
 class ListedStumps(DecisionStumps):
     """The stumps of a class with listed cuts, and the constant labels, each of them once.
 
-    Parameters
-    ----------
-    stumps : DecisionStumps
-        The class.
-    cuts : sequence of ndarray of unsigned int
-        Public. For each tested column of the class, the codes of its cuts, increasing.
+    `cuts`: Public. For each tested column of the class, the codes of its cuts, increasing.
 
     Notes
     -----
@@ -397,14 +372,8 @@ class ListedStumps(DecisionStumps):
 class CutErrors:
     """The error profile of a class of stumps. Private.
 
-    Parameters
-    ----------
-    stumps : DecisionStumps
-        The class.
-    totals : ndarray of int64 of shape (n_labels,)
-        The number of records of each label.
-    cuts_of : callable
-        Maps the position of a tested column to the label counts of its cuts.
+    `totals` (n_labels,): the number of records of each label. `cuts_of`: maps the position of a tested column
+    to the label counts of its cuts.
     """
 
     def __init__(self, stumps: DecisionStumps, totals: NDArray[np.int64], cuts_of: Callable[[int], Cuts]):
@@ -443,10 +412,7 @@ class CutErrors:
 def levels_of_cuts(sizes: Sequence[int]) -> int:
     """Return the levels of a mistake tree of the cuts of some columns, with either label on either side.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        The number of ordered values of each column.
+    `sizes`: the number of ordered values of each column.
 
     Notes
     -----

@@ -3,14 +3,6 @@
 A bucket's net count is the number of its records with label 1 minus the number with label 0. The errors of a
 set of buckets, as the rule that exactly these buckets have label 1, are the number of all records with label
 1 minus the net counts of the set. The deficit of a set is its errors minus the least errors of any set.
-
->>> sets = BucketSets(np.array([3, 0, -1]), largest=2, cap=4)
->>> sets.best
-3
->>> sets.groups()  # {0}, {0, 1}; {0, 2}; {}, {1}; {2}, {1, 2}
-([0, 1, 3, 4], [2, 1, 2, 2])
->>> [sets.member(4, index) for index in range(2)]
-[(2,), (1, 2)]
 """
 
 from collections.abc import Iterator
@@ -19,8 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["BucketSets", "n_sets"]
 
 
 def n_sets(n_buckets: int, largest: int) -> int:
@@ -43,19 +33,9 @@ class _Alike(NamedTuple):
 class BucketSets:
     """The sets of at most `largest` buckets, grouped by min(deficit, cap).
 
-    Parameters
-    ----------
-    nets : ndarray of int64 of shape (n_buckets,)
-        Private. The net count of each bucket.
-    largest : int
-        The greatest number of buckets in a set, from 1 to n_buckets.
-    cap : int
-        At least 1. Deficits of `cap` or more are not distinguished.
-
-    Attributes
-    ----------
-    best : int
-        Private. The greatest sum of the net counts of a set, whose deficit is 0.
+    `nets` (n_buckets,): Private. The net count of each bucket. `largest`: the greatest number of buckets in a
+    set, from 1 to n_buckets. `cap`: at least 1. Deficits of `cap` or more are not distinguished. `best`:
+    Private. The greatest sum of the net counts of a set, whose deficit is 0.
 
     Notes
     -----

@@ -1,9 +1,15 @@
-"""Label counts at all cuts of a column, and the number of cuts for each number of errors.
+"""Label counts at all cuts of a column, the number of cuts for each number of errors; a grid of float cuts.
 
 A column of an ordered domain of N codes can be cut at each of its N codes, with N up to 2**64. All cuts
 between two adjacent data values split the records in the same way, so at most n + 1 intervals of cuts, with
 their lengths, describe all cuts. For a small domain, a histogram and its prefix sums give all cuts without
 sorting.
+
+The nonuniform float grid has all float64 numbers, rounded more coarsely for magnitudes further from 1: seven
+in eight of all floats have magnitudes above 2**128 or below 2**-128, so a uniform choice among floats almost
+always has an uncommon one. Magnitudes from 2**e to 2**(e + 1) have 52 minus the number of binary digits of e
+significand bits. So the ranges e = 1, e from 2 to 3, from 4 to 7, ..., from 512 to 1,023 have equally many
+places. No bounds need to be guessed, and a common exponent has a thousand times the places of the rarest.
 """
 
 from dataclasses import dataclass
@@ -11,8 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["Cuts", "ErrorHistogram", "cut_column", "cuts_of", "label_histogram", "split_by_value"]
 
 _DENSE = 1 << 12  # domains up to this size, or up to twice the number of records, are counted without sorting
 _CARRY = 1 << 9  # number of chunks, each with a sum of at most 2**52, whose sums fit into an int64
@@ -23,14 +27,9 @@ _CHUNK = 1 << 20  # float64 sums of this many 32-bit numbers are exact
 class Cuts:
     """Intervals of cuts that split the records in the same way.
 
-    Attributes
-    ----------
-    starts : ndarray of uint64 of shape (m,)
-        The first cut of each interval, increasing from 0.
-    lengths : ndarray of uint64 of shape (m,) or None
-        The number of cuts in each interval; None if all are 1.
-    inside : ndarray of int64 of shape (n_labels, m)
-        The number of records of each label on the inner side (codes at most the cut, or equal to it).
+    `starts` (m,): the first cut of each interval, increasing from 0. `lengths` (m,): the number of cuts in
+    each interval; None if all are 1. `inside` (n_labels, m): the number of records of each label on the inner
+    side (codes at most the cut, or equal to it).
     """
 
     starts: NDArray[np.uint64]
@@ -66,14 +65,8 @@ class Cuts:
 def cut_column(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -> Cuts:
     """Count the records of each label at or below each cut 0..size-1.
 
-    Parameters
-    ----------
-    codes : ndarray of unsigned int of shape (n,)
-        Below `size`.
-    y : ndarray of int of shape (n,)
-        Label codes 0..n_labels-1.
-    size, n_labels : int
-        At most 2**64 - 1 codes.
+    `codes` (n,): below `size`. `y` (n,): label codes 0..n_labels-1. `size`, `n_labels`: at most 2**64 - 1
+    codes.
     """
     if _is_dense(size, codes.size):
         return cuts_of(label_histogram(codes, y, size, n_labels), ordered=True)
@@ -133,10 +126,7 @@ def _sorted_together(
 class ErrorHistogram:
     """The exact number of cuts for each number of errors, for up to 2**64 cuts a column.
 
-    Parameters
-    ----------
-    n : int
-        Number of records, the greatest number of errors.
+    `n`: number of records, the greatest number of errors.
     """
 
     def __init__(self, n: int):
@@ -193,3 +183,46 @@ class ErrorHistogram:
 
 def _add(total: NDArray[np.int64], part: NDArray[Any]) -> None:
     total[: part.size] += part.astype(np.int64)
+
+
+_SIGNIFICAND = 52
+_MAGNITUDES = (2047 << _SIGNIFICAND) - 1  # positive float64 values; also the code of 0
+_SHIFTS = np.array([abs(exponent - 1023).bit_length() for exponent in range(2047)])  # number of dropped bits
+_ENDS = np.cumsum(1 << (_SIGNIFICAND - _SHIFTS))
+_STARTS = np.concatenate((np.zeros(1, dtype=np.int64), _ENDS[:-1]))  # first place of each exponent
+_LARGEST = int(_ENDS[-1]) - 1
+
+#: The number of places: 0, and equally many on each side.
+NONUNIFORM_SIZE = 2 * _LARGEST + 1
+
+
+def nonuniform_codes(codes: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return the place of each float in the grid, after rounding towards 0.
+
+    `codes` (n,): positions in the order of all finite float64 values, with 0 and -0 equal, as returned by
+    `Floats().encode`. Result: from 0 to NONUNIFORM_SIZE - 1, nondecreasing in the code.
+    """
+    steps = (codes.astype(np.uint64) - np.uint64(_MAGNITUDES)).view(np.int64)  # modulo 2**64
+    sign = steps >> 63  # 0 or -1
+    bits = (steps ^ sign) - sign
+    exponents = bits >> _SIGNIFICAND
+    bits &= (1 << _SIGNIFICAND) - 1
+    bits >>= _SHIFTS[exponents]
+    bits += _STARTS[exponents]
+    places: NDArray[np.uint64] = ((bits ^ sign) - sign + _LARGEST).view(np.uint64)
+    return places
+
+
+def last_code(place: int) -> int:
+    """Return the greatest code with at most this place; -1 for place -1.
+
+    `place`: from -1 to NONUNIFORM_SIZE - 1.
+    """
+    if place < 0:
+        return -1
+    step = place - _LARGEST
+    exponent = int(np.searchsorted(_ENDS, abs(step), side="right"))
+    shift = int(_SHIFTS[exponent])
+    bits = (exponent << _SIGNIFICAND) + ((abs(step) - int(_STARTS[exponent])) << shift)
+    # The last code of a positive place has its largest magnitude, that of a negative place its smallest.
+    return _MAGNITUDES + bits + (1 << shift) - 1 if step >= 0 else _MAGNITUDES - bits

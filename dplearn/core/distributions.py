@@ -2,21 +2,19 @@
 
 These formulas define the primitives of the dice: the enumeration uses them, and the samplers are tested
 against them. The arithmetic is exact and meant for small supports.
-
->>> from fractions import Fraction
->>> power_probabilities(Fraction(1, 2), [3, 4], [1, 2])
-[Fraction(1, 2), Fraction(1, 2)]
->>> sum(laplace_probabilities(Fraction(1, 2), -2, 2))
-Fraction(1, 1)
 """
 
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dplearn._validation import check_number
-from dplearn.core.exact import decay_bounds, log_bounds
+from dplearn.core.exact import decay_bounds, decay_rate, log_bounds
 
 __all__ = [
     "gaussian_probabilities",
@@ -77,12 +75,7 @@ def _between(tails: list[Fraction]) -> list[Fraction]:
 def power_at_most(ratio: Fraction, target: Fraction) -> int:
     """Return the least k >= 0 with ratio**k <= target.
 
-    Parameters
-    ----------
-    ratio : Fraction
-        Strictly between 0 and 1.
-    target : Fraction
-        Positive.
+    `ratio`: strictly between 0 and 1. `target`: positive.
     """
     if target >= 1:
         return 0
@@ -101,12 +94,7 @@ def power_at_most(ratio: Fraction, target: Fraction) -> int:
 def laplace_quantile(ratio: Fraction, delta: Fraction) -> int:
     """Return the least threshold >= 1 with P[Z >= threshold] <= delta, Z discrete Laplace.
 
-    Parameters
-    ----------
-    ratio : Fraction
-        P(k) proportional to ratio**abs(k).
-    delta : Fraction
-        Positive.
+    `ratio`: P(k) proportional to ratio**abs(k). `delta`: positive.
     """
     check_number("delta", delta, above=0)
     return max(
@@ -149,21 +137,10 @@ def _times_one_minus(polynomial: list[Fraction], p: Fraction) -> list[Fraction]:
 def gaussian_probabilities(sigma2: Fraction, bits: int = 40) -> tuple[list[int], list[Fraction], Fraction]:
     """Return the discrete Gaussian's probabilities, truncated and rounded down, and the omitted mass.
 
-    Parameters
-    ----------
-    sigma2 : Fraction
-        P(k) proportional to exp(-k**2 / (2 sigma2)).
-    bits : int, default=40
-        Masses are multiples of 2**-bits; integers with mass 0 after rounding are not in the support.
-
-    Returns
-    -------
-    support : list of int
-        Symmetric about 0.
-    masses : list of Fraction
-        Each at most the true mass.
-    left_out : Fraction
-        1 - sum(masses): the true probability of any event exceeds its listed mass by at most this.
+    `sigma2`: P(k) proportional to exp(-k**2 / (2 sigma2)). `bits`: masses are multiples of 2**-bits; integers
+    with mass 0 after rounding are not in the support. `support`: symmetric about 0. `masses`: each at most
+    the true mass. `left_out`: 1 - sum(masses): the true probability of any event exceeds its listed mass by
+    at most this.
     """
     digits = 20 + bits // 3
     highs = [Fraction(1)]
@@ -180,3 +157,29 @@ def gaussian_probabilities(sigma2: Fraction, bits: int = 40) -> tuple[list[int],
     support = list(range(1 - len(side), len(side)))
     masses = [*reversed(side[1:]), *side]
     return support, masses, 1 - sum(masses, Fraction(0))
+
+
+_SHARES = np.geomspace(1e-6, 0.999, 400)
+
+
+def partial_sum_bound(
+    ratio: Fraction, steps: Any, log_odds: float, *, shares: NDArray[np.float64] = _SHARES
+) -> Any:
+    """Return a bound that all partial sums of discrete Laplace noise exceed with small probability only.
+
+    `ratio`: the ratio of the noise: P(k) proportional to ratio**abs(k). `steps`: the number of draws; for a
+    weighted sum with weights of at most 1, the sum of their squares. `log_odds`: the greatest partial sum
+    reaches the bound with probability at most exp(-log_odds). `shares` (k,): the exponents t of Chernoff's
+    bound that are tried, as shares of their limit ln(1 / ratio).
+
+    Notes
+    -----
+    exp(t sum) is a submartingale, so by Doob's inequality Chernoff's bound for the whole sum holds for the
+    greatest partial sum. The logarithm of E[exp(t Z)] is -ln(1 - 4 r sinh(t / 2)**2 / (1 - r)**2), a convex
+    function of t**2 that is 0 at 0. So its value at w t, for a weight w, is at most w**2 times its value at
+    t.
+    """
+    exponents = decay_rate(ratio) * shares
+    moments = -np.log1p(-float(ratio) * (2 * np.sinh(exponents / 2) / float(1 - ratio)) ** 2)
+    found = np.min((np.asarray(steps)[..., np.newaxis] * moments + log_odds) / exponents, axis=-1)
+    return found if np.ndim(steps) else float(found)

@@ -2,13 +2,6 @@
 
 exp(-epsilon) is irrational. Code that decides an outcome therefore uses a rational number that is rounded to
 the safe side, or an interval that contains the true value and can be made narrow enough for the decision.
-
->>> from fractions import Fraction
->>> low, high = exp_bounds(Fraction(1))
->>> float(low), high - low < Fraction(1, 10**30)
-(2.718281828459045, True)
->>> at_most_exp(Fraction(2718281828459045, 10**15), Fraction(1))
-True
 """
 
 import math
@@ -19,21 +12,6 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dplearn._validation import check_count
-
-__all__ = [
-    "at_most_exp",
-    "decay_bounds",
-    "decay_rate",
-    "decay_ratio",
-    "exp_bounds",
-    "fixed_decay",
-    "fixed_power",
-    "float_above",
-    "log_bounds",
-    "root_above",
-    "selection_ratio",
-    "short_above",
-]
 
 _SIGNIFICANT_BITS = 100
 _SHORT = 10**40 << _SIGNIFICANT_BITS  # a fraction with a denominator that divides this is not rounded
@@ -64,17 +42,8 @@ def _enclosed(
 def exp_bounds(x: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
     """Return rationals below and above exp(x), which differ by a few units of the last of `digits` digits.
 
-    Parameters
-    ----------
-    x : Fraction
-        The exponent.
-    digits : int, default=40
-        Number of significant decimal digits of the computation.
-
-    Returns
-    -------
-    low, high : Fraction
-        low < exp(x) < high, or both 1 if x is 0.
+    `digits`: number of significant decimal digits of the computation. `low`, `high`: low < exp(x) < high, or
+    both 1 if x is 0.
     """
     if x == 0:
         return Fraction(1), Fraction(1)
@@ -86,14 +55,9 @@ def exp_bounds(x: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
 def decay_bounds(rate: Fraction, digits: int, bits: int) -> tuple[Fraction, Fraction]:
     """Return rationals below and above exp(-rate); for a large rate they are 0 and 2**-bits.
 
-    Parameters
-    ----------
-    rate : Fraction
-        Nonnegative, of any size: the exponential is not computed for rates of at least `bits`.
-    digits : int
-        Number of significant decimal digits of the computation.
-    bits : int
-        The precision: values below 2**-bits need not be distinguished from 0.
+    `rate`: nonnegative, of any size: the exponential is not computed for rates of at least `bits`. `digits`:
+    number of significant decimal digits of the computation. `bits`: the precision: values below 2**-bits need
+    not be distinguished from 0.
     """
     if rate >= bits:  # exp(-rate) < 2**-rate
         return Fraction(0), Fraction(1, 1 << bits)
@@ -103,17 +67,8 @@ def decay_bounds(rate: Fraction, digits: int, bits: int) -> tuple[Fraction, Frac
 def fixed_decay(rate: Fraction, bits: int) -> tuple[int, int]:
     """Return integers below and above 2**bits * exp(-rate), which differ by at most 2.
 
-    Parameters
-    ----------
-    rate : Fraction
-        Nonnegative, of any size.
-    bits : int
-        Number of bits after the binary point.
-
-    Returns
-    -------
-    low, high : int
-        0 <= low <= 2**bits * exp(-rate) <= high <= 2**bits; both are 2**bits if the rate is 0.
+    `bits`: number of bits after the binary point. `low`, `high`: 0 <= low <= 2**bits * exp(-rate) <= high <=
+    2**bits; both are 2**bits if the rate is 0.
     """
     # The rational bounds differ by a few units of 10**-(20 + bits // 3), which is below 2**-bits / 10**19.
     low, high = decay_bounds(rate, 20 + bits // 3, bits)
@@ -129,14 +84,7 @@ def fixed_power(base: int, exponent: int, bits: int) -> int:
     too low by at most f and g units, x' and y', then x y - x' y' = x (y - y') + y' (x - x') is at most f + g
     units, and rounding subtracts less than 1; and k (e + 1) - 1 + l (e + 1) - 1 + 1 = (k + l)(e + 1) - 1.
 
-    Parameters
-    ----------
-    base : int
-        From 0 to 2**bits.
-    exponent : int
-        Nonnegative.
-    bits : int
-        Number of bits after the binary point.
+    `base`: from 0 to 2**bits. `exponent`: nonnegative. `bits`: number of bits after the binary point.
     """
     power = 1 << bits
     for digit in bin(exponent)[2:]:
@@ -149,17 +97,8 @@ def fixed_power(base: int, exponent: int, bits: int) -> int:
 def log_bounds(z: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
     """Return rationals below and above ln(z).
 
-    Parameters
-    ----------
-    z : Fraction
-        Positive.
-    digits : int, default=40
-        Number of significant decimal digits of the computation.
-
-    Returns
-    -------
-    low, high : Fraction
-        low < ln(z) < high, or both 0 if z is 1.
+    `z`: positive. `digits`: number of significant decimal digits of the computation. `low`, `high`: low <
+    ln(z) < high, or both 0 if z is 1.
     """
     if z <= 0:
         raise ValueError("log_bounds needs a positive number")
@@ -199,10 +138,7 @@ def float_above(x: Fraction) -> float:
 def root_above(x: Fraction) -> Fraction:
     """Return a number that exceeds the square root of x by less than one part in 2**60.
 
-    Parameters
-    ----------
-    x : Fraction
-        Positive.
+    `x`: positive.
     """
     shift = 64 - (x.numerator.bit_length() - x.denominator.bit_length()) // 2
     return (math.isqrt(math.floor(x * Fraction(4) ** shift)) + 1) / Fraction(2) ** shift
@@ -214,15 +150,7 @@ def short_above(x: Fraction) -> Fraction:
     The denominator of a sum of thousands of such numbers has a few hundred bits; that of a sum of arbitrary
     fractions can have as many bits as all their denominators together.
 
-    Parameters
-    ----------
-    x : Fraction
-        Nonnegative.
-
-    Raises
-    ------
-    ValueError
-        If x is negative.
+    `x`: nonnegative.
     """
     if x < 0:
         raise ValueError("short_above needs a nonnegative number")
@@ -239,15 +167,8 @@ def decay_ratio(rate: Fraction) -> Fraction:
     The ratio is rounded up, so noise with this ratio is never narrower than requested. The ratio and its
     distance from 1 both have at least 32 significant bits.
 
-    Parameters
-    ----------
-    rate : Fraction
-        Positive; 1 / scale. Rates above 700 are treated as 700.
-
-    Returns
-    -------
-    Fraction
-        exp(-rate) <= ratio < 1, with a power of two as denominator.
+    `rate`: positive; 1 / scale. Rates above 700 are treated as 700. Result: exp(-rate) <= ratio < 1, with a
+    power of two as denominator.
     """
     if rate <= 0:
         raise ValueError("decay_ratio needs a positive rate")
@@ -260,12 +181,7 @@ def decay_ratio(rate: Fraction) -> Fraction:
 def selection_ratio(epsilon: Fraction, sensitivity: int = 1) -> Fraction:
     """Return a rational just above exp(-epsilon / (2 sensitivity)), for the exponential mechanism.
 
-    Parameters
-    ----------
-    epsilon : Fraction
-        Positive.
-    sensitivity : int, default=1
-        The sensitivity of the qualities, in units of an exponent.
+    `epsilon`: positive. `sensitivity`: the sensitivity of the qualities, in units of an exponent.
     """
     if epsilon <= 0:
         raise ValueError(f"epsilon must be above 0, got {epsilon}")
@@ -275,10 +191,7 @@ def selection_ratio(epsilon: Fraction, sensitivity: int = 1) -> Fraction:
 def decay_rate(ratio: Fraction) -> float:
     """Return ln(1 / ratio), to full precision also for ratios close to 1.
 
-    Parameters
-    ----------
-    ratio : Fraction
-        Above 0 and below 1.
+    `ratio`: above 0 and below 1.
     """
     below = 1 - ratio
     if below < Fraction(1, 2):

@@ -4,13 +4,6 @@
 record with a tiny or huge number raises an error, shows a warning or calls a function, and each of these
 reveals something about private data. Methods and functions that read private rows therefore ignore all
 floating-point errors, and restore the caller's settings when they return.
-
->>> @ignores_float_errors
-... def halved(rows):
-...     return rows / 2
->>> with np.errstate(all="raise"):
-...     halved(np.array([5e-324])).tolist(), np.geterr()["under"]
-([0.0], 'raise')
 """
 
 from collections.abc import Callable, Iterator
@@ -21,8 +14,6 @@ from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 from scipy import special
-
-__all__ = ["IgnoresFloatErrors", "float_errors_ignored", "ignores_float_errors", "scipy_errors_ignored"]
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -55,11 +46,8 @@ def scipy_errors_ignored() -> Iterator[None]:
 def ignores_float_errors(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Return a function that runs with floating-point errors ignored.
 
-    Parameters
-    ----------
-    function : callable
-        Not a generator function: its body would run after the setting is restored. It must not issue warnings
-        with `stacklevel`, since the decorator adds a frame.
+    `function`: not a generator function: its body would run after the setting is restored. It must not issue
+    warnings with `stacklevel`, since the decorator adds a frame.
     """
 
     @wraps(function)

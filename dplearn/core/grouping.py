@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["check_integers", "distinct_values", "group_counts", "near_integers", "nth_equal"]
-
 _BLOCK = 1 << 15  # elements of a block, so that its copy fits into the cache
 _DENSE = 1 << 22  # widest range of values that is counted by one histogram
 
@@ -16,10 +14,7 @@ _DENSE = 1 << 22  # widest range of values that is counted by one histogram
 def distinct_values(values: NDArray[Any]) -> NDArray[Any]:
     """Return the distinct values, increasing; `np.unique` of numpy 2.3 takes ten times as long.
 
-    Parameters
-    ----------
-    values : ndarray of int of shape (n,)
-        Not empty.
+    `values` (n,): not empty.
     """
     ordered = np.sort(values)
     distinct: NDArray[Any] = ordered[np.append(True, ordered[1:] != ordered[:-1])]
@@ -29,15 +24,7 @@ def distinct_values(values: NDArray[Any]) -> NDArray[Any]:
 def group_counts(values: NDArray[Any]) -> tuple[list[int], list[int]]:
     """Return the distinct values in increasing order, and their counts.
 
-    Parameters
-    ----------
-    values : ndarray of int of shape (n,)
-        Not empty.
-
-    Returns
-    -------
-    distinct, counts : list of int
-        Python integers.
+    `values` (n,): not empty. `distinct`, `counts`: Python integers.
     """
     low, high = int(values.min()), int(values.max())
     if high - low >= _DENSE:
@@ -78,23 +65,8 @@ def check_integers(name: str, values: Any) -> NDArray[Any]:
 def near_integers(name: str, values: Any, low: int, high: int) -> NDArray[np.int64]:
     """Return integers as a new int64 array, clipped to low..high, which increases no distance.
 
-    Parameters
-    ----------
-    name : str
-        The parameter's name, for the message, which does not show the values.
-    values : ndarray of int, or sequence of int, of shape (n,)
-        A sequence may have Python integers of any size, which are clipped one by one.
-    low, high : int
-        64-bit integers.
-
-    Returns
-    -------
-    ndarray of int64 of shape (n,)
-
-    Raises
-    ------
-    TypeError
-        If `values` is not a one-dimensional array or sequence of integers.
+    `values` (n,): a sequence may have Python integers of any size, which are clipped one by one. `low`,
+    `high`: 64-bit integers.
     """
     message = f"{name} must be a one-dimensional array of integers"
     if not isinstance(values, np.ndarray):

@@ -13,24 +13,9 @@ adds faster than numpy. Its float additions are exact. In any order of additions
 some of the values, each at most once and with a sign, so it is an integer of magnitude at most the sum of all
 absolute values. Single precision represents all integers up to 2**24, double precision up to 2**53.
 
->>> import numpy as np
->>> walsh_hadamard(np.array([1, 0, -2, 0])).tolist()
-[-1, -1, 3, 3]
->>> points = points_of([np.array([0, 1, 1], dtype=np.uint8), np.array([0, 0, 1], dtype=np.uint8)])
->>> points.tolist()
-[0, 1, 3]
->>> parity_errors(points, np.array([0, 1, 0]), 2).tolist()  # of 0, x0, x1, x0 + x1
-[1, 1, 2, 0]
-
 **Rows.** The signed transform multiplies each entry of a row by a fixed public sign before the Hadamard
 transform, which distributes the row's norm over all coordinates. This module computes one coordinate of each
 row, and the inverse.
-
->>> row = np.array([[3, 0, 0]])
->>> [int(hadamard_coordinate(row, np.array([j]))[0]) for j in range(hadamard_size(3))]
-[-3, -3, -3, -3]
->>> hadamard_inverse(np.array([-3.0, -3.0, -3.0, -3.0]), 3).tolist()
-[3.0, 0.0, 0.0]
 """
 
 import hashlib
@@ -45,16 +30,6 @@ from scipy.linalg.blas import dasum, sasum
 
 from dplearn._validation import check_count
 from dplearn.core.grouping import check_integers
-
-__all__ = [
-    "hadamard_coordinate",
-    "hadamard_inverse",
-    "hadamard_size",
-    "nearest_parity",
-    "parity_errors",
-    "points_of",
-    "walsh_hadamard",
-]
 
 Floats = NDArray[np.floating[Any]]
 
@@ -71,27 +46,10 @@ _LARGEST = 1 << 13  # largest number of coordinates of the signed transform, who
 def walsh_hadamard(values: Any, *, bound: int | None = None) -> NDArray[Any]:
     """Return the Walsh-Hadamard transform of integers, not normalised, in natural order.
 
-    Parameters
-    ----------
-    values : array-like of int of shape (2**d,)
-    bound : int, optional
-        At least the sum of all absolute values, and below 2**53. It determines only the dtype of the result,
-        the time and the memory. If `values` are private, and these three must not depend on them, pass a
-        public number, such as the number of records. Default: the sum itself.
-
-    Returns
-    -------
-    ndarray of shape (2**d,)
-        Element r is the sum of (-1)**popcount(r & x) * values[x] over all x. int16 if bound < 2**15, int32
-        if bound < 2**31, else int64.
-
-    Raises
-    ------
-    TypeError
-        If `values` are not integers in one dimension, or `bound` is not an integer.
-    ValueError
-        If their number is not a power of 2, or their absolute values sum to more than `bound` or to 2**53
-        or more. The message does not show them.
+    `bound`: at least the sum of all absolute values, and below 2**53. It determines only the dtype of the
+    result, the time and the memory. If `values` are private, and these three must not depend on them, pass a
+    public number, such as the number of records. Default: the sum itself. Result: element r is the sum of
+    (-1)**popcount(r & x) * values[x] over all x. int16 if bound < 2**15, int32 if bound < 2**31, else int64.
 
     Notes
     -----
@@ -107,14 +65,7 @@ def walsh_hadamard(values: Any, *, bound: int | None = None) -> NDArray[Any]:
 def points_of(columns: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint32]:
     """Return each record as a number; its bit j is the entry of column j.
 
-    Parameters
-    ----------
-    columns : sequence of d ndarrays of uint8 of shape (n,)
-        From 1 to 32; entries are 0 or 1.
-
-    Returns
-    -------
-    ndarray of uint32 of shape (n,)
+    `columns` (n,): from 1 to 32; entries are 0 or 1.
     """
     check_count("the number of columns", len(columns), low=1, high=_MOST)
     points = np.zeros(len(columns[0]), dtype=np.uint32)
@@ -131,28 +82,10 @@ def points_of(columns: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint32]:
 def parity_errors(points: NDArray[Any], bits: NDArray[Any], n_features: int) -> NDArray[Any]:
     """Return the number of errors of each of the 2**d parities on labelled records.
 
-    Parameters
-    ----------
-    points : ndarray of int of shape (n,)
-        Private. The features of each record, bit j of the number being feature j.
-    bits : ndarray of int of shape (n,)
-        Private. The label of each record, 0 or 1.
-    n_features : int
-        The number d, from 1 to 32.
-
-    Returns
-    -------
-    ndarray of shape (2**d,)
-        Element r is the number of records with a label other than popcount(r & point) mod 2. int16 if
-        n < 2**15, int32 if n < 2**31, else int64.
-
-    Raises
-    ------
-    TypeError
-        If `points` or `bits` are not integers in one dimension, or `n_features` is not an integer.
-    ValueError
-        If `n_features`, a point or a label is out of range, or if there are not as many labels as points. The
-        message does not show points or labels.
+    `points` (n,): Private. The features of each record, bit j of the number being feature j. `bits` (n,):
+    Private. The label of each record, 0 or 1. `n_features`: the number d, from 1 to 32. Result: element r is
+    the number of records with a label other than popcount(r & point) mod 2. int16 if n < 2**15, int32 if n <
+    2**31, else int64.
     """
     size = 1 << check_count("n_features", n_features, low=1, high=_MOST)
     points, bits = np.asarray(points), np.asarray(bits)
@@ -179,24 +112,9 @@ def parity_errors(points: NDArray[Any], bits: NDArray[Any], n_features: int) -> 
 def nearest_parity(values: Any, *, complements: bool = False) -> tuple[int, int]:
     """Return the parity that agrees with a function of d bits at the largest number of points.
 
-    Parameters
-    ----------
-    values : array-like of int or bool of shape (2**d,)
-        The value of the function at each point, 0 or 1.
-    complements : bool, default=False
-        True to include the complements of parities in the search.
-
-    Returns
-    -------
-    parity : int
-        The first parity with the most agreements; 2**d + r stands for the complement of parity r.
-    agreements : int
-        The number of the 2**d points at which the two agree.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `values` are not 2**d integers, 0 or 1.
+    `values` (2**d,): the value of the function at each point, 0 or 1. `complements`: True to include the
+    complements of parities in the search. `parity`: the first parity with the most agreements; 2**d + r
+    stands for the complement of parity r. `agreements`: the number of the 2**d points at which the two agree.
 
     Notes
     -----
@@ -232,16 +150,7 @@ def hadamard_size(size: int) -> int:
 def hadamard_coordinate(rows: NDArray[np.int64], picked: NDArray[Any]) -> NDArray[np.int64]:
     """Return coordinate picked[i] of the signed Hadamard transform of row i.
 
-    Parameters
-    ----------
-    rows : ndarray of int of shape (n, size)
-    picked : ndarray of int of shape (n,)
-        From 0 to hadamard_size(size) - 1.
-
-    Returns
-    -------
-    ndarray of int64 of shape (n,)
-        Sums of the row's numbers with signs + or -.
+    `picked` (n,): from 0 to hadamard_size(size) - 1. Result: sums of the row's numbers with signs + or -.
     """
     matrix = _signed_matrix(rows.shape[1])
     signs = matrix[np.asarray(picked, dtype=np.intp)]

@@ -2,31 +2,8 @@
 
 **Pieces.** Sorted data cut a domain into intervals; all codes of one piece have the same rank in the data.
 
->>> starts, lengths, below, upto = piece_arrays([3, 3, 7], 10)
->>> starts.tolist()  # 0..2, 3, 4..6, 7, 8..9
-[0, 3, 4, 7, 8]
->>> lengths.tolist()
-[3, 1, 3, 1, 2]
->>> below.tolist(), upto.tolist()
-([0, 0, 2, 2, 3], [0, 2, 2, 3, 3])
->>> alike = EqualCosts(starts, lengths, np.maximum(below, 3 - upto))
->>> alike.costs, alike.sizes
-([1, 2, 3], [1, 4, 5])
->>> [alike.code(2, place) for place in range(5)]
-[0, 1, 2, 8, 9]
-
 **Trees.** Each node is an interval; its children are at most `fan_out` nearly equal intervals. Only the
 children of selected nodes are stored, so the size of a tree does not depend on the size of the domain.
-
->>> root = whole(10, count=4)
->>> halves = children_of(root, np.array([0]), fan_out=2)
->>> halves.starts.tolist(), halves.lengths.tolist()
-([0, 5], [5, 5])
->>> SortedRecords([9, 1, 6, 1], 10).counted(halves).tolist()
-[2, 2]
->>> knots = prefix_counts([root, halves.with_counts(np.array([1, 5]))])  # 2 too many: 1 less for each
->>> knots.starts.tolist(), knots.below.tolist(), knots.levels.tolist()
-([0, 5], [0.0, 0.0], [0, 1])
 """
 
 from abc import ABC, abstractmethod
@@ -42,21 +19,6 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 
-__all__ = [
-    "EqualCosts",
-    "Knots",
-    "Level",
-    "SortedRecords",
-    "TreeRecords",
-    "children_of",
-    "counted",
-    "depth_of",
-    "piece_arrays",
-    "prefix_counts",
-    "sorted_codes",
-    "whole",
-]
-
 Codes = NDArray[Any]  # uint64, or Python integers in an object array where 64 bits do not suffice
 Pieces = tuple[Codes, Codes, NDArray[np.int64], NDArray[np.int64]]
 
@@ -66,24 +28,11 @@ _WIDE = 1 << 64
 def piece_arrays(codes: Sequence[int], size: int, *, start: int = 0, before: int = 0) -> Pieces:
     """Return the nonempty pieces into which sorted codes cut a domain.
 
-    Parameters
-    ----------
-    codes : sequence of int
-        Private. Nondecreasing, from `start` to `size` - 1; integers of any size.
-    size : int
-        The end of the domain, not in it.
-    start : int, default=0
-        The first code of the domain.
-    before : int, default=0
-        The number of further codes less than `start`.
-
-    Returns
-    -------
-    starts, lengths : ndarray of uint64, or of int objects if 64 bits do not suffice
-        First code of each piece, and the number of its codes: 1 for a piece at one of `codes`; a piece
-        between two of them has all codes between.
-    below, upto : ndarray of int64
-        The number of data less than the codes of the piece, and the number of data not greater.
+    `codes`: Private. Nondecreasing, from `start` to `size` - 1; integers of any size. `size`: the end of the
+    domain, not in it. `start`: the first code of the domain. `before`: the number of further codes less than
+    `start`. `starts`, `lengths`: first code of each piece, and the number of its codes: 1 for a piece at one
+    of `codes`; a piece between two of them has all codes between. `below`, `upto`: the number of data less
+    than the codes of the piece, and the number of data not greater.
     """
     exact = _dtype(size)
     data = np.array(codes, dtype=exact)
@@ -103,19 +52,9 @@ def piece_arrays(codes: Sequence[int], size: int, *, start: int = 0, before: int
 class EqualCosts:
     """The codes of a domain grouped by cost, from pieces of equal cost.
 
-    Parameters
-    ----------
-    starts, lengths : ndarray of shape (k,)
-        As returned by `piece_arrays`, k at least 1.
-    costs : ndarray of int64, or of int objects, of shape (k,)
-        The cost of each code of a piece.
-
-    Attributes
-    ----------
-    costs : list of int
-        Private. The distinct costs, increasing.
-    sizes : list of int
-        Private. The number of codes of each cost.
+    `starts`, `lengths` (k,): as returned by `piece_arrays`, k at least 1. `costs` (k,): the cost of each code
+    of a piece. `costs`: Private. The distinct costs, increasing. `sizes`: Private. The number of codes of
+    each cost.
     """
 
     def __init__(self, starts: NDArray[Any], lengths: NDArray[Any], costs: NDArray[Any]):
@@ -140,14 +79,9 @@ class EqualCosts:
 class Level:
     """The nodes of one depth of a tree, in the order of their codes.
 
-    Attributes
-    ----------
-    starts, lengths : ndarray of uint64 or object of shape (k,)
-        First code of each node, and the number of its codes.
-    parents : ndarray of int64 of shape (k,)
-        Index of each node's parent in the level above; children of one parent are adjacent.
-    counts : ndarray of int64 of shape (k,)
-        The number of records in each node, exact or noisy.
+    `starts`, `lengths` (k,): first code of each node, and the number of its codes. `parents` (k,): index of
+    each node's parent in the level above; children of one parent are adjacent. `counts` (k,): the number of
+    records in each node, exact or noisy.
     """
 
     starts: Codes
@@ -164,14 +98,8 @@ class Level:
 class Knots:
     """The starts of the leaves of a tree, with estimated prefix counts.
 
-    Attributes
-    ----------
-    starts : ndarray of uint64 or object of shape (k,)
-        Increasing; the first is 0.
-    below : ndarray of float64 of shape (k,)
-        The estimated number of data less than each start.
-    levels : ndarray of int64 of shape (k,)
-        The least depth of a node with this start; 0 for the first.
+    `starts` (k,): increasing; the first is 0. `below` (k,): the estimated number of data less than each
+    start. `levels` (k,): the least depth of a node with this start; 0 for the first.
     """
 
     starts: Codes
@@ -216,12 +144,7 @@ class TreeRecords(ABC):
 class SortedRecords(TreeRecords):
     """Records in memory.
 
-    Parameters
-    ----------
-    codes : array-like of int of shape (n,)
-        Private. From 0 to size - 1, in any order.
-    size : int
-        Public. Number of codes in the domain.
+    `codes` (n,): Private. From 0 to size - 1, in any order. `size`: Public. Number of codes in the domain.
     """
 
     def __init__(self, codes: Any, size: int):
@@ -245,14 +168,9 @@ def whole(size: int, count: int) -> Level:
 def children_of(level: Level, places: NDArray[np.int64], fan_out: int) -> Level:
     """Return the level of the children of some nodes, with counts 0.
 
-    Parameters
-    ----------
-    level : Level
-        The level of the nodes.
-    places : ndarray of int64 of shape (k,)
-        Indices of the nodes, increasing; each node has at least two codes.
-    fan_out : int
-        The greatest number of children; a node with fewer codes has one child for each code.
+    `level`: the level of the nodes. `places` (k,): indices of the nodes, increasing; each node has at least
+    two codes. `fan_out`: the greatest number of children; a node with fewer codes has one child for each
+    code.
     """
     families = np.minimum(level.lengths[places], fan_out).astype(np.int64)
     parents = np.repeat(places, families)
@@ -278,15 +196,8 @@ def counted(level: Level, codes: Codes) -> NDArray[np.int64]:
 def prefix_counts(levels: Sequence[Level]) -> Knots:
     """Return least-squares estimates of the number of data less than the start of each leaf.
 
-    Parameters
-    ----------
-    levels : sequence of Level
-        From the root downwards, with noisy counts; the root's count is exact.
-
-    Returns
-    -------
-    Knots
-        Prefix counts; because of the noise they need not be monotone.
+    `levels`: from the root downwards, with noisy counts; the root's count is exact. Result: prefix counts;
+    because of the noise they need not be monotone.
 
     Notes
     -----

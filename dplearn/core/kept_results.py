@@ -1,18 +1,8 @@
-"""A function that keeps its results, for several sums over the same records.
-
->>> class Records(list):
-...     pass
->>> rows = KeptResults(lambda records: [2 * record for record in records])
->>> records = Records([1, 2])
->>> rows(records) is rows(records)
-True
-"""
+"""A function that keeps its results, for several sums over the same records."""
 
 from collections.abc import Callable
 from typing import Any
 from weakref import ref
-
-__all__ = ["KeptResults"]
 
 
 class KeptResults:
@@ -21,10 +11,7 @@ class KeptResults:
     The parts of a table are read in turn, so that of these at most one result is kept. Threads may call it at
     the same time. A pickle has no result.
 
-    Parameters
-    ----------
-    function : callable
-        A function of one object, whose result depends on nothing else and does not refer to it.
+    `function`: a function of one object, whose result depends on nothing else and does not refer to it.
     """
 
     def __init__(self, function: Callable[[Any], Any]):

@@ -3,17 +3,6 @@
 A point function is 1 at one key and 0 at all others, or 0 everywhere. The net count of a key is the number of
 its records with label 1 minus the number with label 0. The errors of the key's point function are the number
 of all records with label 1 minus the net count.
-
->>> leading_key([b"a", b"a", b"a", b"b", b"c", b"c"], [1, 1, 1, 1, 0, 1])
-((b'a',), 0)
->>> leading_key([b"a"] * 9 + [b"b"] * 2, [1] * 9 + [0, 1])
-((b'a',), 4)
->>> bucket_errors(np.array([0, 0, 2]), np.array([1, 0, 1]), 3).tolist()
-[2, 2, 1, 2]
->>> prefix_errors([np.array([0, 0, 2]), np.array([2, 1, 1])], np.array([1, 0, 1]), 3).tolist()
-[2, 2, 1, 2, 2, 1, 2, 1]
->>> best_entries(np.array([40, 30]), np.array([[1, 0, 0], [1, 1, 0]]))
-[0, 1, None]
 """
 
 from collections import Counter
@@ -23,32 +12,13 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "best_entries",
-    "bucket_errors",
-    "distance_of_lead",
-    "leading_key",
-    "net_counts",
-    "prefix_errors",
-]
-
 
 def leading_key(keys: Iterable[bytes], labels: Iterable[int]) -> tuple[tuple[bytes] | None, int]:
     """Return the key with the greatest net count, and its distance to instability.
 
-    Parameters
-    ----------
-    keys : iterable of bytes of length n
-        The key of each record.
-    labels : iterable of {0, 1} of length n
-        Its label.
-
-    Returns
-    -------
-    leader : tuple of one key, or None
-        The key with a net count above 0 and above that of all other keys; None if there is none.
-    distance : int
-        0 if one replaced record may change the leader; it changes by at most 1 with a replaced record.
+    `keys`: the key of each record. `labels`: its label. `leader`: the key with a net count above 0 and above
+    that of all other keys; None if there is none. `distance`: 0 if one replaced record may change the leader;
+    it changes by at most 1 with a replaced record.
 
     Notes
     -----
@@ -74,12 +44,7 @@ def distance_of_lead(lead: int) -> int:
 
 
 def net_counts(buckets: NDArray[np.int64], labels: NDArray[np.integer], n_buckets: int) -> NDArray[np.int64]:
-    """Return the net count of each bucket; parameters as for `bucket_errors`.
-
-    Returns
-    -------
-    ndarray of int64 of shape (n_buckets,)
-    """
+    """Return the net count of each bucket; parameters as for `bucket_errors`."""
     ones = labels.astype(bool)
     counts = [np.bincount(buckets[chosen], minlength=n_buckets) for chosen in (ones, ~ones)]
     return (counts[0] - counts[1]).astype(np.int64)
@@ -90,19 +55,9 @@ def prefix_errors(
 ) -> NDArray[np.int64]:
     """Return the errors of each bucket of each level, of the rule 0 everywhere, and of 1 everywhere.
 
-    Parameters
-    ----------
-    levels : sequence of ndarray of int of shape (n,)
-        For each length of a prefix the bucket of each record, from 0 to n_buckets - 1.
-    labels : ndarray of {0, 1} of shape (n,)
-        The label of each record.
-    n_buckets : int
-        At least 1.
-
-    Returns
-    -------
-    ndarray of int64 of shape (n_levels * n_buckets + 2,)
-        A replaced record changes each entry by at most 1.
+    `levels` (n,): for each length of a prefix the bucket of each record, from 0 to n_buckets - 1. `labels`
+    (n,): the label of each record. `n_buckets`: at least 1. Result: A replaced record changes each entry by
+    at most 1.
     """
     ones = int(np.count_nonzero(labels))
     nets = [net_counts(buckets, labels, n_buckets) for buckets in levels]
@@ -114,19 +69,8 @@ def bucket_errors(
 ) -> NDArray[np.int64]:
     """Return the errors of each point function on buckets, the last of which is 0 everywhere.
 
-    Parameters
-    ----------
-    buckets : ndarray of int of shape (n,)
-        From 0 to n_buckets - 1.
-    labels : ndarray of {0, 1} of shape (n,)
-        The label of each record.
-    n_buckets : int
-        At least 1.
-
-    Returns
-    -------
-    ndarray of int64 of shape (n_buckets + 1,)
-        A replaced record changes each entry by at most 1.
+    `buckets` (n,): from 0 to n_buckets - 1. `labels` (n,): the label of each record. `n_buckets`: at least 1.
+    Result: A replaced record changes each entry by at most 1.
     """
     # The rule 0 everywhere is that of one more bucket, without records.
     return int(np.count_nonzero(labels)) - net_counts(buckets, labels, n_buckets + 1)
@@ -135,17 +79,8 @@ def bucket_errors(
 def best_entries(counts: NDArray[np.int64], labels: NDArray[np.integer]) -> list[int | None]:
     """Return for each output the entry with the greatest count among those labelled 1 in this output.
 
-    Parameters
-    ----------
-    counts : ndarray of int64 of shape (n_entries,)
-        Positive.
-    labels : ndarray of {0, 1} of shape (n_entries, n_outputs)
-        The labels of each entry.
-
-    Returns
-    -------
-    list of n_outputs int or None
-        Of entries with equal counts, the first; None if no entry is labelled 1.
+    `counts` (n_entries,): positive. `labels` (n_entries, n_outputs): the labels of each entry. Result: of
+    entries with equal counts, the first; None if no entry is labelled 1.
     """
     if not len(counts):
         return [None] * labels.shape[1]

@@ -1,16 +1,4 @@
-"""Access to codes by rank, with ties broken if required, and the steps of recursive halving for quantiles.
-
->>> ranks = UnsortedCodes(np.array([5, 9, 5, 2]))
->>> ranks.window(1, 3), ranks.count(5)
-([5, 5], (1, 3))
->>> apart = ApartCodes(ranks, bits=2)  # four places for each number; the two 5 take the places 0 and 2
->>> apart.window(0, 4) == [4 * 2, 4 * 5, 4 * 5 + 2, 4 * 9]
-True
->>> for level in halving([Fraction(i, 4) for i in (1, 2, 3)], finest=100):
-...     print([(step.place, str(step.fraction), step.sensitivity) for step in level])
-[(1, '1/2', 2)]
-[(0, '1/2', 2), (2, '1/2', 2)]
-"""
+"""Access to codes by rank, with ties broken if required, and the steps of recursive halving for quantiles."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,18 +9,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = [
-    "ApartCodes",
-    "Cell",
-    "Ranks",
-    "SortedCodes",
-    "Step",
-    "UnsortedCodes",
-    "finest_fraction",
-    "halving",
-    "rank_sensitivity",
-]
 
 _FEW = 1 << 16  # for up to this many numbers, a full sort is as fast as a scan
 _SAMPLE = 1 << 14
@@ -59,14 +35,8 @@ class Ranks(Protocol):
 class Cell:
     """The codes in one interval of a domain.
 
-    Attributes
-    ----------
-    ranks : Ranks
-        Private. All codes.
-    first, last : int
-        Private. The codes in the interval have the ranks first..last-1.
-    start, stop : int
-        The interval: codes from start to stop - 1.
+    `ranks`: Private. All codes. `first`, `last`: Private. The codes in the interval have the ranks
+    first..last-1. `start`, `stop`: the interval: codes from start to stop - 1.
     """
 
     ranks: Ranks
@@ -94,10 +64,7 @@ class Cell:
 class SortedCodes:
     """Codes that are sorted at construction.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-        Integers of any dtype, possibly Python integers in an object array.
+    `codes` (n,): integers of any dtype, possibly Python integers in an object array.
     """
 
     def __init__(self, codes: NDArray[Any]):
@@ -122,12 +89,8 @@ class SortedCodes:
 class UnsortedCodes:
     """Codes of numbers without a full sort; one scan usually finds all windows near a rank.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Numbers, without NaN (see `check`).
-    encode : callable, optional
-        Maps an array of values to their codes, nondecreasing. Default: the values are the codes.
+    `values` (n,): numbers, without NaN (see `check`). `encode`: maps an array of values to their codes,
+    nondecreasing. Default: the values are the codes.
     """
 
     def __init__(self, values: NDArray[Any], encode: Callable[[NDArray[Any]], NDArray[Any]] | None = None):
@@ -141,12 +104,8 @@ class UnsortedCodes:
     def check(self, check: Callable[[NDArray[Any]], object], rank: int) -> None:
         """Pass all values to `check`, block by block, and keep those near a rank for later windows.
 
-        Parameters
-        ----------
-        check : callable
-            Takes an array of values, and raises an error if a value is invalid.
-        rank : int
-            From 0 to n - 1; later windows are expected near it.
+        `check`: takes an array of values, and raises an error if a value is invalid. `rank`: from 0 to n - 1;
+        later windows are expected near it.
         """
         self._below, self._kept = _around(self._values, rank, rank + 1, check)
 
@@ -172,12 +131,7 @@ class ApartCodes:
     The places are evenly spread: equal codes have the first places of van der Corput's sequence, 0, 1/2, 1/4,
     3/4, 1/8, ... of all places. So a replaced code replaces one pair of code and place.
 
-    Parameters
-    ----------
-    ranks : Ranks
-        The codes.
-    bits : int
-        n is at most 2**bits.
+    `bits`: n is at most 2**bits.
     """
 
     def __init__(self, ranks: Ranks, bits: int):
@@ -220,17 +174,10 @@ class ApartCodes:
 class Step:
     """One step of recursive halving: a quantile to find between two known ones.
 
-    Attributes
-    ----------
-    place : int
-        The index of the quantile among all quantiles in increasing order.
-    low, high : int
-        The indices of the two known quantiles; -1 and the number of quantiles stand for the ends of the
-        domain.
-    fraction : Fraction
-        The share of the data between the two known quantiles that should be below the wanted one.
-    alone : bool
-        True if it is the only step of its level, as in `rank_sensitivity`.
+    `place`: the index of the quantile among all quantiles in increasing order. `low`, `high`: the indices of
+    the two known quantiles; -1 and the number of quantiles stand for the ends of the domain. `fraction`: the
+    share of the data between the two known quantiles that should be below the wanted one. `alone`: True if it
+    is the only step of its level, as in `rank_sensitivity`.
     """
 
     place: int
@@ -248,14 +195,9 @@ class Step:
 def rank_sensitivity(fraction: Fraction, alone: bool) -> int:
     """Return the sensitivity of b L - a m to one replaced record, where L of m data are less than some code.
 
-    Parameters
-    ----------
-    fraction : Fraction
-        a / b, from 0 to 1.
-    alone : bool
-        True if no other, disjoint part of the data uses the same budget. If False, a replaced record may move
-        from one part of the data to another; the sensitivity is then twice that of one added record, which
-        covers both parts.
+    `fraction`: a / b, from 0 to 1. `alone`: True if no other, disjoint part of the data uses the same budget.
+    If False, a replaced record may move from one part of the data to another; the sensitivity is then twice
+    that of one added record, which covers both parts.
     """
     a, b = fraction.numerator, fraction.denominator
     # An added record changes b L - a m by -a or b - a; a replaced one, with m the same, by b, 0 or -b.
@@ -267,17 +209,9 @@ def halving(wanted: Sequence[Fraction], *, finest: int) -> list[list[Step]]:
 
     The steps form levels; a step needs only the quantiles of earlier levels.
 
-    Parameters
-    ----------
-    wanted : sequence of Fraction of length k
-        The quantiles: strictly increasing, from 0 to 1.
-    finest : int
-        The greatest denominator; fractions are rounded to the nearest one with such a denominator.
-
-    Returns
-    -------
-    list of list of Step
-        The levels; their number is the number of binary digits of k.
+    `wanted`: the quantiles: strictly increasing, from 0 to 1. `finest`: the greatest denominator; fractions
+    are rounded to the nearest one with such a denominator. Result: the levels; their number is the number of
+    binary digits of k.
     """
     ends = [*wanted, Fraction(1), Fraction(0)]  # index -1 reads the last one
     levels, gaps = [], [(-1, len(wanted))]

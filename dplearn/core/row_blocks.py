@@ -1,12 +1,4 @@
-"""Blocks of consecutive rows, such that the intermediate results of a block stay in the cache.
-
->>> [(block.start, block.stop) for block in row_blocks(9_000, 20)]
-[(0, 3276), (3276, 6552), (6552, 9000)]
->>> [rows.tolist() for _, rows in float_blocks(np.array([[1, 2]], dtype=np.int16))]
-[[[1.0, 2.0]]]
->>> sums_and_squares(np.array([[1, 2], [3, 4]])).tolist()
-[[4, 6], [10, 20]]
-"""
+"""Blocks of consecutive rows, such that the intermediate results of a block stay in the cache."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,22 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["dense", "float_blocks", "row_blocks", "sums_and_squares"]
-
 _NUMBERS = 1 << 16  # in a block: half a megabyte of floats
 _FEWEST, _MOST = 1 << 10, 1 << 13  # rows in a block, so that the work for a block is in its rows
 
 
 def row_blocks(n: int, width: int) -> Iterator[slice]:
-    """Yield the slices of consecutive blocks of rows.
-
-    Parameters
-    ----------
-    n : int
-        Public. Number of rows.
-    width : int
-        Public. Number of columns.
-    """
+    """Yield the slices of consecutive blocks of rows."""
     rows = min(max(_NUMBERS // max(width, 1), _FEWEST), _MOST)
     for start in range(0, n, rows):
         yield slice(start, min(start + rows, n))
@@ -38,10 +20,8 @@ def row_blocks(n: int, width: int) -> Iterator[slice]:
 def float_blocks(rows: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     """Yield each block of rows, as floats, with its slice.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d)
-        Private. Integers below 2**53 in magnitude; their sums and products are exact in floats below 2**53.
+    `rows` (n, d): Private. Integers below 2**53 in magnitude; their sums and products are exact in floats
+    below 2**53.
     """
     for block in row_blocks(*rows.shape):
         yield block, rows[block].astype(np.float64)
@@ -50,14 +30,7 @@ def float_blocks(rows: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64
 def sums_and_squares(rows: NDArray[Any]) -> NDArray[np.int64]:
     """Return the sums of the numbers of each column, and of their squares.
 
-    Parameters
-    ----------
-    rows : ndarray of int of shape (n, d)
-        Private. Of magnitude at most 2**20, so that the sums of a block are exact in floats.
-
-    Returns
-    -------
-    ndarray of int64 of shape (2, d)
+    `rows` (n, d): Private. Of magnitude at most 2**20, so that the sums of a block are exact in floats.
     """
     sums = np.zeros((2, rows.shape[1]), dtype=np.int64)
     for _, block in float_blocks(rows):
@@ -68,9 +41,6 @@ def sums_and_squares(rows: NDArray[Any]) -> NDArray[np.int64]:
 def dense(rows: Any) -> Any:
     """Return rows of a sparse or encoded matrix as an array; others as given.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d), or object with `toarray`
-        Private. The rows of a block.
+    `rows` (n, d): Private. The rows of a block.
     """
     return rows.toarray() if hasattr(rows, "toarray") else rows

@@ -1,17 +1,9 @@
-"""Searches over integers: the least one that satisfies a monotone condition, and the minimum of a cost.
-
->>> first(lambda n: n * n >= 50, 0, 100), least(lambda n: n * n >= 50, 0)
-(8, 8)
->>> lowest(lambda n: (n - 700.0) ** 2, 0, 10**6)
-700
-"""
+"""Searches over integers: the least one that satisfies a monotone condition, and the minimum of a cost."""
 
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["first", "least", "lowest"]
 
 _CUTS = 32  # number of parts into which each round divides the range
 
@@ -19,13 +11,8 @@ _CUTS = 32  # number of parts into which each round divides the range
 def first(holds: Callable[[int], bool], low: int, high: int) -> int:
     """Return the least integer from low to high that satisfies a condition.
 
-    Parameters
-    ----------
-    holds : callable
-        The condition, monotone: if it holds for an integer, it holds for all greater ones. It is assumed to
-        hold for `high`.
-    low, high : int
-        low <= high.
+    `holds`: the condition, monotone: if it holds for an integer, it holds for all greater ones. It is assumed
+    to hold for `high`. `low`, `high`: low <= high.
     """
     while low < high:
         middle = (low + high) // 2
@@ -39,12 +26,7 @@ def first(holds: Callable[[int], bool], low: int, high: int) -> int:
 def least(holds: Callable[[int], bool], low: int) -> int:
     """Return the least integer from low on that satisfies a condition; it is tried at doubled integers first.
 
-    Parameters
-    ----------
-    holds : callable
-        The condition, monotone, as for `first`; it holds for some integer.
-    low : int
-        At least 0.
+    `holds`: the condition, monotone, as for `first`; it holds for some integer. `low`: at least 0.
     """
     high = start = max(1, low)
     while not holds(high):
@@ -55,12 +37,8 @@ def least(holds: Callable[[int], bool], low: int) -> int:
 def lowest(cost: Callable[[NDArray[np.float64]], NDArray[np.float64]], low: int, high: int) -> int:
     """Return the first integer from low to high with the least cost, for a unimodal cost.
 
-    Parameters
-    ----------
-    cost : callable
-        Maps an array of integers, as floats, to their costs, which first decrease and then increase.
-    low, high : int
-        low <= high.
+    `cost`: maps an array of integers, as floats, to their costs, which first decrease and then increase.
+    `low`, `high`: low <= high.
     """
     while True:
         places = sorted({low + (high - low) * i // _CUTS for i in range(_CUTS + 1)})

@@ -1,18 +1,9 @@
-"""Shares that sum to 1: the nearest to given numbers, and those whose images under a matrix are nearest.
-
->>> nearest_shares(np.array([0.9, 0.4, -0.5])).tolist()
-[0.75, 0.25, 0.0]
->>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
->>> fitted_shares(rows, np.array([0.5, 0.5])).round(2).tolist()
-[0.33, 0.33, 0.33]
-"""
+"""Shares that sum to 1: the nearest to given numbers, and those whose images under a matrix are nearest."""
 
 import math
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["fitted_shares", "nearest_shares"]
 
 _ROUNDS = 200
 
@@ -20,14 +11,7 @@ _ROUNDS = 200
 def nearest_shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the Euclidean projection of values onto the probability simplex.
 
-    Parameters
-    ----------
-    values : ndarray of float64 of shape (..., n)
-
-    Returns
-    -------
-    ndarray of float64 of shape (..., n)
-        Nonnegative, with sum 1 along the last axis.
+    Result: nonnegative, with sum 1 along the last axis.
     """
     # Without change of the projection: 0 > -1, also after rounding.
     values = values - values.max(axis=-1, keepdims=True)
@@ -43,19 +27,8 @@ def fitted_shares(
 ) -> NDArray[np.float64]:
     """Return shares for which `shares @ rows` is near `image`, by accelerated projected gradient descent.
 
-    Parameters
-    ----------
-    rows : ndarray of float64 of shape (n, r)
-        Not all zero.
-    image : ndarray of float64 of shape (..., r)
-        One image, or several.
-    rounds : int, default=200
-        The number of steps.
-
-    Returns
-    -------
-    ndarray of float64 of shape (..., n)
-        Nonnegative, with sum 1 along the last axis.
+    `rows` (n, r): not all zero. `image` (..., r): one image, or several. `rounds`: the number of steps.
+    Result: nonnegative, with sum 1 along the last axis.
     """
     gram, aim = rows @ rows.T, image @ rows.T
     step = 1 / np.linalg.eigvalsh(gram)[-1]

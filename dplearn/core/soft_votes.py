@@ -1,12 +1,10 @@
-"""Soft votes: the winning bin of teachers' fixed-point scores, and its distance to instability.
+"""Soft votes: fixed-point scores, their bins, the winning bin of each query, and its distance to instability.
 
->>> from dplearn.core.score_bins import fixed_point
->>> scores = np.array([[0.2, 0.45], [0.3, 0.48], [0.1, 0.52], [0.2, 0.55]])  # four teachers, two queries
->>> votes = soft_tally(fixed_point(scores), np.array([2, 2]))
->>> votes.plain.winner.tolist(), votes.plain.distance.tolist()
-([0, 0], [2, 0])
->>> votes.shifted.winner.tolist(), votes.shifted.distance.tolist()  # 1 stands for both ends
-([1, 0], [0, 2])
+A score in [0, 1] is rounded down to a multiple of 1 / `FIXED_POINT_ONE`, a fixed-point score. With b bins,
+each score is in one of 2 b half bins. Half bins 2 j and 2 j + 1 form bin j, and 2 j + 1 and 2 j + 2 form
+shifted bin j, so each score between the first and the last half bin is in the middle half of a bin or of a
+shifted bin. The first and the last half bin belong to no shifted bin: they have the last shifted label, b -
+1, an abstention.
 """
 
 from dataclasses import dataclass
@@ -15,11 +13,60 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.label_counts import blocks
-from dplearn.core.score_bins import bins, half_bins, shifted_bins
-from dplearn.core.votes import tally
+from dplearn.core.votes import blocks, tally
 
-__all__ = ["Lead", "SoftVotes", "soft_tally"]
+_DIGITS = 12
+#: The fixed-point representation of 1: the number of steps between 0 and 1.
+FIXED_POINT_ONE = 1 << _DIGITS
+
+
+def scores_per_row(n_labels: int) -> int:
+    """Return the number of scores of a row: one for each label, but only the second's for two labels."""
+    return 1 if n_labels == 2 else n_labels
+
+
+def fixed_point(scores: NDArray[Any]) -> NDArray[np.int16]:
+    """Return fixed-point scores, in units of 1 / `FIXED_POINT_ONE`.
+
+    `scores`: they are clipped to [0, 1]. Result: from 0 to FIXED_POINT_ONE - 1; -1 for NaN.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    known = ~np.isnan(scores)
+    whole = np.floor(np.where(known, scores, 0.0).clip(0, 1) * FIXED_POINT_ONE).clip(max=FIXED_POINT_ONE - 1)
+    return np.where(known, whole, -1).astype(np.int16)
+
+
+def half_bins(fixed_scores: NDArray[Any], n_bins: int) -> NDArray[np.int64]:
+    """Return the half bin of each score, from 0 to 2 n_bins - 1; -1 is kept.
+
+    `fixed_scores`: as returned by `fixed_point`. `n_bins`: from 2 to FIXED_POINT_ONE // 2.
+    """
+    return (
+        fixed_scores.astype(np.int64) * (2 * n_bins)
+    ) >> _DIGITS  # -1 * 2 n_bins >= -FIXED_POINT_ONE gives -1
+
+
+def bins(half: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the bin of each half bin, from 0 to n_bins - 1; -1 is kept."""
+    return half >> 1
+
+
+def shifted_bins(half: NDArray[np.int64], n_bins: int) -> NDArray[np.int64]:
+    """Return the shifted bin of each half bin, n_bins - 1 for the first and the last; -1 is kept."""
+    shifted = ((half + 1) >> 1) - 1
+    return np.where(half == 0, n_bins - 1, shifted)
+
+
+def midpoints(winner: NDArray[Any], n_bins: Any) -> NDArray[np.float64]:
+    """Return the midpoints of bins."""
+    middle: NDArray[np.float64] = (2 * winner + 1) / (2 * n_bins)
+    return middle
+
+
+def shifted_midpoints(winner: NDArray[Any], n_bins: Any) -> NDArray[np.float64]:
+    """Return the midpoints of shifted bins, NaN for the label n_bins - 1."""
+    return np.where(winner == n_bins - 1, np.nan, (winner + 1) / n_bins)
+
 
 _ENTRIES = 1 << 21  # scores, or counts of bins, eight bytes each, at a time
 
@@ -28,12 +75,8 @@ _ENTRIES = 1 << 21  # scores, or counts of bins, eight bytes each, at a time
 class Lead:
     """The winning bin of each query, and its distance to instability. Private.
 
-    Attributes
-    ----------
-    winner : ndarray of int64 of shape (n_queries,)
-        The first bin with the most scores.
-    distance : ndarray of int64 of shape (n_queries,)
-        The distance to instability, as defined in `core.votes.plurality`.
+    `winner` (n_queries,): the first bin with the most scores. `distance` (n_queries,): the distance to
+    instability, as defined in `core.votes.plurality`.
     """
 
     winner: NDArray[np.int64]
@@ -44,17 +87,10 @@ class Lead:
 class SoftVotes:
     """Teachers' scores for queries, with the winning bins and shifted bins.
 
-    Attributes
-    ----------
-    fixed_scores : ndarray of int of shape (n_teachers, n_queries)
-        Private. The fixed-point scores, -1 if a teacher has none.
-    n_bins : ndarray of int64 of shape (n_queries,)
-        Public. The number of bins of each query.
-    width : int
-        Public. The number of consecutive queries that belong to one row.
-    plain, shifted : Lead
-        The leads among bins, and among shifted bins, where the last label, n_bins - 1, stands for the first
-        and the last half bin.
+    `fixed_scores` (n_teachers, n_queries): Private. The fixed-point scores, -1 if a teacher has none.
+    `n_bins` (n_queries,): Public. The number of bins of each query. `width`: Public. The number of
+    consecutive queries that belong to one row. `plain`, `shifted`: the leads among bins, and among shifted
+    bins, where the last label, n_bins - 1, stands for the first and the last half bin.
     """
 
     fixed_scores: NDArray[Any]
@@ -70,18 +106,8 @@ class SoftVotes:
 def soft_tally(fixed_scores: NDArray[Any], n_bins: NDArray[np.int64], width: int = 1) -> SoftVotes:
     """Count the scores in each bin and in each shifted bin.
 
-    Parameters
-    ----------
-    fixed_scores : ndarray of int of shape (n_teachers, n_rows * width)
-        Private. As returned by `score_bins.fixed_point`.
-    n_bins : ndarray of int64 of shape (n_rows,)
-        Public. Each from 2 to `score_bins.FIXED_POINT_ONE` // 2.
-    width : int
-        Public. The number of scores of each row.
-
-    Returns
-    -------
-    SoftVotes
+    `fixed_scores` (n_teachers, n_rows * width): Private. As returned by `fixed_point`. `n_bins` (n_rows,):
+    Public. Each from 2 to `FIXED_POINT_ONE` // 2. `width`: Public. The number of scores of each row.
     """
     n_bins = np.repeat(n_bins, width)
     leads = np.zeros((4, fixed_scores.shape[1]), dtype=np.int64)

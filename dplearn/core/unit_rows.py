@@ -1,10 +1,4 @@
-"""Scaling of rows to a common norm, with entries rounded to integers; only a row's direction is kept.
-
->>> unit_rows(np.array([[3.0, 4.0], [0.03, 0.04], [0.0, 0.0]]), 10).tolist()
-[[6, 8], [6, 8], [0, 0]]
->>> unit_rows(np.array([[3.0, 4.0]]), 100, order=1).tolist()
-[[42, 57]]
-"""
+"""Rows of integers of a bounded norm: rows scaled to a common norm, or set to zero if they are longer."""
 
 from typing import Any
 
@@ -14,8 +8,6 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.core.row_blocks import dense, row_blocks
-
-__all__ = ["norm_powers", "unit_rows"]
 
 
 @ignores_float_errors
@@ -29,23 +21,11 @@ def unit_rows(
 ) -> NDArray[np.signedinteger[Any]]:
     """Return rows of integers with norm at most `reach`, each in the direction of the given row.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d), or CSR matrix or `EncodedMatrix`, whose blocks become arrays
-        Private. Any numbers; those that are not finite are replaced by 0.
-    reach : int
-        The norm to which rows are scaled before rounding towards zero: from 1 to 2**20.
-    order : {1, 2}, default=2
-        The order of the norm: the sum of magnitudes, or the root of the sum of squares.
-    intercept : bool, default=False
-        True to append a column of ones first.
-    image : ndarray of float64 of shape (d, e), optional
-        A matrix by which each row is multiplied first; the products must be exact in floats.
-
-    Returns
-    -------
-    ndarray of int16 or int32 of shape (n, d), (n, d + 1) or (n, e)
-        Of int16 if `reach` is below 2**15. A row of zeros stays zero.
+    `rows` (n, d): Private. Any numbers; those that are not finite are replaced by 0. `reach`: the norm to
+    which rows are scaled before rounding towards zero: from 1 to 2**20. `order`: the order of the norm: the
+    sum of magnitudes, or the root of the sum of squares. `intercept`: True to append a column of ones first.
+    `image` (d, e): a matrix by which each row is multiplied first; the products must be exact in floats.
+    Result: of int16 if `reach` is below 2**15. A row of zeros stays zero.
 
     Notes
     -----
@@ -70,16 +50,8 @@ def unit_rows(
 def norm_powers(rows: NDArray[Any], order: int) -> NDArray[Any]:
     """Return the norm of each row to the power of its order.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d)
-        Private. Integers or floats; of whole numbers the result is exact below 2**63 or 2**53.
-    order : {1, 2}
-        The order of the norm: the sum of magnitudes, or the root of the sum of squares.
-
-    Returns
-    -------
-    ndarray of shape (n,)
+    `rows` (n, d): Private. Integers or floats; of whole numbers the result is exact below 2**63 or 2**53.
+    `order`: the order of the norm: the sum of magnitudes, or the root of the sum of squares.
     """
     if order == 1:
         return np.asarray(np.abs(rows).sum(axis=1))
@@ -101,3 +73,37 @@ def _scaled(rows: NDArray[np.float64], reach: int, order: int) -> NDArray[np.flo
     # The sums are whole numbers below 2**53, so this comparison is exact.
     rows[~(norm_powers(rows, order) <= reach**order)] = 0.0  # NaN is not at most anything
     return rows
+
+
+_ROWS = 1 << 12  # number of rows in a block
+
+
+def kept_short(rows: Any, size: int, norm: int) -> NDArray[np.int64]:
+    """Return the rows, with zeros in place of each row of Euclidean norm above `norm`.
+
+    `rows` (n, size): Private. Any integers; error messages do not show them. `size`: at most 2**30. `norm`:
+    at most 2**30, so that the square of a clipped number fits into 64 bits.
+    """
+    rows = np.asarray(rows)
+    if rows.ndim != 2 or rows.shape[1] != size or rows.dtype.kind not in "iu":
+        raise TypeError(f"a query's values must be integers of shape (n, {size})")
+    short = np.empty(rows.shape, dtype=np.int64)
+    for start in range(0, len(rows), _ROWS):
+        block = rows[start : start + _ROWS]
+        # A number above the norm makes its row too long; so does norm + 1, the square of which does not
+        # overflow.
+        near = np.minimum(block, np.uint64(norm + 1)) if block.dtype.kind == "u" else block
+        near = near.astype(np.int64).clip(-norm - 1, norm + 1)
+        # In integer arithmetic: floats would round sums of squares above 2**53.
+        beyond = (np.abs(near) > norm).any(axis=1)
+        lengths = (
+            np.einsum("ij,ij->i", near, near) if size * (norm + 1) ** 2 < 1 << 62 else _exact_lengths(near)
+        )
+        short[start : start + _ROWS] = np.where((beyond | (lengths > norm**2))[:, None], 0, near)
+    return short
+
+
+def _exact_lengths(rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Return the squared norms of rows as Python integers."""
+    wide = rows.astype(object)
+    return np.asarray((wide * wide).sum(axis=1))

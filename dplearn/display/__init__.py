@@ -8,9 +8,9 @@ or a release on a table in parts has come.
 
 from dplearn.display.agreement import QueryBudgetDisplay, TeacherAgreementDisplay
 from dplearn.display.card import PrivacyCard, privacy_card
-from dplearn.display.distribution import DistributionDisplay
 from dplearn.display.epsilon import EpsilonDisplay
 from dplearn.display.registry import RegistryEntry, registry_entry, registry_schema
+from dplearn.display.releases import DistributionDisplay, SyntheticTableDisplay
 from dplearn.display.sample_size import SampleSizeDisplay
 from dplearn.display.score_curves import (
     PrivateCalibrationDisplay,
@@ -19,7 +19,6 @@ from dplearn.display.score_curves import (
     PrivateRocCurveDisplay,
 )
 from dplearn.display.shapes import ShapesDisplay
-from dplearn.display.synthetic import SyntheticTableDisplay
 from dplearn.records.pass_progress import PassProgress
 
 __all__ = [

@@ -9,8 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn.display.axes import axes_or_new, dry_run
 from dplearn.ensembles import QueriesExhaustedError
 
-__all__ = ["QueryBudgetDisplay", "TeacherAgreementDisplay"]
-
 
 class TeacherAgreementDisplay:
     """Histogram over queries of the lead of the label with most votes over the second.

@@ -5,49 +5,17 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["axes_or_new", "dry_run", "panels_or_new"]
-
 _ACROSS = 4  # the most panels in a row
 _WIDTH, _HEIGHT = 3.0, 2.4  # inches of a panel
 
 
 def axes_or_new(ax: Any) -> Any:
-    """Return `ax`, or the axes of a new figure.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes or None
-        The axes to draw on.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed and `ax` is None.
-    """
+    """Return `ax`, or the axes of a new figure."""
     return _pyplot().subplots()[1] if ax is None else ax
 
 
 def panels_or_new(axes: Any, count: int) -> Any:
-    """Return the first `count` of the given axes, or those of a new figure with that many panels.
-
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes, array-like of them, or None
-        The axes to draw on.
-    count : int
-        The number of panels.
-
-    Returns
-    -------
-    ndarray of Axes of shape (count,)
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed and `axes` is None.
-    ValueError
-        If there are fewer axes than panels.
-    """
+    """Return the first `count` of the given axes, or those of a new figure with that many panels."""
     if axes is None:
         down = math.ceil(count / _ACROSS)
         across = math.ceil(count / down)
@@ -72,24 +40,7 @@ def _pyplot() -> Any:
 
 
 def dry_run(display: Any, ax: Any, **how: Any) -> None:
-    """Draw a display on hidden axes, so that errors in drawing are raised before anything is spent.
-
-    Parameters
-    ----------
-    display : object
-        With a method `plot`, and with made-up numbers.
-    ax : matplotlib.axes.Axes or None
-        The axes to be drawn on later; nothing is drawn on them now.
-    **how
-        As for `plot`.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-    TypeError
-        If `ax` is neither, or `plot` does not know a keyword.
-    """
+    """Draw a display on hidden axes, so that errors in drawing are raised before anything is spent."""
     hidden = axes_or_new(None) if ax is None else _own_axes(ax)
     try:
         display.plot(hidden, **how)

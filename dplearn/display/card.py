@@ -7,7 +7,7 @@ fill.
 import datetime
 import os
 import platform
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
@@ -21,9 +21,8 @@ from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from dplearn._version import __version__
 from dplearn.display.evidence import Check, checks_of, evidence_of
 from dplearn.display.guarantee_text import attacks, beliefs, figures, in_groups, in_words, warnings_of
-from dplearn.display.limits import limits_of
 from dplearn.display.settings import settings_of
-from dplearn.display.shape_table import shapes_of
+from dplearn.display.shapes import shapes_of
 from dplearn.display.template import Table, filled_html, filled_text
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import CellEncoder
@@ -31,8 +30,6 @@ from dplearn.privacy import ApproxDP, Guarantee, LedgerError, PrivacyLedger, pip
 from dplearn.privacy.base import decimal, decimals
 from dplearn.privacy.pipelines import PARTS, of_meta_estimators
 from dplearn.privacy.plan import Plan
-
-__all__ = ["PrivacyCard", "privacy_card"]
 
 _PAGES, _TEXT = (".html", ".htm"), ".txt"
 _LATEST = 100  # releases that are listed
@@ -44,6 +41,46 @@ _ENUMERATION = (
     " epsilon is not this model's. Anybody can repeat a case on an installed copy: python -m dplearn audit"
     " NAME."
 )
+#: Texts by their headings in docs/limits.md.
+LIMITS: Mapping[str, str] = {
+    "Timing and memory": "The time and the memory that the computation takes depend on the data. People who"
+    " must not see the data must not measure them.",
+    "The number of records": "The number of records in the table is public; where groups are protected, the"
+    " number of groups is, and that of their records is not.",
+    "Several releases": "The costs of further releases about the same people add up. Only releases that are"
+    " charged to the same ledger are accounted for together.",
+    "What a model says about people in general": "If smoking causes cancer, a private model will find it, and"
+    " that tells something about every smoker, in the table or not.",
+    "Accuracy on private rows": "An accuracy that is measured on the private table is a release of its own,"
+    " which this guarantee does not cover. Nor does it cover the choice of this model among several by such"
+    " accuracies, as GridSearchCV makes it. Measure on public data, or use dplearn's private_score and"
+    " PrivateSearchCV.",
+    "The process": "The guarantee covers the release. It does not protect against a person who can read the"
+    " memory of the computer during the fit.",
+    "The small universe": "The code can be run over every outcome for small tables only. For larger tables"
+    " the guarantee rests on its proof, and on the fact that the same code runs.",
+    "Model files": "A saved model is a program. Load files from trusted sources only.",
+    "Preparation before the fit": "Anything that is learned from the private table before the private steps"
+    " (means, lists of categories, choices of columns) is not covered.",
+    "Caches": "Results that steps compute from private rows must not be kept in a cache.",
+    "Teachers": "Each teacher must depend on its own shard of the records and on nothing else outside"
+    " dplearn's control, such as files or services. No code that watches models, such as autologging, may see"
+    " its fit.",
+    "Queries": "The rows that the model predicts are not protected.",
+    "Seeds": "The noise was drawn from a seed. Anybody who knows or guesses the seed can subtract the noise.",
+}
+
+_ALWAYS = (
+    "Several releases",
+    "What a model says about people in general",
+    "Accuracy on private rows",
+    "Timing and memory",
+    "The process",
+    "The small universe",
+    "Model files",
+    "Preparation before the fit",
+)
+_TEACHERS = ("SubsampleAggregate", "SoftLabel", "KnowledgeTransfer")
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,7 +219,7 @@ def privacy_card(
         "model": [f"{kind.__name__}, from {kind.__module__.partition('.')[0]}."],
         "settings": _settings(estimator),
         **_charges(account),
-        "limits": _limits(guarantee, parts),
+        "limits": limits_of(guarantee, [type(part).__name__ for _, part in parts]),
         "notes": paragraphs,
         "about": [_about(date, shapes)],
     }
@@ -366,13 +403,17 @@ def _enumerations(name: str, whole: bool, checks: list[Check]) -> Table:
     return Table(f"{name}: enumeration of {scope}", head, rows)
 
 
-def _limits(guarantee: Guarantee | None, parts: list[tuple[str, Any]]) -> list[tuple[str, str]]:
-    return limits_of(
-        [type(part).__name__ for _, part in parts],
-        neighbors="" if guarantee is None else guarantee.neighbors,
-        reproducible=guarantee is not None and guarantee.reproducible,
-        whole_pipeline=len(parts) > 1,
+def limits_of(guarantee: Guarantee | None, classes: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the limits that apply to a model of these classes, its steps', each as heading and text."""
+    chosen = ["Seeds"] if guarantee is not None and guarantee.reproducible else []
+    chosen += (
+        ["The number of records"] if guarantee is not None and guarantee.neighbors == "replace_one" else []
     )
+    chosen += _ALWAYS
+    chosen += ["Caches"] if len(classes) > 1 else []
+    if any(name.startswith(_TEACHERS) for name in classes):
+        chosen += ["Teachers", "Queries"]
+    return [(title, LIMITS[title]) for title in chosen]
 
 
 def _about(date: datetime.date | None, shapes: bool) -> str:

@@ -1,6 +1,7 @@
-"""Accuracy against epsilon."""
+"""Accuracy against epsilon, of fits that the ledgers must be able to pay for all together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -10,10 +11,12 @@ from sklearn.utils import check_consistent_length
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance import PublicStream
-from dplearn.display.account import require_all
 from dplearn.display.axes import axes_or_new, dry_run
-
-__all__ = ["EpsilonDisplay"]
+from dplearn.estimator.base import PrivateEstimator
+from dplearn.estimator.public import cost_of_fit
+from dplearn.privacy import Guarantee, PrivacyLedger
+from dplearn.privacy.base import amounts, with_amounts
+from dplearn.privacy.privacy_filter import PrivacyFilter
 
 _SHARE = 0.8
 
@@ -263,3 +266,38 @@ def _seeds(estimator: Any, param_name: str, random_state: Any, count: int) -> li
             " noise"
         )
     return [{} for _ in range(count)]
+
+
+def require_all(models: Iterable[Any], X: Any, y: Any) -> None:
+    """Raise the error that fitting all of these models would raise in a ledger; nothing is charged.
+
+    Steps with a ledger count, too. A cost that is not known before the fit is left out.
+    """
+    accounts: dict[Any, tuple[PrivacyLedger, list[Guarantee]]] = {}
+    for part in (part for model in models for part in _charged(model)):
+        ledger, cost = part.ledger, cost_of_fit(part, X, y)
+        if cost is not None:  # two objects with the same file are one ledger
+            accounts.setdefault(ledger.path or id(ledger), (ledger, []))[1].append(cost)
+    for ledger, costs in accounts.values():
+        for each in dict.fromkeys(costs):
+            ledger.require(each)
+        ledger.require(_total(ledger, costs))
+
+
+def _charged(model: Any) -> list[Any]:
+    """Return those among the model and its parts that have a ledger."""
+    parts = [model, *model.get_params().values()]
+    return [
+        part
+        for part in parts
+        if isinstance(part, PrivateEstimator) and isinstance(part.ledger, PrivacyLedger)
+    ]
+
+
+def _total(ledger: PrivacyLedger, costs: list[Guarantee]) -> Guarantee:
+    """Return the sum of all costs by the ledger's rule of composition."""
+    rule = PrivacyFilter(ledger.budget, allow_reproducible=True)  # `require_all` has checked each cost
+    parts = [amounts(rule.cost(cost)) for cost in costs]
+    return with_amounts(
+        ledger.budget, {name: sum((part[name] for part in parts), Fraction(0)) for name in parts[0]}
+    )

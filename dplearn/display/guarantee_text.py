@@ -15,19 +15,6 @@ from dplearn.display.template import Table
 from dplearn.privacy import ApproxDP, Guarantee, ZeroConcentratedDP, attack_risk
 from dplearn.privacy.base import decimal
 
-__all__ = [
-    "attacks",
-    "beliefs",
-    "figures",
-    "greatest_belief",
-    "greatest_factor",
-    "in_groups",
-    "in_words",
-    "neighboring",
-    "protected",
-    "warnings_of",
-]
-
 _DELTA = Fraction(1, 10**6)  # the delta of the approximate guarantee that explains a zero-concentrated one
 _BELIEFS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 _GROUPS = (1, 2, 5, 10)
@@ -53,13 +40,7 @@ _NEIGHBORING = {
 
 
 def figures(guarantee: Guarantee) -> list[tuple[str, str]]:
-    """Return the numbers and terms of a guarantee, each with its name.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    """
+    """Return the numbers and terms of a guarantee, each with its name."""
     numbers = [(name, decimal(getattr(guarantee, name))) for name in guarantee._numbers]
     terms = [
         ("neighbours", _NEIGHBORS[guarantee.neighbors].format(guarantee._unit)),
@@ -69,35 +50,17 @@ def figures(guarantee: Guarantee) -> list[tuple[str, str]]:
 
 
 def protected(guarantee: Guarantee) -> str:
-    """Return the protected values of a record in words.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    """
+    """Return the protected values of a record in words."""
     return _PROTECTED[guarantee.neighbors, guarantee.protects]
 
 
 def neighboring(guarantee: Guarantee) -> str:
-    """Return the pairs of neighbouring tables in words.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    """
+    """Return the pairs of neighbouring tables in words."""
     return _NEIGHBORING[guarantee.neighbors].format(guarantee._unit)
 
 
 def warnings_of(guarantee: Guarantee) -> list[tuple[str, str]]:
-    """Return warnings about a weak guarantee or a seed, each with its heading.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    """
+    """Return warnings about a weak guarantee or a seed, each with its heading."""
     found = []
     if guarantee.reproducible:
         text = (
@@ -116,13 +79,7 @@ def warnings_of(guarantee: Guarantee) -> list[tuple[str, str]]:
 
 
 def in_words(guarantee: Guarantee) -> list[str]:
-    """Return paragraphs on the protected values, the neighbours and the bound on the odds.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    """
+    """Return paragraphs on the protected values, the neighbours and the bound on the odds."""
     approx = _approximate(guarantee)
     but = ", with a small exception" if approx.delta else ""
     texts = [f"Protected: {protected(guarantee)}. Neighbours: {neighboring(guarantee)}."]
@@ -137,13 +94,7 @@ def in_words(guarantee: Guarantee) -> list[str]:
 
 
 def beliefs(guarantee: Guarantee) -> Table:
-    """Return the largest belief in a statement about one record after the release, by the belief before.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    """
+    """Return the largest belief in a statement about one record after the release, by the belief before."""
     approx = _approximate(guarantee)
     caption = f"Belief of this adversary in a statement about one {guarantee._unit}"
     if approx.delta:
@@ -153,25 +104,13 @@ def beliefs(guarantee: Guarantee) -> Table:
 
 
 def attacks(guarantee: Guarantee) -> list[str]:
-    """Return sentences on the rates of an attacker who decides about one record.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee of the release.
-    """
+    """Return sentences on the rates of an attacker who decides about one record."""
     advantage, rates, *_ = attack_risk(guarantee).sentences()  # `beliefs` has the rest
     return [f"{advantage} {rates}"]
 
 
 def in_groups(guarantee: Guarantee) -> Table:
-    """Return the guarantee for a person with several records.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The guarantee for one record.
-    """
+    """Return the guarantee for a person with several records."""
     rows = []
     for k in _GROUPS:
         try:
@@ -187,13 +126,7 @@ def in_groups(guarantee: Guarantee) -> Table:
 
 
 def greatest_factor(approx: ApproxDP) -> str:
-    """Return exp(epsilon), rounded up, as text.
-
-    Parameters
-    ----------
-    approx : ApproxDP
-        The guarantee of the release.
-    """
+    """Return exp(epsilon), rounded up, as text."""
     shown = f"exp({decimal(approx.epsilon)})"
     if approx.epsilon >= _NO_LIMIT:
         return f"{shown}, which is no limit at all"
@@ -203,12 +136,7 @@ def greatest_factor(approx: ApproxDP) -> str:
 def greatest_belief(approx: ApproxDP, prior: Fraction) -> str:
     """Return the largest belief after the release, rounded up, as text.
 
-    Parameters
-    ----------
-    approx : ApproxDP
-        The guarantee of the release. If it has a delta, the bound may fail with probability 2 delta.
-    prior : Fraction
-        The belief before the release.
+    With a delta, the bound may fail with probability 2 delta.
     """
     if approx.epsilon >= _NO_LIMIT or 2 * approx.delta >= 1:
         return "no limit"

@@ -26,8 +26,6 @@ from dplearn.display.settings import settings_of
 from dplearn.privacy import ApproxDP, Guarantee, LedgerError, PrivacyLedger, attack_risk
 from dplearn.privacy.base import decimals, in_words
 
-__all__ = ["RegistryEntry", "registry_entry", "registry_schema"]
-
 _BASIC, _LOSS = "deployment.basic", "deployment.privacy_loss"
 _PREPROCESSING = "deployment.implementation.preprocessing_and_hyperparameter_tuning"
 _MODEL, _ACCOUNTING = "deployment.deployment_model", "deployment.accounting"

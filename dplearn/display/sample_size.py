@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from dplearn import theory
 from dplearn.display.axes import axes_or_new
 
-__all__ = ["SampleSizeDisplay"]
-
 _SUFFIX = "_sample_size"
 
 

@@ -12,15 +12,7 @@ from sklearn.metrics import ConfusionMatrixDisplay, PrecisionRecallDisplay, RocC
 from dplearn._validation import check_count
 from dplearn.display.axes import dry_run
 from dplearn.model_selection import PrivateScore, PrivateScorer, private_score
-from dplearn.model_selection.curve_measures import Band, binned_counts, curve_band
-from dplearn.model_selection.measures import share_bounds
-
-__all__ = [
-    "PrivateCalibrationDisplay",
-    "PrivateConfusionMatrixDisplay",
-    "PrivatePrecisionRecallDisplay",
-    "PrivateRocCurveDisplay",
-]
+from dplearn.model_selection.measures import Band, binned_counts, curve_band, share_bounds, within
 
 Floats64 = NDArray[np.float64]
 _ALPHA = 0.2
@@ -490,9 +482,7 @@ def _precision_band(score: PrivateScore, beta: Fraction) -> tuple[Floats64, Floa
     after = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
     n, low, high = score.n_samples, np.zeros(n_bins + 1), np.ones(n_bins + 1)
     for k in range(n_bins):
-        ends = [
-            (min(n, max(0, int(each) - reach)), max(0, min(n, int(each) + reach))) for each in after[:, k]
-        ]
+        ends = [within(each, reach, n) for each in after[:, k]]
         low[k], high[k] = share_bounds(ends[1], ends[0], n, beta / (4 * n_bins))
     return low, high
 

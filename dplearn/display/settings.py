@@ -21,8 +21,6 @@ from dplearn.privacy.base import Guarantee
 from dplearn.privacy.plan import Plan
 from dplearn.releases.release import Released
 
-__all__ = ["settings_of"]
-
 _SEED, _LEDGER = "random_state", "ledger"
 _PARTS = ("steps", "transformers", "transformer_list")  # their entries are listed by name
 _HIDDEN = "set (not shown)"
@@ -32,17 +30,7 @@ _SET = re.compile(rf"\b({_SEED})=(?!None\b)[^,)]+")  # in the repr of a splitter
 def settings_of(estimator: Any) -> dict[str, str]:
     """Return the constructor parameters of an estimator and of the estimators within it, as text.
 
-    Parameters
-    ----------
-    estimator : object
-        With `get_params`; or the result of a release, whose settings are those of its plan. Any other object
-        has no settings.
-
-    Returns
-    -------
-    dict of str to str
-        Values by name. An estimator within is written as the name of its class, and its own parameters
-        follow as `name__parameter`.
+    Those of an estimator within follow as `name__parameter`; those of a release are its plan's.
     """
     if hasattr(estimator, "get_params"):
         found = estimator.get_params(deep=True)

@@ -1,6 +1,20 @@
-"""The shapes of an additive model: the effect of each column, with error bands."""
+"""The shapes of an additive model: the cells of a column that are shown, the display, the table of the card.
 
-from collections.abc import Sequence
+>>> from dplearn.domains import IntegerRange
+>>> from dplearn.learners.additive_columns import column_of
+>>> masses = np.array([0.1, 0.3, 0.3, 0.298, 0.0005, 0.0005, 0.001])
+>>> visits = column_of(IntegerRange(0, 5, missing=True))
+>>> cells = ShownCells.of(ColumnShape("visits", visits, 0 * masses, 0 * masses, masses))
+>>> cells.places.tolist(), cells.edges.tolist(), cells.missing
+([1, 2, 3], [0.0, 1.0, 2.0, 3.0], 0)
+>>> scale_of(cells.edges, masses[cells.places])
+{'value': 'linear'}
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,10 +24,8 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import check_count
 from dplearn._writing import brief, cut
 from dplearn.display.axes import panels_or_new
-from dplearn.display.shape_cells import LONGEST_NAME, ShownCells, scale_of, ticks_of
+from dplearn.display.template import Table
 from dplearn.learners import AdditiveClassifier, AdditiveRegressor, ColumnShape
-
-__all__ = ["ShapesDisplay"]
 
 _DEVIATIONS = 2.0  # half the width of a band
 _GROUP = 0.8  # the width of all bars of one cell
@@ -22,6 +34,103 @@ _BELOW, _ABOVE = 0.25, 0.06  # the space below and above the effects, as a share
 _MISSING = 0.14  # the width of the place of missing numbers, as a share of the panel
 _SHADE, _CROWD = 0.25, 3  # the opacity of a band, which is less with more lines than three
 _GREY = "0.85"
+LONGEST_NAME = 24  # characters of the name of a column
+_LONGEST_CELL = 16  # characters of the name of a category
+_MOST_BARS = 12  # categories in one panel
+_EMPTY = 0.1  # a cell with less than this share of the mean mass holds no visible share of the records
+_TAIL = 0.01  # the share of the records beyond each end of the axis
+_OPEN = 16.0  # a first cell that is this many times as wide as the second has no visible start
+_READABLE = 0.005  # the least width of a cell that can be seen, as a share of the axis
+_READ = 0.7  # the share of the records in such cells that a linear axis needs
+_APART = 0.18  # the least distance of two ticks of a logarithmic axis, as a share of the axis
+_LEAST_POWER = -9  # the exponent of the least tick of a logarithmic axis
+_INNER = 0.05  # the share of the records, beyond the cell of 0, in the linear part of a logarithmic axis
+_MOST = 10  # columns in the table
+
+
+@dataclass(frozen=True, eq=False)
+class ShownCells:
+    """The cells of one column that a panel shows."""
+
+    places: NDArray[np.intp]
+    edges: NDArray[np.float64] | None  # the ends of the cells; None if they are bars
+    labels: tuple[str, ...]  # of the bars
+    missing: int | None  # the place of the cell of missing numbers
+    hidden: int  # the number of categories without a bar
+
+    @classmethod
+    def of(cls, shape: ColumnShape) -> "ShownCells":
+        """Return the cells of a shape that are shown.
+
+        Numbers are cut where at most 1 % of the records lie beyond each end. Of categories, those with most
+        records are shown. One or two numbers are shown as categories are.
+        """
+        values, gap = shape.values, shape.column.gap
+        missing = 0 if gap else None
+        if values is None or len(values) - gap <= 2:
+            common = np.argsort(-shape.masses[gap:], kind="stable")[:_MOST_BARS]
+            places = gap + np.sort(common)
+            cells = shape.cells
+            labels = tuple(named(cells[place]) for place in places)
+            return cls(places, None, labels, missing, len(shape.masses) - gap - len(places))
+        first, last = _usual(shape.masses[gap:])
+        return cls(np.arange(gap + first, gap + last), _edges(values[gap:], first, last), (), missing, 0)
+
+
+def scale_of(edges: NDArray[np.float64], masses: NDArray[np.float64]) -> dict[str, Any]:
+    """Return the arguments of `set_xscale`: linear if most records lie in cells wide enough to be seen."""
+    widths = np.diff(edges)
+    readable = widths >= _READABLE * (edges[-1] - edges[0])
+    if masses[readable].sum() >= _READ * masses.sum():
+        return {"value": "linear"}
+    if edges[0] > 0:
+        return {"value": "log"}
+    starts, ends = edges[:-1], edges[1:]
+    apart = (starts > 0) | (ends <= 0)  # not the cell of 0
+    sizes = np.where(starts >= 0, ends, -starts)[apart]
+    if not len(sizes):
+        return {"value": "linear"}
+    order = np.argsort(sizes)
+    below = np.cumsum(masses[apart][order]) / masses[apart].sum()
+    return {"value": "symlog", "linthresh": float(sizes[order][np.argmax(below >= _INNER)])}
+
+
+def ticks_of(
+    scale: Mapping[str, Any], transform: Callable[[Any], Any], low: float, high: float
+) -> tuple[list[float], list[float]]:
+    """Return the ticks of a logarithmic axis, 0 and powers of ten: those with labels, and all others."""
+    exponents = range(_LEAST_POWER, 1 + math.ceil(math.log10(max(abs(low), abs(high)))))
+    least = scale.get("linthresh", 0.0)
+    powers = [10.0**exponent for exponent in reversed(exponents) if 10.0**exponent >= least]
+    if scale["value"] == "log" and high < 100 * low:
+        powers += [factor * power for power in powers for factor in (5.0, 2.0)]
+    found: list[float] = []
+    others: list[float] = []
+    room = _APART * float(transform(high) - transform(low))
+    for tick in [0.0, *powers, *(-power for power in powers)]:
+        if low <= tick <= high:
+            near = any(abs(transform(tick) - transform(each)) < room for each in found)
+            (others if near else found).append(tick)
+    return sorted(found), sorted(others)
+
+
+def named(cell: str) -> str:
+    """Return the description of a cell without the quotes of a string, shortened."""
+    return cut(re.sub(r"^(?:np\.str_\()?(['\"])(.+)\1\)?$", r"\2", cell), _LONGEST_CELL)
+
+
+def _usual(masses: NDArray[np.float64]) -> tuple[int, int]:
+    """Return the first cell that holds records, and the one after the last, of ordered cells."""
+    seen = np.where(masses > _EMPTY * masses.mean(), masses, 0.0)
+    below = np.cumsum(seen) / seen.sum()
+    return int(np.argmax(below > _TAIL)), int(np.argmax(below >= 1 - _TAIL)) + 1
+
+
+def _edges(values: NDArray[np.float64], first: int, last: int) -> NDArray[np.float64]:
+    """Return the ends of cells first, ..., last - 1; the outer ends of open cells are made up."""
+    inner = np.diff(values[1:])
+    start = values[0] if values[1] - values[0] <= _OPEN * inner[0] else values[1] - inner[0]
+    return np.concatenate([[start], values[1:], [values[-1] + inner[-1]]])[first : last + 1]
 
 
 class ShapesDisplay:
@@ -354,3 +463,72 @@ def _short(tick: float) -> str:
         if 1e-3 <= abs(tick) < 1e5 or not tick
         else f"{tick:.0e}".replace("e+0", "e").replace("e-0", "e-")
     )
+
+
+def shapes_of(parts: Iterable[Any]) -> list[Table]:
+    """Return a table for each additive model among the parts of a release."""
+    tables = []
+    for part, output in _models(parts):
+        shapes = getattr(part, "shapes_", [])
+        if not shapes or not all(isinstance(shape, ColumnShape) for shape in shapes):
+            continue
+        classes = getattr(part, "classes_", None)
+        ranked = sorted(shapes, key=lambda shape: -shape.importance)[:_MOST]
+        rows = [row_of(shape, classes) for shape in ranked]
+        if classes is None:
+            of = "the prediction"
+        else:
+            of = f"the logit of {cut(str(classes[-1]))}" if len(classes) == 2 else "the margin of each label"
+        caption = (
+            f"{output}Effects on {of}, with two standard deviations: the {len(rows)} most important of"
+            f" {len(shapes)} columns. The importance is the root mean square effect. Values that few records"
+            f" have are left out. {_about_interactions(part)}"
+        )
+        tables.append(Table(caption, ("column", "importance", "least effect", "greatest effect"), rows))
+    return tables
+
+
+def _models(parts: Iterable[Any]) -> Iterator[tuple[Any, str]]:
+    """Yield each model of one output, and the start of its caption."""
+    for part in parts:
+        if isinstance(part, AdditiveClassifier) and isinstance(getattr(part, "classes_", None), list):
+            yield from ((each, f"Output {place}. ") for place, each in enumerate(part.estimators_))
+        else:
+            yield part, ""
+
+
+def _about_interactions(part: Any) -> str:
+    """Return a sentence on the released interactions of an additive model."""
+    interactions = getattr(part, "interactions_", None)
+    if interactions is None:
+        return "The model is the sum of these effects: it has no interactions of columns."
+    strengths = interactions.strengths
+    if not strengths.any():
+        return "Besides these effects, the model has interactions of columns."
+    places = np.unravel_index(int(strengths.argmax()), strengths.shape)
+    names = " and ".join(cut(part.shapes_[place].name, LONGEST_NAME) for place in sorted(places))
+    return (
+        f"Besides these effects, the model has interactions of columns; {names} have the strongest sign of"
+        f" one, {strengths.max():.1f} standard deviations of the noise."
+    )
+
+
+def row_of(shape: ColumnShape, classes: Any) -> tuple[str, str, str, str]:
+    """Return the name of a column, its importance, and its least and greatest effect."""
+    cells = ShownCells.of(shape)
+    shown = np.array([*cells.places, *([] if cells.missing is None else [cells.missing])])
+    effects = shape.effects.reshape(len(shape.masses), -1)
+    deviations = shape.deviations.reshape(effects.shape)
+    ends = []
+    for best in (np.argmin, np.argmax):
+        row, output = np.unravel_index(int(best(effects[shown])), effects[shown].shape)
+        place = shown[row]
+        label = f" for {cut(str(classes[output]), LONGEST_NAME)}" if effects.shape[1] > 1 else ""
+        spread = 2 * deviations[place, output]
+        ends.append(f"{effects[place, output]:.2g} ± {spread:.1g} at {_cell(shape, place)}{label}")
+    return cut(shape.name, 2 * LONGEST_NAME), f"{shape.importance:.3g}", ends[0], ends[1]
+
+
+def _cell(shape: ColumnShape, place: int) -> str:
+    values = shape.values
+    return named(shape.cells[place]) if values is None or np.isnan(values[place]) else f"{values[place]:.4g}"

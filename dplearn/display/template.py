@@ -20,23 +20,11 @@ from html import escape
 from string import Formatter
 from typing import Any, NamedTuple
 
-__all__ = ["Table", "filled_html", "filled_text"]
-
 _WIDTH = 100  # characters of a line of text
 
 
 class Table(NamedTuple):
-    """A table; the first cell of a row is the heading of the row.
-
-    Attributes
-    ----------
-    caption : str
-        The subject.
-    head : sequence of str
-        The headings of the columns.
-    rows : sequence of sequence of str
-        The rows; each has as many cells as `head`.
-    """
+    """A table; the first cell of a row is the heading of the row."""
 
     caption: str
     head: Sequence[str]
@@ -46,14 +34,8 @@ class Table(NamedTuple):
 def filled_html(template: str, values: Mapping[str, Any]) -> str:
     """Return a template of HTML with its fields filled.
 
-    Parameters
-    ----------
-    template : str
-        `{name}` is a str. `{name:markup}` is a sequence of str or of pairs of str, for each of which the
-        markup has a `%s`. `{name:tables}` is a sequence of `Table`. `{name:verbatim}` is a trusted str,
-        which is not escaped.
-    values : mapping of str to object
-        The values by name; a value that is missing is empty.
+    `{name}` is a str. `{name:markup}` is a sequence of str or of pairs of str, for each of which the markup
+    has a `%s`. `{name:tables}` is a sequence of `Table`. `{name:verbatim}` is not escaped.
     """
     return _Html().filled(template, values)
 
@@ -61,13 +43,8 @@ def filled_html(template: str, values: Mapping[str, Any]) -> str:
 def filled_text(template: str, values: Mapping[str, Any]) -> str:
     """Return a template of plain text with its fields filled, in lines of 100 characters.
 
-    Parameters
-    ----------
-    template : str
-        As for `filled_html`. Entries of a list (a markup that begins with "- ") are set without empty lines
-        between them. `{name:underline}` underlines a str. Rows of tables are not wrapped.
-    values : mapping of str to object
-        As for `filled_html`.
+    `{name:underline}` underlines a str. Entries of a list (a markup that begins with "- ") have no empty
+    lines between them. Rows of tables are not wrapped.
     """
     return _Text().filled(template, values)
 

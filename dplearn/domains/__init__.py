@@ -3,8 +3,7 @@
 from dplearn.domains.base import Domain, DomainError, NumberDomain
 from dplearn.domains.categories import Bits, Categories, Hashed
 from dplearn.domains.column_kinds import Learn
-from dplearn.domains.large import LargeIntegerRange
-from dplearn.domains.numbers import Floats, Grid, IntegerRange
+from dplearn.domains.numbers import Floats, Grid, IntegerRange, LargeIntegerRange
 from dplearn.domains.product import Product
 from dplearn.domains.schema import Schema
 

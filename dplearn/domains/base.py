@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from dplearn._writing import brief
 from dplearn.core.float_errors import IgnoresFloatErrors
 
-__all__ = ["CellTypeError", "Codes", "Domain", "DomainError", "NumberDomain", "smallest_uint"]
-
 Codes = NDArray[Any]  # unsigned integers, as narrow as the domain allows
 
 #: Advice on missing values for a domain of numbers without them; the domain with missing values follows.

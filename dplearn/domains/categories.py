@@ -15,8 +15,6 @@ from dplearn.domains.base import Codes, Domain, smallest_uint
 from dplearn.domains.cells import as_cells, is_missing, text_of
 from dplearn.domains.number_cells import as_numbers
 
-__all__ = ["Bits", "Categories", "Hashed"]
-
 _AS_THEY_ARE = {str, int, float, bool, type(None)}
 
 

@@ -4,10 +4,6 @@ numpy, pandas and polars choose one type for a whole column or table: one missin
 floats, one fraction turns a list of lists into floats, one text turns all cells into text. One record would
 then change how all others are read, and no guarantee would hold. Therefore lists, data frames and other
 containers without a declared type are read into object arrays of unchanged cells.
-
->>> from collections import deque
->>> as_cells(deque([2**53 + 1, 0.5])).tolist() == [2**53 + 1, 0.5]
-True
 """
 
 import math
@@ -20,30 +16,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = [
-    "DATES_AS_DAYS",
-    "LAZY",
-    "as_cells",
-    "cell_type",
-    "cells_of",
-    "column_type",
-    "counts_by_key",
-    "exact_cells",
-    "floor_of",
-    "frame_column",
-    "holds_times",
-    "in_units",
-    "is_frame",
-    "is_missing",
-    "is_number",
-    "is_row",
-    "is_text",
-    "object_array",
-    "text_of",
-    "times_as_numbers",
-    "unread_times",
-]
 
 NOT_A_TABLE = (
     "Expected 2D array, got {}D array instead. Reshape your data either using array.reshape(-1, 1) if your"
@@ -109,13 +81,7 @@ def is_number(cell: Any) -> bool:
 
 
 def floor_of(cell: Any) -> tuple[Any, bool]:
-    """Return a number rounded down, and True if it was whole, in exact arithmetic.
-
-    Raises
-    ------
-    Exception
-        If the cell is not a finite number, or its methods raise an error.
-    """
+    """Return a number rounded down, and True if it was whole, in exact arithmetic."""
     if not is_number(cell):
         raise TypeError("no number")
     if isinstance(cell, Decimal) and cell.is_finite():
@@ -205,22 +171,9 @@ def unread_times(X: Any, position: int) -> Any:
 def as_cells(values: Any) -> NDArray[Any]:
     """Return values as an array of their declared dtype if they have one, else as an array of objects.
 
-    Parameters
-    ----------
-    values : array-like
-        The dtype of an array or a series is taken as public. Other containers with a length and items, such
-        as a list or a deque, have no dtype: numpy would choose one from all values.
-
-    Returns
-    -------
-    ndarray
-        Of the dtype of `values` if it is one of numpy, else of objects, the unchanged cells.
-
-    Raises
-    ------
-    TypeError
-        If `values` is a masked array, since numpy would read its masked values, or a table or array of Arrow,
-        since its missing values would determine the dtype.
+    `values`: the dtype of an array or a series is taken as public. Other containers with a length and items,
+    such as a list or a deque, have no dtype: numpy would choose one from all values. Result: of the dtype of
+    `values` if it is one of numpy, else of objects, the unchanged cells.
     """
     if type(values) is np.ndarray:
         return values
@@ -244,15 +197,7 @@ def exact_cells(values: Any) -> NDArray[Any]:
 
 
 def cells_of(X: Any) -> NDArray[Any]:
-    """Return a table that is not a data frame as a two-dimensional array; lists are read cell by cell.
-
-    Raises
-    ------
-    ValueError
-        If `X` is not two-dimensional, or has rows of different lengths.
-    TypeError
-        If its dtype is of dates, times or durations, or `as_cells` refuses it.
-    """
+    """Return a table that is not a data frame as a two-dimensional array; lists are read cell by cell."""
     if _is_listed(X):
         rows = list(X)
         if not rows or not all(map(is_row, rows)):

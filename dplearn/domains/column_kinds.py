@@ -1,12 +1,6 @@
 """The public kinds of columns, from declarations and types, for tables whose domains are learned.
 
 A kind is declared, or derived from the type (dtype) of a column. No cell is read.
-
->>> import numpy as np
->>> kinds_of(np.zeros((5, 2), dtype=int)).kinds
-('integers', 'integers')
->>> kinds_of(np.array([[31, "north"]], dtype=object), {"age": "integers", "town": "categories"}).names
-('age', 'town')
 """
 
 import re
@@ -21,8 +15,6 @@ from dplearn.domains.base import Domain
 from dplearn.domains.cells import cell_type, column_type, holds_times, in_units, is_frame, is_text
 from dplearn.domains.product import Product
 from dplearn.domains.schema import Schema
-
-__all__ = ["KINDS", "ColumnKinds", "Learn", "as_learn", "declared_kinds", "kinds_of"]
 
 #: The kinds of columns.
 KINDS = ("numbers", "integers", "booleans", "categories")
@@ -109,16 +101,9 @@ def as_learn(domain: Any) -> Learn | None:
 class ColumnKinds:
     """The public kinds of a table's columns.
 
-    Attributes
-    ----------
-    kinds : tuple of str
-        The kind of each column, one of `KINDS`.
-    names : tuple of str or None
-        The names of the columns, if they have names.
-    alike : bool
-        Whether the only kind is declared for all columns, of any number.
-    note : str
-        A warning about columns that are categories since they have no type; empty if there are none.
+    `kinds`: the kind of each column, one of `KINDS`. `names`: the names of the columns, if they have names.
+    `alike`: whether the only kind is declared for all columns, of any number. `note`: a warning about columns
+    that are categories since they have no type; empty if there are none.
     """
 
     kinds: tuple[str, ...]
@@ -155,25 +140,9 @@ class ColumnKinds:
 def kinds_of(X: Any, columns: Any = None, dtype: Any = None, *, of_list: bool = False) -> ColumnKinds:
     """Return the kinds of the columns of a table, from declarations and types; no cell is read.
 
-    Parameters
-    ----------
-    X : ndarray or data frame of shape (n, d)
-        Only its shape, its names and its types are read.
-    columns : str, mapping, sequence or None
-        As for `Learn`. For an array, a mapping lists all columns in their order.
-    dtype : dtype, optional
-        The type of the array that X was made from; by default, that of X.
-    of_list : bool, default=False
-        Whether X was made from a list, whose columns have no types.
-
-    Raises
-    ------
-    TypeError
-        If a column has a type that is neither of numbers nor of text, such as times, intervals or lists, or
-        is declared to be of numbers and has a type of text, or if `X` is an array of objects and no kinds are
-        declared.
-    ValueError
-        If `columns` does not describe the columns of `X`.
+    `X` (n, d): only its shape, its names and its types are read. `columns`: as for `Learn`. For an array, a
+    mapping lists all columns in their order. `dtype`: the type of the array that X was made from; by default,
+    that of X. `of_list`: whether X was made from a list, whose columns have no types.
     """
     d, frame, declared = X.shape[1], is_frame(X), declared_kinds(columns)
     types = (
@@ -223,18 +192,7 @@ def _note(X: Any, types: Sequence[Any], declared: ColumnKinds | None, *, of_list
 
 
 def declared_kinds(columns: Any) -> ColumnKinds | None:
-    """Return declared kinds, or None if none are declared.
-
-    Parameters
-    ----------
-    columns : str, mapping, sequence, ColumnKinds or None
-        As for `Learn`.
-
-    Raises
-    ------
-    ValueError
-        If a kind is not one of `KINDS`.
-    """
+    """Return declared kinds, or None if none are declared."""
     if columns is None or isinstance(columns, ColumnKinds):
         return columns
     if isinstance(columns, Mapping):

@@ -3,12 +3,6 @@
 Each cell is converted independently of the others. numpy and pandas turn a column of integers into floats if
 one record has a missing value, so a whole float has the key of the integer. NaN, None and pandas' missing
 values have the key None.
-
->>> import numpy as np
->>> read_keys([np.int64(3), 3.0, "3", float("nan"), (np.str_("a"), 1)])
-[3, 3, '3', None, ('a', 1)]
->>> spelled(("a", 1)), spelled("a1")
-(b't2:s1:ai1:1', b's2:a1')
 """
 
 from collections.abc import Hashable, Iterable
@@ -18,8 +12,6 @@ import numpy as np
 
 from dplearn.domains.base import DomainError
 from dplearn.domains.cells import is_missing, is_number
-
-__all__ = ["KEYS_ASSUMED", "read_keys", "spelled"]
 
 #: The precondition on keys, as listed in a guarantee.
 KEYS_ASSUMED = "keys are missing, text, bytes, numbers, or tuples of these"
@@ -33,22 +25,7 @@ _DEEPEST = 16
 
 
 def read_keys(cells: Iterable[Any]) -> list[Hashable]:
-    """Return each cell as None, str, bytes, int, float with a fraction or infinite, or a tuple of these.
-
-    Parameters
-    ----------
-    cells : iterable of length n
-        Private.
-
-    Returns
-    -------
-    list of length n
-
-    Raises
-    ------
-    DomainError
-        If a cell is of another type; the message contains no cell.
-    """
+    """Return each cell as None, str, bytes, int, float with a fraction or infinite, or a tuple of these."""
     kept = list(cells)
     if set(map(type, kept)) <= _AS_THEY_ARE:
         return kept
@@ -58,10 +35,7 @@ def read_keys(cells: Iterable[Any]) -> list[Hashable]:
 def spelled(key: Hashable) -> bytes:
     """Return an encoding of a key as bytes, different for different keys and the same on every machine.
 
-    Parameters
-    ----------
-    key : None, str, bytes, int, float, or tuple of these
-        As `read_keys` returns them.
+    `key`: as `read_keys` returns them.
     """
     if isinstance(key, tuple):
         return b"t%d:%b" % (len(key), b"".join(map(spelled, key)))

@@ -10,33 +10,14 @@ from numpy.typing import NDArray
 from dplearn.domains.base import Domain
 from dplearn.domains.cells import exact_cells, is_missing, is_number
 
-__all__ = ["any_as_number", "any_as_numbers", "as_numbers"]
-
 _LARGEST = sys.float_info.max
 
 
 def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[Any]:
     """Return cells as a numeric array without infinities, and without NaN unless `missing`.
 
-    Parameters
-    ----------
-    values : array-like of any shape
-        Private.
-    domain : Domain
-        The domain whose error is raised.
-    missing : bool, default=False
-        True if NaN and other missing values are allowed.
-
-    Returns
-    -------
-    ndarray of the same shape
-        Of an integer or float dtype.
-
-    Raises
-    ------
-    DomainError
-        If a cell is not such a number. It is raised outside `except` blocks, because the context of an error
-        could quote a cell.
+    `domain`: the domain whose error is raised. `missing`: True if NaN and other missing values are allowed.
+    Result: of an integer or float dtype.
     """
     array = exact_cells(values)
     readable = True
@@ -58,16 +39,8 @@ def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[An
 def any_as_numbers(values: Any) -> NDArray[Any]:
     """Return cells of any kind as a numeric array; no cell is refused.
 
-    Parameters
-    ----------
-    values : array-like of any shape
-        Private.
-
-    Returns
-    -------
-    ndarray of the same shape
-        Integers unchanged; else float64 without infinities: an infinity becomes the largest float of its
-        sign, and NaN stands for a missing value and for a cell that is no number, such as text.
+    Result: integers unchanged; else float64 without infinities: an infinity becomes the largest float of its
+    sign, and NaN stands for a missing value and for a cell that is no number, such as text.
     """
     array = exact_cells(values)
     if array.dtype.kind in "iub":

@@ -17,8 +17,6 @@ from dplearn.domains.cells import (
     unread_times,
 )
 
-__all__ = ["Product", "refuse_text"]
-
 _RefusedBy = Callable[[Domain], DomainError]
 
 _CELLS = 1 << 15  # of a block of rows, so that its intermediate results fit into the cache
@@ -170,12 +168,8 @@ def refuse_text(X: Any, domain: Any) -> None:
 
     Types are public, so the error depends on no cell.
 
-    Parameters
-    ----------
-    X : array-like or data frame of shape (n, d)
-        Only its names and types are read; a list has none.
-    domain : Product, Domain, sequence of Domain, or None
-        The domain of each column, or of all.
+    `X` (n, d): only its names and types are read; a list has none. `domain`: the domain of each column, or of
+    all.
     """
     if not hasattr(X, "dtype") and not is_frame(X):
         return

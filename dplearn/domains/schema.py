@@ -16,8 +16,6 @@ from dplearn.domains.cells import column_type, is_frame, times_as_numbers
 from dplearn.domains.numbers import Floats, Grid, IntegerRange
 from dplearn.domains.product import Product
 
-__all__ = ["Schema"]
-
 _KINDS: dict[str, type[Domain]] = {
     "integers": IntegerRange,
     "grid": Grid,

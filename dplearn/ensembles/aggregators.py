@@ -6,7 +6,7 @@ the noise is drawn: an error in between loses queries and no privacy.
 
 Votes are released by the sparse vector, or by noisy maxima; scores by stable histograms, or by noisy means. A
 row has one score if there are two labels, else one score per label, in adjacent columns, as fixed-point
-scores (see `core.score_bins`).
+scores (see `core.soft_votes`).
 
 >>> from dplearn.chance import SeededDice
 >>> import numpy as np
@@ -16,7 +16,7 @@ scores (see `core.score_bins`).
 >>> aggregator.answer(tally(np.ones((500, 3), dtype=int), 2)).codes.tolist(), aggregator.remaining_queries
 ([1, 1, 1], 7)
 
->>> from dplearn.core.score_bins import fixed_point
+>>> from dplearn.core.soft_votes import fixed_point
 >>> from dplearn.core.soft_votes import soft_tally
 >>> public = SoftBallot(ApproxDP(1, 1e-6), n_labels=2, n_teachers=500, max_queries=10, max_abstentions=1)
 >>> aggregator = SOFT_AGGREGATIONS["sparse_vector"](public).attach(SeededDice(0))
@@ -38,8 +38,7 @@ from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_ratio
-from dplearn.core.score_bins import FIXED_POINT_ONE, midpoints, scores_per_row, shifted_midpoints
-from dplearn.core.soft_votes import SoftVotes
+from dplearn.core.soft_votes import FIXED_POINT_ONE, SoftVotes, midpoints, scores_per_row, shifted_midpoints
 from dplearn.core.votes import Votes
 from dplearn.ensembles.asking import NO_VOTE, Answers
 from dplearn.mechanisms import gaussian_counts, laplace_counts

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from dplearn.core.float_errors import float_errors_ignored, ignores_float_errors
-from dplearn.core.score_bins import FIXED_POINT_ONE
+from dplearn.core.soft_votes import FIXED_POINT_ONE
 from dplearn.ensembles.asking import NO_VOTE, Asked, Labels, Scores, places_of  # noqa: F401 - the doctest's
 from dplearn.ensembles.batched_fits import (
     NO_LABEL,

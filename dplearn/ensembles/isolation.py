@@ -34,7 +34,7 @@ from numpy.random import MT19937, mtrand  # noqa: TID251 - as above
 from threadpoolctl import ThreadpoolController, threadpool_limits  # type: ignore[import-untyped]
 
 from dplearn.core.float_errors import scipy_errors_ignored
-from dplearn.privacy.errors import LedgerError
+from dplearn.privacy.privacy_filter import LedgerError
 
 Outcome = TypeVar("Outcome")
 

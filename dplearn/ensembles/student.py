@@ -40,7 +40,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from dplearn._writing import brief
-from dplearn.core.score_bins import scores_per_row
+from dplearn.core.soft_votes import scores_per_row
 from dplearn.ensembles.asking import Answers
 from dplearn.ensembles.base_estimators import standard_estimator
 from dplearn.records.tables import plain, rows_of, sliceable

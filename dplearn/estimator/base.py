@@ -24,7 +24,8 @@ from dplearn.estimator.part_transforming import TransformsParts
 from dplearn.estimator.shown import guarantee_html
 from dplearn.fit.execute import Done, execute
 from dplearn.privacy import PrivacyLedger
-from dplearn.privacy.unknown_count import MOST_RECORDS, NEIGHBORS
+from dplearn.privacy.base import NEIGHBORS
+from dplearn.privacy.unknown_count import MOST_RECORDS
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 
 __all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateRegressor", "PrivateTransformer"]

@@ -72,8 +72,6 @@ REFUSALS = _OF_TABLES | {
     ("add_remove", "outputs"): "neighbors must be 'replace_one' for several outputs, got 'add_remove' and"
     " {n_outputs} outputs; {recipe.name} takes one output with neighbors='add_remove': fit a classifier to"
     " each, with a share of the budget",
-    ("local", "learned target"): "target_range must be a pair (low, high) of public bounds on y where"
-    " trust_model='local', which has no curator who could learn them, got 'learn'",
     ("labels", "groups"): "groups must be None where protects='labels', since groups are whole rows",
     ("labels", "learn"): "domain must not be 'learn' where protects='labels': all features are public then,"
     " so declare what X shows, or leave domain=None for numbers",

@@ -5,10 +5,12 @@ from dplearn.learners.conjunction import ConjunctionClassifier, ConjunctionPlan
 from dplearn.learners.generic import ExponentialMechanismClassifier, GenericPlan
 from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
 from dplearn.learners.line import LineClassifier, LinePlan
-from dplearn.learners.linear_plan import LinearPlan
-from dplearn.learners.linear_regression import LinearRegressor
-from dplearn.learners.logistic_plan import LogisticPlan
-from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
+from dplearn.learners.linear import (
+    LinearPlan,
+    LinearRegressor,
+    LogisticPlan,
+    StatisticalQueryLogisticRegression,
+)
 from dplearn.learners.masked_parity import MaskedParityClassifier, MaskedParityPlan
 from dplearn.learners.multi_output import MultiOutputPlan, PrivateMultiOutputClassifier
 from dplearn.learners.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes

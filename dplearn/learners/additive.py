@@ -45,7 +45,7 @@ from dplearn.learners.additive_plan import BINS, FINEST, AdditivePlan, Bits, add
 from dplearn.learners.additive_steps import learn_additive
 from dplearn.learners.additive_weights import margin_shift, weighted, weights_of
 from dplearn.learners.bins import declared_columns, stacked
-from dplearn.learners.logistic_weights import check_class_weight, check_weighted_classes
+from dplearn.learners.linear import check_class_weight, check_weighted_classes
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.queries import Examples, Oracle
 from dplearn.queries.factories import cost_of

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.code_places import CodePlaces
+from dplearn.core.code_counts import CodePlaces
 from dplearn.domains import Domain, Floats, LargeIntegerRange
 from dplearn.domains.base import NumberDomain
 

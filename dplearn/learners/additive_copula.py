@@ -18,7 +18,7 @@ from dplearn.learners.additive_margins import margins_of
 from dplearn.learners.additive_plan import AdditivePlan
 from dplearn.learners.additive_queries import Rows, moment_query, pair_query
 from dplearn.learners.additive_shapes import Shape, across, synthetic_cells
-from dplearn.learners.logistic_queries import moment_weights
+from dplearn.learners.linear import moment_weights
 from dplearn.queries import Oracle
 
 __all__ = ["Copula", "ask_correlations", "ask_pairs", "of_output"]

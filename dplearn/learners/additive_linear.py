@@ -28,9 +28,7 @@ from numpy.typing import NDArray
 from dplearn.estimator.public import Public
 from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_model import AdditiveModel
-from dplearn.learners.logistic_noise import can_be_drawn, logistic_plan
-from dplearn.learners.logistic_plan import FINEST, LogisticPlan
-from dplearn.learners.logistic_steps import learn_logistic
+from dplearn.learners.linear import FINEST, LogisticPlan, can_be_drawn, learn_logistic, logistic_plan
 from dplearn.privacy import ApproxDP
 from dplearn.queries import Examples, Oracle
 

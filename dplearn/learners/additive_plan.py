@@ -26,10 +26,7 @@ from dplearn.learners.additive_columns import Column, column_of
 from dplearn.learners.additive_linear import line_rows, linear_plan
 from dplearn.learners.additive_losses import RESIDUAL_BITS, Loss
 from dplearn.learners.additive_queries import pair_norm, residual_norm
-from dplearn.learners.logistic_noise import MOST_COLUMNS
-from dplearn.learners.logistic_plan import LogisticPlan
-from dplearn.learners.logistic_queries import moment_weights
-from dplearn.learners.logistic_weights import BALANCED
+from dplearn.learners.linear import BALANCED, MOST_COLUMNS, LogisticPlan, moment_weights
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget

@@ -41,7 +41,7 @@ from dplearn.core.unit_rows import norm_powers
 from dplearn.learners.additive_cells import ColumnBundles, grouped
 from dplearn.learners.additive_joint import JointBasis, JointFeatures
 from dplearn.learners.additive_losses import RESIDUAL_BITS
-from dplearn.learners.logistic_queries import moment_weights
+from dplearn.learners.linear import moment_weights
 from dplearn.queries import Examples, StatisticalQuery, VectorQuery
 
 __all__ = [

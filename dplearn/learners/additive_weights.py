@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.learners.additive_losses import LogisticLoss, SoftmaxLoss
-from dplearn.learners.logistic_weights import BALANCED
+from dplearn.learners.linear import BALANCED
 
 __all__ = [
     "balanced_weights",

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import shown
-from dplearn.concepts.bits import literal
-from dplearn.core.code_places import CodePlaces, first_codes
+from dplearn.concepts.base import literal
+from dplearn.core.code_counts import CodePlaces, first_codes
 from dplearn.domains import Bits, Domain, Floats, Product
 from dplearn.records.rows import Columns
 

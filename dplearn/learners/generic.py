@@ -59,7 +59,7 @@ from dplearn.records.reading import (
 )
 from dplearn.records.rows import Columns, Examples
 from dplearn.records.table import Table
-from dplearn.releases.few_records import few_records_warnings, written
+from dplearn.releases.release import few_records_warnings, written
 
 __all__ = ["ExponentialMechanismClassifier", "GenericPlan", "generic_failure_bound", "generic_sample_size"]
 

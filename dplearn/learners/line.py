@@ -16,8 +16,16 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import AUTO, check_bool, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept, Concept
-from dplearn.concepts.lines import Line, LinePoint, Lines, check_prime, plane
-from dplearn.core.lines import counted, leading_line, leading_point
+from dplearn.concepts.lines import (
+    Line,
+    LinePoint,
+    Lines,
+    check_prime,
+    counted,
+    leading_line,
+    leading_point,
+    plane,
+)
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public

@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept
-from dplearn.concepts.masked_parities import MaskedParity, index_of, masked_layout, masked_rows
-from dplearn.concepts.parities import Parity
+from dplearn.concepts.parities import MaskedParity, Parity, index_of, masked_layout, masked_rows
 from dplearn.core.gf2 import BitMatrix
 from dplearn.domains import Bits, Product
 from dplearn.estimator import RuleClassifier
@@ -137,7 +136,7 @@ class MaskedParityClassifier(RuleClassifier):
 
     >>> import numpy as np
     >>> from dplearn import MaskedParityClassifier
-    >>> from dplearn.concepts.masked_parities import masked_rows
+    >>> from dplearn.concepts.parities import masked_rows
     >>> generator = np.random.default_rng(0)
     >>> bits, index = generator.integers(0, 2, (3000, 8)), generator.integers(0, 8, 3000)
     >>> mask = generator.integers(0, 2, 3000)

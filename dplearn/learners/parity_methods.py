@@ -41,8 +41,7 @@ from dplearn.learners.stable_parity_sizes import (
     stable_parity_split,
 )
 from dplearn.mechanisms import consistent_parity, most_frequent_if_stable
-from dplearn.mechanisms.exponential import select_exponential
-from dplearn.mechanisms.permute_and_flip import select_permute_and_flip
+from dplearn.mechanisms.selection import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, BoundedRange, Event
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.records.rows import Records

@@ -28,8 +28,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.bucket_sets import BucketSets, n_sets
 from dplearn.core.distributions import power_at_most
 from dplearn.core.exact import selection_ratio
-from dplearn.core.key_counts import KeyCounts
-from dplearn.core.key_hash import KeyHash
+from dplearn.core.keys import KeyCounts, KeyHash
 from dplearn.core.points import best_entries, bucket_errors, leading_key, net_counts, prefix_errors
 from dplearn.domains import Hashed
 from dplearn.domains.cells import frame_column, holds_times, is_frame, object_array

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.key_hash import KeyHash
+from dplearn.core.keys import KeyHash
 from dplearn.domains.keys import spelled
 
 __all__ = ["ChosenKeys", "ChosenPoint", "ChosenPrefix", "prefix_buckets"]

@@ -35,8 +35,8 @@ from dplearn.fit.support import refuse_wrapped
 from dplearn.learners.ensembles import EnsembleClassifier
 from dplearn.learners.multi_output import PrivateMultiOutputClassifier
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.derived import subsampled
 from dplearn.privacy.plan import Plan
-from dplearn.privacy.subsampled import subsampled
 from dplearn.records.reading import read_rows
 from dplearn.records.rows import shape_of, taken
 from dplearn.records.table import Held, Table
@@ -76,8 +76,8 @@ class SecretSampleClassifier(PrivateClassifier):
 
     See Also
     --------
-    dplearn.privacy.subsampled.subsampled : The guarantee of a fit on a secret sample.
-    dplearn.theory.generalisation : The reverse: bounds on the error on a distribution.
+    dplearn.privacy.derived.subsampled : The guarantee of a fit on a secret sample.
+    dplearn.theory.sample_sizes : The reverse: bounds on the error on a distribution.
 
     Notes
     -----

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dplearn._validation import check_number
 from dplearn._writing import brief
 from dplearn.chance import PublicStream
-from dplearn.core.score_bins import FIXED_POINT_ONE
+from dplearn.core.soft_votes import FIXED_POINT_ONE
 from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.ensembles.asking import NO_VOTE, Scores
 from dplearn.ensembles.base_estimators import standard_scorer

@@ -46,18 +46,22 @@ from dplearn.records.reading import (
 from dplearn.records.rows import Columns, Examples
 from dplearn.records.table import Table
 from dplearn.records.targets import STEPS, TargetRange, read_target
-from dplearn.releases.synthetic_table import SyntheticTable
-from dplearn.releases.table_columns import MOST_BINS, TableColumn, table_column, table_columns
+from dplearn.releases.synthetic_table import SyntheticTable, cells_in
 from dplearn.releases.table_network import ReleasedTables, released_tables
 from dplearn.releases.table_plan import (
     GREATEST_EPSILON,
     LEAST_EPSILON,
+    MOST_BINS,
     SyntheticTablePlan,
+    TableColumn,
+    TableTypes,
+    as_table,
     checked_layout,
     synthetic_table_plan,
+    table_column,
+    table_columns,
+    values_of,
 )
-from dplearn.releases.table_release import cells_in
-from dplearn.releases.table_values import TableTypes, as_table, values_of
 
 __all__ = [
     "SyntheticDataClassifier",

@@ -17,8 +17,7 @@ from dplearn.chance.dice import Dice
 from dplearn.concepts import Thresholds
 from dplearn.concepts.base import ChosenConcept, Labels
 from dplearn.concepts.stumps import Stump, levels_of_cuts
-from dplearn.core.cuts import cut_column
-from dplearn.core.nonuniform_floats import NONUNIFORM_SIZE, last_code, nonuniform_codes
+from dplearn.core.cuts import NONUNIFORM_SIZE, cut_column, last_code, nonuniform_codes
 from dplearn.domains import Domain, Floats, IntegerRange, NumberDomain, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.fit_recipe import FitRecipe
@@ -33,9 +32,8 @@ from dplearn.learners.threshold_sizes import (
     threshold_excess_errors,
     threshold_sample_size,
 )
-from dplearn.mechanisms.exponential import select_exponential
 from dplearn.mechanisms.interior_point import interior_point_code
-from dplearn.mechanisms.permute_and_flip import select_permute_and_flip
+from dplearn.mechanisms.selection import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import Plan, hidden, noted
@@ -49,9 +47,8 @@ from dplearn.records.reading import (
     read_labels,
 )
 from dplearn.records.rows import Columns, Examples
-from dplearn.releases.few_records import few_records_warnings
-from dplearn.releases.reading import as_number_domain, is_pair
 from dplearn.releases.reductions import threshold_from_interior_point
+from dplearn.releases.release import as_number_domain, few_records_warnings, is_pair
 
 __all__ = [
     "CutColumn",

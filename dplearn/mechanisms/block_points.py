@@ -1,13 +1,4 @@
-"""Private interior points of consecutive blocks of the sorted records, one a block, for a domain of any size.
-
->>> import numpy as np
->>> from dplearn.chance import SeededDice
->>> from dplearn.releases.block_errors import block_plan
->>> plan = block_plan(2**64, ApproxDP(1), 10_000)
->>> points = block_points(np.arange(10_000), plan, privacy=ApproxDP(1), dice=SeededDice(0))
->>> plan.left + plan.right, plan.spacing, [int(point) // 1000 for point in points]
-(14, 700, [0, 1, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 8, 9])
-"""
+"""Private interior points of consecutive blocks of the sorted records, for a domain of any size."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -17,12 +8,9 @@ from typing import Any, Protocol
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_ratio, exp_bounds
 from dplearn.core.intervals import sorted_codes
-from dplearn.mechanisms.interior_point import interior_point_code
-from dplearn.mechanisms.rec_prefix import RecursiveSizes, recursive_interior_point
+from dplearn.mechanisms.interior_point import RecursiveSizes, interior_point_code, recursive_interior_point
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
-
-__all__ = ["block_cost", "block_points", "deltas_of_points"]
 
 
 def block_points(codes: Any, plan: "_Blocks", *, privacy: ApproxDP, dice: Dice) -> list[int]:
@@ -30,29 +18,12 @@ def block_points(codes: Any, plan: "_Blocks", *, privacy: ApproxDP, dice: Dice) 
 
     An interior point of a block is a code from its least record to its greatest.
 
-    Parameters
-    ----------
-    codes : array-like of int of shape (n,)
-        Private. From 0 to plan.size - 1, in any order; integers of any size.
-    plan : BlockPlan
-        Public. The numbers of blocks, their lengths in records, and the budget of each step; from
-        `dplearn.theory.block_plan`.
-    privacy : ApproxDP
-        Budget; the cost of `plan` must not exceed it.
-    dice : Dice
-        Source of chance.
-
-    Returns
-    -------
-    list of int of length left + right
-        In ascending order. Each block has length spacing + Z, with Z discrete Laplace noise: `left` blocks
-        are cut from the least record upwards, then `right` blocks from the greatest record downwards, from
-        the records that are in no left block.
-
-    Raises
-    ------
-    ValueError
-        If the cost of the plan exceeds `privacy`.
+    `codes` (n,): Private. From 0 to plan.size - 1, in any order; integers of any size. `plan`: Public. The
+    numbers of blocks, their lengths in records, and the budget of each step; from
+    `dplearn.theory.block_plan`. `privacy`: budget; the cost of `plan` must not exceed it. Result: in
+    ascending order. Each block has length spacing + Z, with Z discrete Laplace noise: `left` blocks are cut
+    from the least record upwards, then `right` blocks from the greatest record downwards, from the records
+    that are in no left block.
 
     Notes
     -----
@@ -162,10 +133,7 @@ class _Blocks(Protocol):
 def block_cost(plan: _Blocks) -> ApproxDP:
     """Return the privacy cost of `block_points`.
 
-    Parameters
-    ----------
-    plan : BlockPlan
-        Only `noise`, `point` and `sizes` are read.
+    `plan`: only `noise`, `point` and `sizes` are read.
 
     Notes
     -----
@@ -188,10 +156,7 @@ def block_cost(plan: _Blocks) -> ApproxDP:
 def deltas_of_points(point: Fraction) -> Fraction:
     """Return the delta of the points of all blocks, as a multiple of the delta of one point.
 
-    Parameters
-    ----------
-    point : Fraction
-        Epsilon of one point.
+    `point`: epsilon of one point.
 
     Notes
     -----

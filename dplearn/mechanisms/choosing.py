@@ -13,14 +13,9 @@ from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile, power_at_most
 from dplearn.core.exact import decay_ratio
 from dplearn.core.grouping import check_integers, group_counts, nth_equal
-from dplearn.mechanisms.exponential import select_exponential
+from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
-
-__all__ = [
-    "choosing_mechanism",
-    "choosing_threshold",
-]
 
 
 def choosing_mechanism(
@@ -55,20 +50,13 @@ def choosing_mechanism(
 
     Notes
     -----
-    **Privacy.** `privacy`, for the neighbours that growth and sensitivity are counted in. Proof: let m be
-    the best quality and S the sum of the weights r ** -q over positive qualities, so that S >= r ** -m; let
-    m' and S' be the same on a neighbour. At most `growth` solutions have positive quality on the neighbour
-    only, each with weight 1 / r. The probability that the test passes, and so that of None, changes by a
-    factor of at most 1 / r. Let m0 be the least m >= 1 with growth <= (1 / r - 1) r ** -m.
-
-    If m < m0, a solution is selected with probability at most P[Z >= threshold - m0 + 1] <= delta: the first
-    condition on the threshold. If m >= m0, then S' <= (S + growth) / r <= S / r ** 2, so the probability of a
-    solution with positive quality on both sides changes by at most 1 / r (the test) times 1 / r (its weight)
-    times r ** -2 (the sum), and r ** -4 is at most exp(epsilon). The solutions with positive quality on this
-    side only have quality 1: they are selected with probability at most P[Z >= threshold - m] growth
-    r ** (m - 1). For m < threshold this is growth r ** (threshold - 1) / (1 + r), and for greater m it
-    decreases; it is at most delta by the second condition on the threshold. If m = 0, no solution can be
-    selected and None is certain: its probability exceeds that of a failed test by P[Z >= threshold] <= delta.
+    **Privacy.** `privacy`, for the neighbours that growth and sensitivity are counted in. Let m be the best
+    quality and S the sum of the weights r ** -q. If growth <= (1 / r - 1) r ** -m, then S' <= S / r ** 2 on a
+    neighbour, so the probability of a solution with positive quality on both sides changes by at most 1 / r
+    (the test) times 1 / r (its weight) times r ** -2 (the sum), and r ** -4 is at most exp(epsilon); those
+    with positive quality on one side only are selected with probability at most delta, by the second
+    condition on the threshold. For lesser m any solution is, by the first. The whole proof is in
+    docs/theory/choosing_mechanism.md.
 
     **Assumes.** One record moves each quality by at most 1 and raises at most `growth` of them; the set of
     solutions is public, the subset with positive quality need not be; no quality is negative.

@@ -1,15 +1,20 @@
-"""A private interior point of integer data by the exponential mechanism, for a domain of any size."""
+"""A private interior point of integer data: by the exponential mechanism, or RecPrefix for huge domains."""
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
+from dplearn.core.exact import decay_ratio
 from dplearn.core.intervals import EqualCosts, piece_arrays
-from dplearn.mechanisms.exponential import select_exponential
+from dplearn.mechanisms.choosing import choosing_mechanism
+from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
-
-__all__ = ["interior_point_code"]
+from dplearn.privacy.guarantees import epsilon_of
 
 
 def interior_point_code(codes: Sequence[int], size: int, *, privacy: ApproxDP, dice: Dice) -> int:
@@ -61,3 +66,239 @@ def interior_point_code(codes: Sequence[int], size: int, *, privacy: ApproxDP, d
     alike = EqualCosts(starts, lengths, -np.minimum(len(codes) - below, upto))
     group, place = select_exponential(alike.costs, alike.sizes, privacy=privacy, dice=dice)
     return alike.code(group, place)
+
+
+def recursive_interior_point(
+    codes: Sequence[int], size: int, *, sizes: "RecursiveSizes", privacy: ApproxDP, dice: Dice
+) -> int | None:
+    """Return an interior point of the data with high probability, or None (abstention).
+
+    Parameters
+    ----------
+    codes : sequence of int of length n
+        Private. From 0 to size - 1, in any order; integers of any size.
+    size : int
+        Number of codes in the domain.
+    sizes : RecursiveSizes
+        Public. The depth of the recursion, and the number of records and the budget of each of its steps.
+    privacy : ApproxDP
+        Budget; the cost of `sizes` must not exceed it.
+    dice : Dice
+        Source of chance; the random pairs are secret.
+
+    Returns
+    -------
+    int or None
+        None if the choosing mechanism abstained in some call, or if n is too small to leave records for
+        every call.
+
+    Raises
+    ------
+    ValueError
+        If the cost of `sizes` exceeds `privacy`.
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for one replaced record. Proof, by induction from the innermost call, for sorted
+    data. If the n records of two data sets differ in one replaced record, so do their m least records, or
+    these are equal. Hence there is a bijection of the m least records of one data set to those of the other
+    under which at most one record differs. It maps pairs to pairs, and uniformly random pairs to uniformly
+    random pairs; at most one pair differs, and so at most one shared length z_j. For each way to form the
+    pairs, the next call releases a function of z with its own guarantee. Given the released length, one
+    replaced record adds 1 to the quality of one prefix and subtracts 1 from that of another, so the choice of
+    a prefix has the guarantee `choice`. Given the prefix, one replaced record changes the number of records
+    at or above the greater candidate by at most 1, so the comparison has the guarantee `comparison`. Epsilons
+    and deltas add, as in `sizes.privacy`, and the average over all ways to form pairs satisfies the same
+    guarantee. With one epsilon and delta for every step, N calls, the last of which is exponential, are
+    ((2 N - 1) epsilon, (N - 1) delta)-private, and so (2 N epsilon, 2 N delta)-private.
+
+    **Assumes.** All values lie in the domain, which is public; n and `sizes` are public.
+
+    **Accuracy.** With `recursive_sizes` for some beta, the code lies between the least and the greatest of
+    the data, both included, with probability at least 1 - beta, if n is at least `sizes.n_samples`.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix. Here random pairs are drawn instead of a
+    permutation; only prefixes of paired records are chosen; all noise is discrete, and each step has its own
+    budget.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import recursive_interior_point
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.releases.interior_point import recursive_sizes
+    >>> sizes = recursive_sizes(2**65536, epsilon=1, delta=1e-6)
+    >>> data = [2**65535 - 1 - i for i in range(500)] + [2**65535 + i for i in range(600)]
+    >>> found = recursive_interior_point(
+    ...     data, 2**65536, sizes=sizes, privacy=ApproxDP(1, 1e-6), dice=SeededDice(0)
+    ... )
+    >>> min(data) <= found <= max(data)
+    True
+    """
+    spent, size = sizes.privacy, check_count("size", size, low=1)
+    if spent.epsilon > epsilon_of(privacy) or spent.delta > privacy.delta:
+        raise ValueError(f"sizes must cost at most {privacy!r}, got sizes that cost {spent!r}")
+    return _interior_point(sorted(map(int, codes)), size, 0, sizes, dice)
+
+
+def choose_prefix(
+    codes: Sequence[int], n_bits: int, length: int, *, privacy: ApproxDP, dice: Dice
+) -> int | None:
+    """Return a prefix that many codes share, as an integer of `length` bits, or None if too few share one.
+
+    `codes`: Private. Integers of `n_bits` bits. `n_bits`, `length`: number of bits in a code, and in a
+    prefix. `privacy`: epsilon and delta are spent whole; both positive. Result: the prefix that the choosing
+    mechanism selects; None if it abstains.
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for one replaced record: it adds 1 to the number of codes with one prefix and
+    subtracts 1 from that of another, as `choosing_mechanism` assumes with growth 1. The prefix is released,
+    not its index.
+
+    **Assumes.** `n_bits` and `length` are public or released.
+
+    **Accuracy.** As for `choosing_mechanism`; a selected prefix is the prefix of some code.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix, step 5.
+    """
+    found = Counter(code >> (n_bits - length) for code in codes)
+    prefixes = list(found)
+    counts = np.array([found[prefix] for prefix in prefixes], dtype=np.int64)
+    place = choosing_mechanism(counts, growth=1, privacy=privacy, dice=dice)
+    return None if place is None else prefixes[place]
+
+
+def _interior_point(
+    codes: list[int], size: int, depth: int, sizes: "RecursiveSizes", dice: Dice
+) -> int | None:
+    """Return the result of the recursive call at `depth`; `codes` are sorted."""
+    if depth == len(sizes.levels):
+        kept = codes[: max(0, len(codes) - sizes.aside)]
+        return interior_point_code(kept, size, privacy=sizes.base, dice=dice) if kept else None
+    level, n_bits = sizes.levels[depth], (size - 1).bit_length()
+    paired = codes[: max(0, len(codes) - level.aside) // 2 * 2]
+    shared = _shared_length(paired, size, depth, sizes, dice)
+    if shared is None:
+        return None
+    length = min(shared + 1, n_bits)
+    prefix = choose_prefix(paired, n_bits, length, privacy=level.choice, dice=dice)
+    if prefix is None:
+        return None
+    rest = n_bits - length
+    least = prefix << rest
+    # Codes beyond the domain are excluded; no record is there, so the count is unchanged.
+    greatest = min(least | ((1 << rest) - 1), size - 1)
+    if least == greatest:
+        return least
+    reached = len(codes) - bisect_left(codes, greatest)
+    # Only the bit [reached + Z >= threshold] is drawn and released.
+    gap = level.threshold - reached
+    ratio = decay_ratio(level.comparison.epsilon)
+    return greatest if dice.discrete_laplace(ratio, gap - 1, gap) == gap else least
+
+
+def _shared_length(
+    paired: list[int], size: int, depth: int, sizes: "RecursiveSizes", dice: Dice
+) -> int | None:
+    """Return a private interior point of the lengths of the common prefixes of random pairs.
+
+    Many pairs share at least this many first bits, and some share at most as many. The guarantee is that of
+    the next recursive call.
+    """
+    n_bits = (size - 1).bit_length()
+    lengths = sorted(n_bits - (one ^ other).bit_length() for one, other in _random_pairs(paired, dice))
+    return _interior_point(lengths, next_domain_size(size), depth + 1, sizes, dice)
+
+
+def _random_pairs(codes: Sequence[int], dice: Dice) -> list[tuple[int, int]]:
+    """Return a uniformly random partition of the codes into pairs."""
+    rest, pairs = list(codes), []
+    while rest:
+        code = rest.pop()
+        place = dice.below(len(rest))
+        rest[place], rest[-1] = rest[-1], rest[place]
+        pairs.append((code, rest.pop()))
+    return pairs
+
+
+@dataclass(frozen=True)
+class PrefixLevel:
+    """Public sizes and budgets of one recursive call.
+
+    `aside`: number of greatest records that are not paired. `threshold`: the greater of the two candidates is
+    returned if the noisy number of records at or above it is at least this. `choice`, `comparison`: budget of
+    the choice of a prefix, and of the comparison of its two candidates (delta 0).
+
+    Notes
+    -----
+    **Privacy.** A call costs `choice` and `comparison`, in addition to the cost of the calls within it; the
+    proof is in `recursive_interior_point`.
+
+    **Assumes.** All values are fixed without data.
+
+    **Accuracy.** See `dplearn.theory.recursive_sizes`, which computes the values. The privacy guarantee
+    holds for all values.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix, where all steps have equal budgets.
+    """
+
+    aside: int
+    threshold: int
+    choice: ApproxDP
+    comparison: ApproxDP
+
+
+@dataclass(frozen=True)
+class RecursiveSizes:
+    """Public sizes and budgets of all calls of the recursive method.
+
+    Attributes
+    ----------
+    levels : tuple of PrefixLevel
+        One for each call that pairs its records, outermost first.
+    aside : int
+        Number of greatest records that the exponential mechanism, in the innermost call, leaves out.
+    base : ApproxDP
+        Budget of the exponential mechanism (delta 0).
+    n_samples : int
+        Least number of records for which the accuracy is proved.
+
+    Notes
+    -----
+    **Privacy.** `privacy` is the cost of all calls of `recursive_interior_point` together.
+
+    **Assumes.** All values are fixed without data.
+
+    **Accuracy.** `dplearn.theory.recursive_sizes` proves the failure probability beta for `n_samples` or more
+    records.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 3.4.
+    """
+
+    levels: tuple[PrefixLevel, ...]
+    aside: int
+    base: ApproxDP
+    n_samples: int
+
+    @property
+    def privacy(self) -> ApproxDP:
+        """The cost of all calls together, by basic composition."""
+        spent = [self.base, *(part for level in self.levels for part in (level.choice, level.comparison))]
+        return ApproxDP(sum(part.epsilon for part in spent), sum(part.delta for part in spent))
+
+
+def next_domain_size(size: int) -> int:
+    """Return the number of possible lengths, 0 included, of a common prefix of two codes below `size`.
+
+    `size`: Public. Number of codes in the domain, at least 1.
+
+    Notes
+    -----
+    **Privacy.** Reads no data. **Assumes.** `size` is public. **Accuracy.** Exact: codes have
+    ceil(log2(size)) bits, and a prefix has from 0 to all of them. **Source.** As for
+    `recursive_interior_point`.
+    """
+    return (size - 1).bit_length() + 1

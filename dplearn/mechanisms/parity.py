@@ -1,7 +1,4 @@
-"""Private learning of parities: a random solution of a random sample of linear equations over GF(2).
-
-`parity_probabilities` gives the probability that a record is kept, and that the mechanism abstains:
-"""
+"""Private learning of parities: a random solution of a random sample of linear equations over GF(2)."""
 
 from fractions import Fraction
 from functools import lru_cache
@@ -16,8 +13,6 @@ from dplearn.core.exact import exp_bounds
 from dplearn.core.gf2 import BitMatrix, pack, uniform_solution
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
-
-__all__ = ["consistent_parity", "parity_probabilities"]
 
 _LARGEST = 40  # greater epsilons count as 40, at which nearly every record is kept
 _BITS = 64  # precision of E - 1, where E replaces exp(epsilon)
@@ -96,17 +91,6 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
 
 def random_bits(d: int, dice: Dice) -> NDArray[np.uint8]:
     """Return d independent fair bits.
-
-    Parameters
-    ----------
-    d : int
-        Number of bits.
-    dice : Dice
-        Source of chance.
-
-    Returns
-    -------
-    ndarray of uint8 of shape (d,)
 
     Notes
     -----

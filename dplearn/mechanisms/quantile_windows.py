@@ -12,11 +12,9 @@ from dplearn.chance.dice import Dice
 from dplearn.core.exact import exp_bounds, log_bounds, selection_ratio
 from dplearn.core.intervals import EqualCosts
 from dplearn.core.ranks import Ranks
-from dplearn.mechanisms.exponential import select_exponential
+from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
-
-__all__ = ["WindowTerms", "codes_in_windows"]
 
 _RARE = 64  # greater noise than tabulated has a probability of about 2**-64
 _WIDE = 1 << 64
@@ -26,25 +24,13 @@ _WIDE = 1 << 64
 class WindowTerms:
     """The public numbers of `codes_in_windows`.
 
-    Attributes
-    ----------
-    targets : tuple of int of length k
-        The wanted ranks: numbers of records below the quantiles, nondecreasing.
-    n : int
-        Number of records.
-    noise : Fraction
-        Epsilon of the noise: a gap between neighbouring ranks moves by d with a weight of
-        exp(-noise |d| / 2).
-    choice : Fraction
-        A code at a distance of d ranks from the noisy rank has weight exp(-choice d) at full strength.
-    reach : int
-        Greatest distance that is told apart: a window has 2 `reach` records.
-    least : int
-        Up to this gap the windows on both sides have no strength; at least 2 `reach`.
-    ramp : int
-        From a gap of `least` + `ramp` on they have full strength.
-    decay, zone : Fraction, int
-        Numbers of the proof, kappa > 0 and H from 1 to 2 `reach`; no release depends on them.
+    `targets`: the wanted ranks: numbers of records below the quantiles, nondecreasing. `noise`: epsilon of
+    the noise: a gap between neighbouring ranks moves by d with a weight of exp(-noise |d| / 2). `choice`: A
+    code at a distance of d ranks from the noisy rank has weight exp(-choice d) at full strength. `reach`:
+    greatest distance that is told apart: a window has 2 `reach` records. `least`: up to this gap the windows
+    on both sides have no strength; at least 2 `reach`. `ramp`: from a gap of `least` + `ramp` on they have
+    full strength. `decay`, `zone`: numbers of the proof, kappa > 0 and H from 1 to 2 `reach`; no release
+    depends on them.
     """
 
     targets: tuple[int, ...]

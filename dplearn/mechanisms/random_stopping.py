@@ -1,16 +1,4 @@
-"""Private selection with random stopping: the best of a random number of runs of a private algorithm.
-
->>> import numpy as np
->>> from dplearn.chance import SeededDice
->>> from dplearn.mechanisms.noisy_counts import laplace_counts
->>> from dplearn.privacy import ApproxDP
->>> errors = [30, 50, 10, 70]
->>> def one_of_four(dice):
-...     candidate = dice.below(4)
-...     return -laplace_counts(errors[candidate], privacy=ApproxDP(1), dice=dice), candidate
->>> best_of_runs(one_of_four, stopping=RandomStopping(20), dice=SeededDice(2))
-(-11, 2)
-"""
+"""Private selection with random stopping: the best of a random number of runs of a private algorithm."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -18,8 +6,6 @@ from typing import TypeVar
 
 from dplearn.chance.dice import Dice
 from dplearn.privacy.random_stopping import RandomStopping
-
-__all__ = ["best_of_runs"]
 
 Outcome = TypeVar("Outcome")
 Score = TypeVar("Score", int, Fraction)
@@ -31,22 +17,9 @@ def best_of_runs(
 ) -> tuple[Score, Outcome]:
     """Return the outcome with the highest score among a random number of runs; of equal scores, the first.
 
-    Parameters
-    ----------
-    run : callable
-        Takes dice; returns a score (int or Fraction) and an outcome, which together are the output of one
-        private run.
-    stopping : RandomStopping
-        The distribution of the number of runs.
-    dice : Dice
-        Source of chance.
-
-    Returns
-    -------
-    score : int or Fraction
-        Score of the best run.
-    outcome : object
-        Outcome of the best run.
+    `run`: takes dice; returns a score (int or Fraction) and an outcome, which together are the output of one
+    private run. `stopping`: the distribution of the number of runs. `score`: score of the best run.
+    `outcome`: outcome of the best run.
 
     Notes
     -----

@@ -11,8 +11,6 @@ from dplearn.core.exact import decay_ratio
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
-__all__ = ["randomized_response", "truth_probability"]
-
 
 def randomized_response(values: Any, n_values: int, *, privacy: ApproxDP, dice: Dice) -> Any:
     """Return one report for each value: the value itself, or with a known probability a different one.

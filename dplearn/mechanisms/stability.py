@@ -14,13 +14,6 @@ from dplearn.core.votes import plurality
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
 
-__all__ = [
-    "most_frequent_if_stable",
-    "release_if_stable",
-    "release_probabilities",
-    "release_probability_table",
-]
-
 _LARGEST = Fraction(700)  # greater epsilons count as 700
 _LONGEST = 1_000_000  # greatest length of the table of probabilities
 
@@ -196,16 +189,6 @@ def release_probabilities(privacy: ApproxDP) -> tuple[Fraction, ...]:
 
 def release_probability_table(privacy: ApproxDP) -> tuple[list[int], int]:
     """Return the numerators of `release_probabilities` and their common denominator.
-
-    Parameters
-    ----------
-    privacy : ApproxDP
-        As for `release_probabilities`.
-
-    Returns
-    -------
-    numerators : list of int
-    denominator : int
 
     Notes
     -----

@@ -14,8 +14,6 @@ from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP, OneTimeState
 from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise
 
-__all__ = ["StableAnswers", "answered", "stability_questions"]
-
 _FAR = 1 << 61
 _STOPPED = "max_abstentions abstentions have occurred: the release has stopped"
 
@@ -143,21 +141,7 @@ def stability_questions(noise: StableAnswersNoise, dice: Any) -> Questions:
     An answer at distance d is released if d - G2 >= threshold - G1, the negation of
     -d + G2 > -threshold + G1. So the sparse vector has the values -d and the threshold -threshold.
 
-    Parameters
-    ----------
-    noise : StableAnswersNoise
-        Threshold and ratios of the noise.
-    dice : Dice or None
-        Source of chance; None if the caller sets it later.
-
-    Returns
-    -------
-    Questions
-
-    Raises
-    ------
-    ValueError
-        If epsilon is so small that the threshold exceeds 2**61.
+    `noise`: threshold and ratios of the noise. `dice`: source of chance; None if the caller sets it later.
 
     Notes
     -----
@@ -176,16 +160,8 @@ def answered(
 ) -> NDArray[np.int64]:
     """Return the stable answers, -1 for abstentions, up to the last abstention that `questions` allows.
 
-    Parameters
-    ----------
-    questions : Questions
-        State of a sparse vector that has not stopped.
-    answers, distances : ndarray of int64 of shape (m,)
-        Private. Exact answers and their distances to instability.
-
-    Returns
-    -------
-    ndarray of int64 of shape (answered,)
+    `questions`: state of a sparse vector that has not stopped. `answers`, `distances` (m,): Private. Exact
+    answers and their distances to instability.
 
     Notes
     -----

@@ -10,6 +10,7 @@ Fraction(3, 4)
 
 from collections.abc import Collection, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -18,7 +19,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from dplearn._validation import check_number
+from dplearn._validation import AUTO, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
 from dplearn.ensembles.base_estimators import check_own_code, quiet
@@ -26,24 +27,12 @@ from dplearn.ensembles.isolation import alone, reraised
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.fit.execute import begin
 from dplearn.fit.support import refuse_wrapped
-from dplearn.model_selection.held import answers_from_a_budget
+from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.privacy import ApproxDP, Event, GaussianSums, PrivacyLedger
 from dplearn.privacy.gaussian_dp import FAILURE
 from dplearn.privacy.held import held_by
 from dplearn.privacy.pipelines import check_steps_leak_nothing, may_learn
 from dplearn.privacy.shares import gaussian_budget
-
-__all__ = [
-    "check_candidate",
-    "fit_candidate",
-    "is_gaussian",
-    "last_step",
-    "named",
-    "private_steps",
-    "read_by_candidate",
-    "taken_on_trust",
-    "with_budget",
-]
 
 _IDLE = (None, "passthrough")
 #: For each type of estimators that can be searched, the parameter that makes public what they predict.
@@ -53,23 +42,9 @@ _PUBLIC = {"classifier": "classes", "regressor": "target_range"}
 def check_candidate(
     estimator: Any, stateless: Collection[str], *, types: Sequence[str] = tuple(_PUBLIC)
 ) -> None:
-    """Check that an estimator can be a candidate of a private search.
+    """Check that an estimator can be a candidate of a private search: private, without noise in `predict`.
 
-    Parameters
-    ----------
-    estimator : object
-        Must be a private classifier or regressor whose predictions depend only on values released by its
-        fit, or a Pipeline that ends in one and whose other steps are private or stateless.
-    stateless : collection of str
-        Names of further steps that learn nothing from data, by the caller's declaration.
-    types : sequence of str, default=("classifier", "regressor")
-        The types of estimators, by scikit-learn's tags, that are accepted.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the estimator is of another kind, has its own ledger, or a method has been replaced (see
-        `check_own_code`).
+    A pipeline must end in such an estimator, and its other steps be private or stateless.
     """
     check_own_code("estimator", estimator)
     last = last_step(estimator)
@@ -151,13 +126,34 @@ def private_steps(estimator: Any) -> list[Any]:
     return [step for _, step in _steps(estimator) if isinstance(step, PrivateEstimator)]
 
 
-def taken_on_trust(estimator: Any) -> list[str]:
-    """Return the names of the steps for which the guarantee assumes that they accept every input.
+def steps_assumed(candidates: Sequence[Any], stateless: Collection[str]) -> list[str]:
+    """Return the assumptions about the steps of pipelines.
 
-    These are all steps except the first private one, which reads all records before anything is spent.
+    Steps are assumed to accept every input, except the first private one, which reads all records before
+    anything is spent.
     """
-    first = private_steps(estimator)[0]
-    return [name for name, step in _steps(estimator) if step is not first and _acts(step)]
+    trusted: dict[str, None] = {}
+    for each in candidates:
+        first = private_steps(each)[0]
+        trusted |= dict.fromkeys(name for name, step in _steps(each) if step is not first and _acts(step))
+    return [
+        *(f"step {name!r} learns nothing from the data" for name in sorted(named(stateless))),
+        *(f"step {name!r} takes whatever it is given" for name in trusted),
+    ]
+
+
+def cost_of(candidates: Sequence[Any], epsilon: Any, delta: Any, *, reproducible: bool) -> ApproxDP:
+    """Return the cost of a search: delta is 0 if no step has one, and "auto" the greatest of all steps."""
+    steps = [step for candidate in candidates for step in private_steps(candidate)]
+    labels_only = any(getattr(step, "protects", "") == "labels" for step in steps)
+    deltas = [check_number("delta", step.delta, low=0, below=1) for step in steps if hasattr(step, "delta")]
+    cost = ApproxDP(
+        check_number("epsilon", epsilon, above=0),
+        max(deltas, default=Fraction(0)) if delta == AUTO else delta,
+        protects="labels" if labels_only else "examples",
+        reproducible=reproducible,
+    )
+    return cost if deltas else replace(cost, delta=Fraction(0))
 
 
 def _steps(estimator: Any) -> list[tuple[str, Any]]:
@@ -177,20 +173,7 @@ def _acts(step: Any) -> bool:
 def with_budget(estimator: Any, budget: ApproxDP, seed: int | None) -> Any:
     """Return a copy of an estimator whose fit costs at most a budget.
 
-    Parameters
-    ----------
-    estimator : object
-        Accepted by `check_candidate`. Several private steps share the budget in proportion to their own
-        epsilons; deltas are shared equally.
-    budget : ApproxDP
-        Budget of one fit.
-    seed : int or None
-        Seed of the public choices of the copy, for reproducible searches.
-
-    Returns
-    -------
-    object
-        Unfitted.
+    Several private steps share it in proportion to their own epsilons; deltas are shared equally.
     """
     copy = quiet(estimator)  # progress messages would show the number of fits
     private = private_steps(copy)
@@ -205,15 +188,7 @@ def with_budget(estimator: Any, budget: ApproxDP, seed: int | None) -> Any:
 
 
 def is_gaussian(event: Event, budget: ApproxDP) -> bool:
-    """Return whether a release is Gaussian-DP with the mu^2 that a budget implies, except for its failure.
-
-    Parameters
-    ----------
-    event : Event
-        The event of a release whose guarantee is at most `budget`.
-    budget : ApproxDP
-        Epsilon positive. With delta 0 nothing is Gaussian-DP.
-    """
+    """Return whether a release is Gaussian-DP with the mu^2 that a budget implies, except for its failure."""
     if not budget.delta or event.mu2 is None:
         return False
     most = GaussianSums(gaussian_budget(budget)).mu2
@@ -232,29 +207,7 @@ def fit_candidate(
 ) -> list[ApproxDP]:
     """Fit a candidate in place, step by step, and return the guarantees of its private steps.
 
-    Parameters
-    ----------
-    candidate : object
-        From `with_budget`.
-    rows, labels : table of shape (m, d), and ndarray of shape (m,)
-        Private.
-    dice : Dice
-        Source of chance.
-    reproducible : bool
-        Whether the dice are seeded.
-    budget : ApproxDP
-        Budget of all steps together.
-    gaussian : bool, default=False
-        Whether the only private step must be Gaussian-DP, as for `is_gaussian`.
-
-    Returns
-    -------
-    list of ApproxDP
-
-    Raises
-    ------
-    ValueError
-        If the steps cost more than the budget.
+    With `gaussian` the only private step must be Gaussian-DP, as for `is_gaussian`.
     """
     left = _Budget(budget, gaussian=gaussian)
 
@@ -282,19 +235,8 @@ def read_by_candidate(
     """Validate records for a candidate without a draw, and return its guarantees and warnings.
 
     In a pipeline only the first private step reads the records; later steps receive released values or the
-    output of stateless steps. Of later private steps the parameters are checked.
-
-    Parameters
-    ----------
-    candidate, rows, labels, reproducible, budget
-        As for `fit_candidate`.
-
-    Returns
-    -------
-    guarantees : list of ApproxDP
-    warnings : list of str
-    gaussian : bool
-        Whether the only private step is Gaussian-DP, as for `is_gaussian`.
+    output of stateless steps. Of later private steps the parameters are checked. The third value is whether
+    the only private step is Gaussian-DP.
     """
     left, notes = _Budget(budget), []
     for step in _acting(candidate):
@@ -304,9 +246,8 @@ def read_by_candidate(
             left.charge(ready.plan.guarantee, ready.plan.event)
             notes += ready.plan.warnings
             break
-        rows = _transformed(
-            clone(step), deepcopy(rows)
-        )  # a step with copy=False would change the rows of other candidates
+        # A step with copy=False would change the rows of other candidates.
+        rows = _transformed(clone(step), deepcopy(rows))
     for step in private_steps(candidate)[1:]:
         _checked(step, reproducible)
     return left.guarantees, notes, len(private_steps(candidate)) == 1 and is_gaussian(left.events[0], budget)
@@ -363,3 +304,8 @@ def _exactly(guarantee: Any, name: str) -> Fraction:
         raise TypeError(f"estimator must have an ApproxDP guarantee, got {type(guarantee).__name__}")
     number: Fraction = getattr(guarantee, name)
     return number
+
+
+def answers_from_a_budget(estimator: Any) -> bool:
+    """Return whether predictions of an estimator may depend on earlier queries, through a spent budget."""
+    return any(isinstance(each, OnlineEnsembleClassifier) for each in held_by(estimator))

@@ -21,11 +21,9 @@ from scipy.special import expit
 
 from dplearn._validation import check_count, check_number, shown
 from dplearn._writing import brief
-from dplearn.model_selection import confusion_measures, curve_measures, sum_measures
+from dplearn.model_selection import measures
 from dplearn.model_selection.measures import Measure
 from dplearn.records.targets import TargetRange
-
-__all__ = ["METRICS", "Metric", "PrivateScorer", "measure_of"]
 
 _FARTHEST = 7.0  # the log-odds of the outermost of the default bins: about 1/1000
 _MOST_BINS = 1000
@@ -111,49 +109,21 @@ class PrivateScorer:
 
 @dataclass(frozen=True)
 class Metric:
-    """An entry of the registry: the measure for given labels, and what it needs.
-
-    Attributes
-    ----------
-    measure : callable
-        From a scorer, the labels, and the method that scores come from, to the `Measure`.
-    regression : bool
-        Whether it is a metric of regressors.
-    any_labels : bool
-        Whether it needs no list of labels.
-    method : str
-        The method of estimators that it needs; "scores" is `predict_proba` or, with a public range,
-        `decision_function`.
-    falls : bool
-        Whether the value falls with the first cell of its table, and the other cells do not depend on the
-        predictions. So of two estimators the one with the smaller first cell is the better: minus that cell
-        is a quality whose sensitivity is public.
-    """
+    """An entry of the registry: the measure for given labels, and what it needs."""
 
     measure: Callable[[PrivateScorer, tuple[Any, ...], str], Measure]
     regression: bool = False
-    any_labels: bool = False
-    method: str = "predict"
+    any_labels: bool = False  # needs no list of labels
+    method: str = "predict"  # "scores": `predict_proba` or, with a public range, `decision_function`
+    # The value falls with the first cell of its table, and the other cells do not depend on predictions: of
+    # two estimators the one with the smaller first cell is the better.
     falls: bool = False
 
 
 def measure_of(scorer: PrivateScorer, labels: tuple[Any, ...], estimator: Any = None) -> Measure:
     """Return the measure of a scorer, after a check of its public parameters.
 
-    Parameters
-    ----------
-    scorer : PrivateScorer
-        From `PrivateScorer.of`.
-    labels : tuple
-        Public. All labels, sorted; empty for metrics that need none.
-    estimator : object, optional
-        Public. Whether it has `predict_proba` or `decision_function` decides where scores come from. None:
-        it has `predict_proba`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the metric does not suit the labels or the estimator, or a parameter is not as described.
+    Scores come from `predict_proba` if `estimator` has it, or is None.
     """
     metric = METRICS[scorer.name]
     method = "predict"
@@ -184,13 +154,9 @@ def _score_method(scorer: PrivateScorer, estimator: Any) -> str:
     return "decision_function"
 
 
-def _correct(scorer: PrivateScorer, labels: tuple[Any, ...], method: str) -> Measure:  # noqa: ARG001
-    return sum_measures.accuracy()
-
-
 def _log_loss(scorer: PrivateScorer, labels: tuple[Any, ...], method: str) -> Measure:  # noqa: ARG001
     least = float(check_number("least_probability", scorer.least_probability, above=0, below=1))
-    return sum_measures.log_loss(labels, least)
+    return measures.log_loss(labels, least)
 
 
 def _of_targets(
@@ -209,16 +175,11 @@ def _of_targets(
 
 def _of_one_label(ratio: str, scorer: PrivateScorer, labels: tuple[Any, ...], method: str) -> Measure:  # noqa: ARG001
     others = [f"{ratio}_{average}" for average in ("macro", "micro", "weighted")]
-    return confusion_measures.one_label(ratio, labels, _positive(scorer, labels, others=others))
+    return measures.one_label(ratio, labels, _positive(scorer, labels, others=others))
 
 
-def _of_all_labels(
-    make: Callable[[tuple[Any, ...]], Measure],
-    scorer: PrivateScorer,  # noqa: ARG001
-    labels: tuple[Any, ...],
-    method: str,  # noqa: ARG001
-) -> Measure:
-    return make(labels)
+def _of_all_labels(make: Callable[[tuple[Any, ...]], Measure]) -> Metric:
+    return Metric(lambda scorer, labels, method: make(labels))  # noqa: ARG005
 
 
 def _positive(scorer: PrivateScorer, labels: tuple[Any, ...], *, others: Sequence[str]) -> int:
@@ -243,13 +204,13 @@ def _positive(scorer: PrivateScorer, labels: tuple[Any, ...], *, others: Sequenc
 def _roc_auc(scorer: PrivateScorer, labels: tuple[Any, ...], method: str) -> Measure:
     chosen = replace(scorer, pos_label=labels[-1]) if scorer.pos_label is None else scorer
     place = _positive(chosen, labels, others=["roc_auc_ovr"])
-    return curve_measures.roc_auc(labels, (place,), _edges(scorer, method), method)
+    return measures.roc_auc(labels, (place,), _edges(scorer, method), method)
 
 
 def _roc_auc_ovr(scorer: PrivateScorer, labels: tuple[Any, ...], method: str) -> Measure:
     if method != "predict_proba":
         raise TypeError("scoring='roc_auc_ovr' needs an estimator with a method predict_proba")
-    return curve_measures.roc_auc(labels, tuple(range(len(labels))), _edges(scorer, method), method)
+    return measures.roc_auc(labels, tuple(range(len(labels))), _edges(scorer, method), method)
 
 
 def _edges(scorer: PrivateScorer, method: str) -> tuple[float, ...]:
@@ -280,29 +241,24 @@ def _score_range(scorer: PrivateScorer) -> tuple[float, float]:
     return low, high
 
 
-_MACRO = {
-    ratio: partial(_of_all_labels, partial(confusion_measures.macro, ratio))
-    for ratio in confusion_measures.RATIOS
-}
-_WEIGHTED = {
-    ratio: partial(_of_all_labels, partial(confusion_measures.weighted, ratio))
-    for ratio in ("precision", "f1")
-}
 _ERRORS = {
-    "r2": sum_measures.r2,
-    "neg_mean_absolute_error": sum_measures.absolute_error,
-    "neg_mean_squared_error": sum_measures.squared_error,
-    "neg_root_mean_squared_error": sum_measures.root_squared_error,
+    "r2": measures.r2,
+    "neg_mean_absolute_error": measures.absolute_error,
+    "neg_mean_squared_error": measures.squared_error,
+    "neg_root_mean_squared_error": measures.root_squared_error,
 }
-_CORRECT = Metric(_correct, any_labels=True, falls=True)  # the accuracy
+_CORRECT = Metric(lambda scorer, labels, method: measures.accuracy(), any_labels=True, falls=True)  # noqa: ARG005
 #: All metrics by name.
 METRICS: dict[str, Metric] = {
     "accuracy": _CORRECT,
-    "balanced_accuracy": Metric(partial(_of_all_labels, confusion_measures.balanced_accuracy)),
-    **{ratio: Metric(partial(_of_one_label, ratio)) for ratio in confusion_measures.RATIOS},
-    **{f"{ratio}_macro": Metric(make) for ratio, make in _MACRO.items()},
-    **{f"{ratio}_micro": _CORRECT for ratio in confusion_measures.RATIOS},
-    **{f"{ratio}_weighted": Metric(make) for ratio, make in _WEIGHTED.items()},
+    "balanced_accuracy": _of_all_labels(measures.balanced_accuracy),
+    **{ratio: Metric(partial(_of_one_label, ratio)) for ratio in measures.RATIOS},
+    **{f"{ratio}_macro": _of_all_labels(partial(measures.macro, ratio)) for ratio in measures.RATIOS},
+    **{f"{ratio}_micro": _CORRECT for ratio in measures.RATIOS},
+    **{
+        f"{ratio}_weighted": _of_all_labels(partial(measures.weighted, ratio))
+        for ratio in ("precision", "f1")
+    },
     "recall_weighted": _CORRECT,
     "roc_auc": Metric(_roc_auc, method="scores"),
     "roc_auc_ovr": Metric(_roc_auc_ovr, method="scores"),

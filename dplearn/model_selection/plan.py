@@ -1,4 +1,6 @@
-"""The plan of a private search: the division of its budget over fits, error counts and the last fit.
+"""The plan of a private search: its splits by position, and the division of its budget.
+
+The budget is shared by the fits of candidates, the counts that they are compared by, and the last fit.
 
 >>> from types import SimpleNamespace
 >>> import numpy as np
@@ -21,22 +23,23 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dplearn._validation import check_number
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
+
+from dplearn._validation import check_count, check_number
+from dplearn._writing import brief
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public
 from dplearn.model_selection.measures import Measure
 from dplearn.model_selection.metrics import METRICS, PrivateScorer, measure_of
-from dplearn.model_selection.splits import Exposure, Split
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.gaussian_dp import FAILURE
-from dplearn.privacy.gaussian_stopping import MOST_RUNS, gaussian_run_budget
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.privacy.random_stopping import RandomStopping
+from dplearn.privacy.random_stopping import MOST_RUNS, RandomStopping, gaussian_run_budget
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.records.reading import check_classes, labels_assumed
-
-__all__ = ["METHODS", "NOISY_SCORES", "SearchPlan", "SearchTable", "with_assumptions"]
 
 NOISY_SCORES = "noisy_scores"
 METHODS = ("auto", "permute_and_flip", NOISY_SCORES, "random_stopping")
@@ -48,35 +51,65 @@ _MORE = Fraction(11, 10)  # for less of a gain in epsilon, no candidate is left 
 _BELOW = 1 - Fraction(1, 1 << 60)  # events round mu^2 up
 _Parts = tuple[ApproxDP, ApproxDP, ApproxDP | None]  # of each fit, of the error counts, of the last fit
 _UNOBSERVED = "how many candidates were tried, and how long it took, is not observed"
+Split = tuple[NDArray[np.int64], NDArray[np.int64]]
+_BY_POSITION = (KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit, TimeSeriesSplit)
+_HELD_OUT = 0.2
+
+
+def splits_by_position(cv: Any, n: int) -> list[Split]:
+    """Return the positions of the training records and of the test records of each split.
+
+    Splitters that use labels or groups are refused: their splits depend on private values.
+    """
+    if cv is None:
+        cv = ShuffleSplit(1, test_size=_HELD_OUT, random_state=0)
+    elif isinstance(cv, int) and not isinstance(cv, bool):
+        cv = KFold(check_count("cv", cv, low=2))
+    if type(cv) not in _BY_POSITION:
+        kinds = ", ".join(kind.__name__ for kind in _BY_POSITION)
+        raise TypeError(
+            f"cv must be None, an int or a splitter that uses positions only ({kinds}), got {brief(cv)}:"
+            " folds made by labels or groups depend on private values"
+        )
+    if n < 2:
+        raise ValueError(f"n_samples must be at least 2, for training and test records, got n_samples = {n}")
+    if isinstance(cv, PredefinedSplit) and len(cv.test_fold) != n:
+        raise ValueError(f"cv must assign all {n} records, got a PredefinedSplit of {len(cv.test_fold)}")
+    splits = [(np.asarray(train), np.asarray(test)) for train, test in cv.split(np.empty((n, 0)))]
+    if not splits or not all(len(train) and len(test) for train, test in splits):
+        raise ValueError(
+            f"cv must give training and test records in each split, got {brief(cv)} for {n} records"
+        )
+    return splits
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """The use of one record in all splits together."""
+
+    trains: int  # the greatest number of splits in which one record trains
+    tests: int
+    apart: bool  # no record both trains in some split and tests in some split
+
+    @classmethod
+    def of(cls, splits: Sequence[Split], n: int) -> "Exposure":
+        """Return the exposure of splits of n records."""
+        trains, tests = (
+            np.bincount(np.concatenate([split[part] for split in splits]), minlength=n) for part in (0, 1)
+        )
+        return cls(int(trains.max()), int(tests.max()), not (trains.astype(bool) & tests.astype(bool)).any())
 
 
 @dataclass(frozen=True)
 class SearchTable(Public):
-    """The public values of a table on which candidates are compared.
-
-    Attributes
-    ----------
-    splits : sequence of (ndarray, ndarray)
-        Positions of the training records and of the test records of each split.
-    exposure : Exposure
-        The exposure of `splits`.
-    guarantees : tuple of ApproxDP
-        Guarantees of the candidates' fits; empty in a plan without data.
-    notes : tuple of str
-        Warnings of the candidates; empty in a plan without data.
-    gaussian : bool
-        Whether each candidate's fit, with the budget that a plan gives it if this is True, releases sums with
-        Gaussian noise only.
-    seed : int or None
-        Seed of the candidates' public choices.
-    """
+    """The public values of a table on which candidates are compared."""
 
     splits: Sequence[Split] = ()
     exposure: Any = None
-    guarantees: tuple[ApproxDP, ...] = ()
-    notes: tuple[str, ...] = ()
-    gaussian: bool = False
-    seed: int | None = None
+    guarantees: tuple[ApproxDP, ...] = ()  # of the candidates' fits; empty in a plan without data
+    notes: tuple[str, ...] = ()  # warnings of the candidates
+    gaussian: bool = False  # each candidate's fit, with its budget in such a plan, has Gaussian noise only
+    seed: int | None = None  # of the candidates' public choices
 
 
 @dataclass(frozen=True)

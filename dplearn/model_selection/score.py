@@ -19,20 +19,17 @@ from dplearn.domains.cells import cells_of
 from dplearn.ensembles.base_estimators import check_own_code
 from dplearn.fit.execute import Facts, Recipe, execute
 from dplearn.fit.relation import N_IS_PUBLIC, ROWS
-from dplearn.model_selection.candidates import last_step
-from dplearn.model_selection.held import answers_from_a_budget
+from dplearn.model_selection.candidates import answers_from_a_budget, last_step
 from dplearn.model_selection.measures import Measure, NoisyTable, noisy_table
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
 from dplearn.model_selection.statistics import Statistic
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.result_table import ResultTable
+from dplearn.privacy.plan import ResultTable
 from dplearn.records.reading import check_classes, label_cells
 from dplearn.records.rows import count_of
 from dplearn.records.table import Held, Table
 from dplearn.releases.release import ReleasePlan
-
-__all__ = ["PrivateScore", "private_score", "public_labels"]
 
 _ASSUMES = (
     N_IS_PUBLIC,
@@ -326,15 +323,7 @@ def _with_target_range(scorer: PrivateScorer, estimator: Any) -> PrivateScorer:
 
 
 def public_labels(scorer: PrivateScorer, estimator: Any) -> tuple[Any, ...]:
-    """Return all labels, sorted: those of the scorer, else those of the estimator; empty if there are none.
-
-    Parameters
-    ----------
-    scorer : PrivateScorer
-        With `labels` or not.
-    estimator : object
-        Fitted.
-    """
+    """Return all labels, sorted: those of the scorer, else those of the estimator, if it has any."""
     known = getattr(estimator, "classes_", None)
     if isinstance(known, list) and known and np.ndim(known[0]):
         raise TypeError(

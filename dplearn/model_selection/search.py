@@ -1,9 +1,17 @@
-"""Differentially private parameter search over candidate learners and pipelines, with a single budget."""
+"""Differentially private parameter search over candidate learners and pipelines, with a single budget.
 
+`PrivateSearchCV` makes a recipe, `SearchFit`. Its summary is a `Trial`, an oracle of fits and of counts over
+held-out records, from which a `Choice` is released. A `Task` holds what differs for labels and targets.
+"""
+
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Self
+from inspect import signature
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +21,8 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import AUTO, check_bool, check_choice, check_count, check_number
+from dplearn._validation import AUTO, check_bool, check_choice, check_count
+from dplearn._writing import brief
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
@@ -23,27 +32,40 @@ from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.mechanisms import permute_and_flip
+from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.candidates import (
     check_candidate,
+    cost_of,
+    fit_candidate,
+    is_gaussian,
     last_step,
-    named,
     private_steps,
-    taken_on_trust,
+    read_by_candidate,
+    steps_assumed,
+    with_budget,
 )
-from dplearn.model_selection.metrics import METRICS, PrivateScorer
-from dplearn.model_selection.plan import METHODS, SearchPlan, SearchTable
-from dplearn.model_selection.splits import Exposure, splits_by_position
-from dplearn.model_selection.tasks import task_of
-from dplearn.model_selection.trial import Choice, Trial, all_planned_gaussian
+from dplearn.model_selection.measures import Measure, NoisyTable, noisy_table
+from dplearn.model_selection.metrics import METRICS, PrivateScorer, measure_of
+from dplearn.model_selection.plan import (
+    METHODS,
+    NOISY_SCORES,
+    Exposure,
+    SearchPlan,
+    SearchTable,
+    splits_by_position,
+)
+from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import fitted_together
-from dplearn.records.reading import read_rows
+from dplearn.records.reading import check_classes, declared_classes, labels_assumed, read_labels, read_rows
 from dplearn.records.rows import Examples
-
-__all__ = ["PrivateSearchCV", "steps_assumed"]
+from dplearn.records.tables import rows_of
+from dplearn.records.targets import TargetRange, read_numbers
 
 _SPLITS = "the split into training and test records depends only on the records' positions"
 _ALONE = "a fitted candidate predicts for each record by itself"
+_LEAST = Fraction(-(1 << 1100))  # less than any float
 
 
 def _predicts_likelihoods(search: Any) -> bool:
@@ -158,7 +180,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
     **Privacy.** (epsilon, delta) for one replaced record; the number of records is public. The proof is in
     `SearchPlan` and `RandomStopping`. Candidates are Gaussian if delta is positive, each is a single private
     step that releases sums with Gaussian noise only, and no record both trains and tests. The mu^2 of their
-    fits then adds up, and `dplearn.privacy.gaussian_stopping.gaussian_runs_delta` has the proof for random
+    fits then adds up, and `dplearn.privacy.random_stopping.gaussian_runs_delta` has the proof for random
     stopping. Where this allows no less noise, they are accounted for like other candidates.
 
     **Assumes.** The entries of `guarantee_.assumes`.
@@ -259,7 +281,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         self._check_method(scorer)
         return SearchFit(
             self,
-            self._most(candidates, reproducible),
+            cost_of(candidates, self.epsilon, self.delta, reproducible=reproducible),
             candidates=candidates,
             task=task,
             method=self.method,
@@ -273,7 +295,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
             **task.values(scorer, candidates, last_step(self.estimator)),
         )
 
-    def _publish(self, outcome: Choice, plan: SearchPlan) -> None:
+    def _publish(self, outcome: "Choice", plan: SearchPlan) -> None:
         index, kept = outcome.index, outcome.fitted
         assert plan.measure is not None
         scores = {each: plan.measure.value(table) for each, table in outcome.tables.items()}
@@ -410,18 +432,6 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
                 " 'neg_log_loss'"
             )
 
-    def _most(self, candidates: Sequence[Any], reproducible: bool) -> ApproxDP:
-        steps = [step for candidate in candidates for step in private_steps(candidate)]
-        labels_only = any(getattr(step, "protects", "") == "labels" for step in steps)
-        protects = "labels" if labels_only else "examples"
-        deltas = [step.delta for step in steps if hasattr(step, "delta")]
-        delta: Any = self.delta
-        if delta == AUTO:
-            delta = max((check_number("delta", each, low=0, below=1) for each in deltas), default=Fraction(0))
-        epsilon = check_number("epsilon", self.epsilon, above=0)
-        cost = ApproxDP(epsilon, delta, protects=protects, reproducible=reproducible)
-        return cost if deltas else replace(cost, delta=Fraction(0))
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
@@ -464,26 +474,17 @@ class SearchFit(FitRecipe):
         own = [*TABLE, self.task.assumes(self), _SPLITS, _ALONE, *steps]
         return SearchPlan.of(self, public, assumes=own, beta=beta)
 
-    def summarize(self, rows: Any, plan: SearchPlan) -> Trial:
+    def summarize(self, rows: Any, plan: SearchPlan) -> "Trial":
         # An oracle of fits and counts: a replaced record moves a table by at most `exposure.tests` times the
         # sensitivity of its statistic.
         return Trial(rows, plan)
 
-    def run(self, summary: Trial, plan: SearchPlan, dice: Dice) -> Choice:
+    def run(self, summary: "Trial", plan: SearchPlan, dice: Dice) -> "Choice":
         # The search: fits, counts and the selection. Then the last fit, of the selected candidate.
         choice = summary.choose(dice)
         if plan.refit is None:
             return choice
         return replace(choice, fitted=summary.refit(choice.index, plan.refit, dice))
-
-
-def steps_assumed(candidates: Sequence[Any], stateless: Collection[str]) -> list[str]:
-    """Return the assumptions about the steps of pipelines."""
-    trusted = dict.fromkeys(name for each in candidates for name in taken_on_trust(each))
-    return [
-        *(f"step {name!r} learns nothing from the data" for name in sorted(named(stateless))),
-        *(f"step {name!r} takes whatever it is given" for name in trusted),
-    ]
 
 
 def _check_searched(name: str, estimator: Any) -> None:
@@ -513,3 +514,264 @@ def _results(params: list[dict[str, Any]], index: int, scores: Mapping[int, floa
                 column[place] = each[name]
         table[f"param_{name}"] = column
     return {**table, "params": params, "mean_test_score": shown, "rank_test_score": ranks}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The outcome of a selection."""
+
+    index: int
+    tables: Mapping[int, NoisyTable]  # of the selected candidate and, if all were released, of the others
+    fitted: Any  # on the training records, if there is one split
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An oracle of fits and tables of counts: the candidates and the private records."""
+
+    records: Examples
+    plan: SearchPlan
+
+    @property
+    def tested(self) -> int:
+        """Number of test predictions for each candidate, over all splits."""
+        return sum(len(test) for _, test in self.plan.public.splits)
+
+    def read_all(self) -> tuple[tuple[ApproxDP, ...], tuple[str, ...]] | None:
+        """Validate the records for each candidate, and return all guarantees and distinct warnings.
+
+        Each candidate reads all records, and one training set of each size. Return None if some fit is not
+        Gaussian-DP, as the plan requires, or a candidate refuses its budgets or the records; other candidates
+        are then not read. (A plan without Gaussian fits follows, which raises errors about records again.)
+        """
+        # Some estimators refuse small tables.
+        sizes = {len(train): (train, self.plan.fit) for train, _ in self.plan.public.splits}
+        whole = np.arange(len(self.records)), self.plan.refit or self.plan.fit
+        tables = [(*self._at(places), budget) for places, budget in (*sizes.values(), whole)]
+        guarantees: list[ApproxDP] = []
+        notes: list[str] = []
+        for candidate in self.plan.params.candidates:
+            for rows, labels, budget in tables:
+                copy = with_budget(candidate, budget, self.plan.public.seed)
+                read = None
+                with suppress(*((TypeError, ValueError) if self.plan.gaussian else ())):
+                    read = read_by_candidate(
+                        copy, rows, labels, reproducible=self.plan.guarantee.reproducible, budget=budget
+                    )
+                if read is None or (self.plan.gaussian and budget is self.plan.fit and not read[2]):
+                    return None
+                guarantees += read[0]
+                notes += read[1]
+        return tuple(guarantees), tuple(dict.fromkeys(notes))
+
+    def _at(self, places: NDArray[np.int64]) -> tuple[Any, NDArray[Any]]:
+        return rows_of(self.records.X, places), self.records.y[places]
+
+    @property
+    def measure(self) -> Measure:
+        """The metric by which candidates are compared."""
+        measure = self.plan.measure
+        assert measure is not None  # the labels are known once the table is read
+        return measure
+
+    def choose(self, dice: Dice) -> Choice:
+        """Select a candidate with a great score and release the table of its score; see `SearchPlan`."""
+        if self.plan.stopping is not None:
+            return self._by_runs(dice)
+        by_tables = self.plan.method == NOISY_SCORES
+        return self._by_tables(dice) if by_tables else self._by_permute_and_flip(dice)
+
+    def refit(self, index: int, budget: ApproxDP, dice: Dice) -> Any:
+        """Return a candidate fitted on all records."""
+        return self._fitted(index, np.arange(len(self.records)), budget, dice, gaussian=False)
+
+    def _by_permute_and_flip(self, dice: Dice) -> Choice:
+        found = [self._counted(index, dice) for index in range(len(self.plan.params.candidates))]
+        # The plan has this method only for metrics that fall with their first cell.
+        qualities = -np.array([counts[0] for counts, _ in found])
+        half = replace(self.plan.scoring, epsilon=self.plan.scoring.epsilon / 2)
+        tests, statistic = self.plan.public.exposure.tests, self.measure.statistic
+        index = permute_and_flip(qualities, privacy=half, dice=dice, sensitivity=tests * statistic.first)
+        own, fitted = found[index]
+        return Choice(index, {index: self._noisy(own, half, dice)}, fitted)
+
+    def _by_tables(self, dice: Dice) -> Choice:
+        """Release the tables of all candidates at once, as one table, and take the greatest score."""
+        found = [self._counted(index, dice) for index in range(len(self.plan.params.candidates))]
+        whole = self._noisy(
+            np.concatenate([counts for counts, _ in found]), self.plan.scoring, dice, tables=len(found)
+        )
+        tables = {
+            index: replace(whole, counts=counts)
+            for index, counts in enumerate(np.split(whole.counts, len(found)))
+        }
+        index = max(tables, key=lambda each: self._rank(tables[each]))
+        return Choice(index, tables, found[index][1])
+
+    def _by_runs(self, dice: Dice) -> Choice:
+        def run(dice: Dice) -> tuple[Fraction, Choice]:
+            index = dice.below(len(self.plan.params.candidates))
+            counts, fitted = self._counted(index, dice)
+            table = self._noisy(counts, self.plan.scoring, dice)
+            return self._rank(table), Choice(index, {index: table}, fitted)
+
+        assert self.plan.stopping is not None
+        return best_of_runs(run, stopping=self.plan.stopping, dice=dice)[1]
+
+    def _rank(self, table: NoisyTable) -> Fraction:
+        """Return the score of a released table, exactly; a score that is not defined is the least."""
+        value = self.measure.value(table)
+        return Fraction(value) if math.isfinite(value) else _LEAST
+
+    def _noisy(
+        self, counts: NDArray[np.int64], privacy: ApproxDP, dice: Dice, *, tables: int = 1
+    ) -> NoisyTable:
+        """Release the counts of one or several tables; a test record is in each, `exposure.tests` times."""
+        statistic, tests = self.measure.statistic, self.plan.public.exposure.tests
+        noise = TableNoise.of(
+            privacy, l1=tables * tests * statistic.l1, squared_l2=tables * tests**2 * statistic.squared_l2
+        )
+        return noisy_table(counts, self.tested, statistic, noise, dice)
+
+    def _counted(self, index: int, dice: Dice) -> tuple[NDArray[np.int64], Any]:
+        """Return the sums of a candidate's tables over all splits, and its fit if there is one split."""
+        statistic, fitted = self.measure.statistic, None
+        counts = np.zeros(statistic.n_cells, dtype=np.int64)
+        for train, test in self.plan.public.splits:
+            fitted = self._fitted(index, train, self.plan.fit, dice, gaussian=self.plan.gaussian)
+            counts = counts + statistic.of(fitted, *self._at(test))
+        assert ((statistic.low * self.tested <= counts) & (counts <= statistic.high * self.tested)).all()
+        return counts, fitted if len(self.plan.public.splits) == 1 else None
+
+    def _fitted(
+        self, index: int, places: NDArray[np.int64], budget: ApproxDP, dice: Dice, *, gaussian: bool
+    ) -> Any:
+        candidate = with_budget(self.plan.params.candidates[index], budget, self.plan.public.seed)
+        rows, labels = self._at(places)
+        fit_candidate(
+            candidate,
+            rows,
+            labels,
+            dice,
+            reproducible=self.plan.guarantee.reproducible,
+            budget=budget,
+            gaussian=gaussian,
+        )
+        return candidate
+
+
+def all_planned_gaussian(plan: SearchPlan, sizes: Mapping[str, int | None]) -> bool:
+    """Return whether all fits of candidates are known to be Gaussian-DP, without data."""
+    for candidate in plan.params.candidates:
+        fitted = with_budget(candidate, plan.fit, None)
+        if private_steps(fitted) != [fitted]:
+            return False
+        known = signature(fitted.plan).parameters.keys() & sizes.keys()
+        for n_train in {len(train) for train, _ in plan.public.splits}:
+            planned = None
+            with suppress(TypeError, ValueError):  # a number that its plan needs is not given
+                planned = fitted.plan(n_train, **{name: sizes[name] for name in known})
+            if planned is None or not is_gaussian(planned.event, plan.fit):
+                return False
+    return True
+
+
+class Task(ABC):
+    """What is predicted: its public values, how it is read, and which metrics suit it."""
+
+    kinds: ClassVar[str]  # of estimators, as a plural
+    default: ClassVar[str]  # the metric that `scoring=None` stands for
+    regression: ClassVar[bool]
+
+    def scorer(self, scoring: Any) -> PrivateScorer:
+        """Return the metric that a search compares candidates by."""
+        scorer = PrivateScorer.of(self.default if scoring is None else scoring)
+        if scorer.regression != self.regression:
+            fitting = [repr(name) for name, each in METRICS.items() if each.regression == self.regression]
+            raise ValueError(
+                f"scoring must be a metric of {self.kinds}, which the search compares, got {scorer.name!r};"
+                f" choose one of {', '.join(fitting)}"
+            )
+        return scorer
+
+    @abstractmethod
+    def values(self, scorer: PrivateScorer, candidates: Sequence[Any], last: Any) -> Mapping[str, Any]:
+        """Return the parameters of a search that depend on the task, after a check of the public values."""
+
+    @abstractmethod
+    def read(self, y: Any, n: int, params: FitRecipe) -> tuple[Any, NDArray[Any]]:
+        """Return the public labels, None for regressors, and what each record has."""
+
+    @abstractmethod
+    def assumes(self, params: FitRecipe) -> str:
+        """Return the assumption about labels or targets."""
+
+
+class _Labels(Task):
+    """The task of classifiers."""
+
+    kinds = "classifiers"
+    default = "accuracy"
+    regression = False
+
+    def values(self, scorer: PrivateScorer, candidates: Sequence[Any], last: Any) -> Mapping[str, Any]:
+        if scorer.labels is not None:
+            raise ValueError(
+                "scoring must have labels=None in a search, where they are the classes of the estimator,"
+                f" got {brief(scorer.labels)}"
+            )
+        steps = [last_step(candidate) for candidate in candidates]
+        given = [declared_classes(each.classes, getattr(each, "domain", None)) for each in steps]
+        sets = [None if each is None else tuple(check_classes(each).tolist()) for each in given]
+        if len(set(sets)) > 1:
+            raise ValueError("param_grid must give all candidates the same classes")
+        return {"scorer": scorer, "classes": given[0], "restored": {"classes": last.classes}}
+
+    def read(self, y: Any, n: int, params: FitRecipe) -> tuple[Any, NDArray[Any]]:
+        classes, codes = read_labels(y, n, params.classes)
+        for candidate in params.candidates:
+            last_step(candidate).set_params(classes=list(classes))  # independent of the training labels
+        return classes, classes[codes]
+
+    def assumes(self, params: FitRecipe) -> str:
+        return labels_assumed(params.classes)
+
+
+class _Targets(Task):
+    """The task of regressors: the range on which errors are counted is the metric's, or the candidates'."""
+
+    kinds = "regressors"
+    default = "r2"
+    regression = True
+
+    def values(
+        self,
+        scorer: PrivateScorer,
+        candidates: Sequence[Any],
+        last: Any,  # noqa: ARG002
+    ) -> Mapping[str, Any]:
+        if scorer.target_range is None:
+            ranges = [TargetRange.of(last_step(each).target_range) for each in candidates]
+            if len(set(ranges)) > 1:
+                raise ValueError(
+                    "param_grid must give all candidates the same target_range, or scoring must have the one"
+                    f" on which all are compared: PrivateScorer({scorer.name!r}, target_range=(low, high))"
+                )
+            scorer = replace(scorer, target_range=(ranges[0].low, ranges[0].high))
+        target = TargetRange.of(scorer.target_range, clip=True)
+        return {"scorer": scorer, "classes": None, "target": target, "restored": {}}
+
+    def read(self, y: Any, n: int, params: FitRecipe) -> tuple[Any, NDArray[Any]]:  # noqa: ARG002
+        return None, read_numbers(y, n)  # each candidate compares them with its own range
+
+    def assumes(self, params: FitRecipe) -> str:
+        (clipped,) = measure_of(params.scorer, ()).statistic.assumes
+        return clipped
+
+
+_TASKS: dict[str | None, Task] = {"classifier": _Labels(), "regressor": _Targets()}
+
+
+def task_of(estimator: Any) -> Task:
+    """Return the task of an estimator that `check_candidate` accepts."""
+    return _TASKS[get_tags(estimator).estimator_type]

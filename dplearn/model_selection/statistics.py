@@ -25,17 +25,6 @@ from dplearn.ensembles.isolation import alone, attempt
 from dplearn.records.reading import labels_assumed, read_labels
 from dplearn.records.targets import read_numbers
 
-__all__ = [
-    "BinnedScores",
-    "ConfusionCounts",
-    "ErrorCount",
-    "LossSum",
-    "Statistic",
-    "TargetSums",
-    "count_errors",
-    "errors_of",
-]
-
 Counts = NDArray[np.int64]
 Floats64 = NDArray[np.float64]
 
@@ -44,46 +33,20 @@ _CLIPPED = "the target range is public; targets and predictions outside it are m
 
 
 class Statistic(ABC):
-    """A table of integers, summed over records; the function of one record is bounded by public numbers.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Shape of the table.
-    l1, squared_l2 : int
-        The greatest sum of absolute, and of squared, differences of the table between neighbours that
-        differ in one replaced record.
-    low, high : int
-        The least and the greatest contribution of one record to a cell.
-    assumes : tuple of str
-        What is taken as public.
-    """
+    """A table of integers, summed over records; the function of one record is bounded by public numbers."""
 
     shape: tuple[int, ...]
+    # The greatest sum of absolute, and of squared, differences of the table for one replaced record.
     l1: int
     squared_l2: int
+    # The least and the greatest contribution of one record to a cell.
     low: int = 0
     high: int = 1
     assumes: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def of(self, estimator: Any, rows: Any, y: NDArray[Any]) -> Counts:
-        """Return the sums over some records, flattened.
-
-        Parameters
-        ----------
-        estimator : object
-            Predicts each record by itself.
-        rows : object
-            Private. The records.
-        y : ndarray of shape (n,)
-            Private. Labels or targets.
-
-        Raises
-        ------
-        DomainError
-            If records or labels are not as declared; the message shows none.
-        """
+        """Return the sums over some records, flattened; errors show no record."""
 
     @property
     def n_cells(self) -> int:
@@ -111,13 +74,7 @@ class ErrorCount(Statistic):
 
 @dataclass(frozen=True)
 class ConfusionCounts(Statistic):
-    """The confusion matrix: rows are true labels, columns predictions, as in scikit-learn.
-
-    Parameters
-    ----------
-    labels : tuple
-        Public. All labels, sorted.
-    """
+    """The confusion matrix: rows are true labels, columns predictions, as in scikit-learn."""
 
     labels: tuple[Any, ...]
     l1: ClassVar[int] = 2  # type: ignore[misc]
@@ -145,24 +102,12 @@ class ConfusionCounts(Statistic):
 
 @dataclass(frozen=True)
 class BinnedScores(Statistic):
-    """For each of some labels, counts of records by "has the label or not" and by the bin of its score.
-
-    Parameters
-    ----------
-    labels : tuple
-        Public. All labels, sorted.
-    places : tuple of int
-        Public. The labels, by position in `labels`, whose scores are binned, one table each.
-    edges : tuple of float
-        Public. Increasing; a score of at least edges[i] is in bin i + 1 or higher.
-    method : {"predict_proba", "decision_function"}
-        Public. Where scores come from. A decision function is that of the second of two labels.
-    """
+    """For each of some labels, counts of records by "has the label or not" and by the bin of its score."""
 
     labels: tuple[Any, ...]
-    places: tuple[int, ...]
-    edges: tuple[float, ...]
-    method: str
+    places: tuple[int, ...]  # of the binned labels in `labels`, one table each
+    edges: tuple[float, ...]  # increasing; a score of at least edges[i] is in bin i + 1 or higher
+    method: str  # "predict_proba", or "decision_function": that of the second of two labels
     assumes: ClassVar[tuple[str, ...]] = (_CLASSES,)
 
     @property
@@ -194,20 +139,10 @@ class BinnedScores(Statistic):
 
 @dataclass(frozen=True)
 class LossSum(Statistic):
-    """The sum of log losses, each in steps of 1 / `steps` of the greatest.
-
-    Parameters
-    ----------
-    labels : tuple
-        Public. All labels, sorted.
-    least : float
-        Public. A lower probability of a record's label counts as this one.
-    steps : int, default=2**16
-        Public.
-    """
+    """The sum of log losses, each in steps of 1 / `steps` of the greatest."""
 
     labels: tuple[Any, ...]
-    least: float
+    least: float  # a lower probability of a record's label counts as this one
     steps: int = 1 << 16
     shape: ClassVar[tuple[int, ...]] = (1,)  # type: ignore[misc]
     assumes: ClassVar[tuple[str, ...]] = (_CLASSES,)
@@ -240,15 +175,6 @@ class LossSum(Statistic):
 class TargetSums(Statistic):
     """Sums of functions of targets and predictions, both moved into a range of width R with the middle M.
 
-    Parameters
-    ----------
-    low_end, high_end : float
-        Public. The range.
-    kind : {"absolute", "squared", "r2"}
-        The cells: absolute errors / R; squared errors / R^2; or these, and (y - M) / R and its square.
-    steps : int, default=2**20
-        Public. Cells are in steps of 1 / `steps`; a multiple of 4.
-
     Notes
     -----
     **Privacy.** The squared error moves by at most s = `steps`. The code c of (y - M) / R is an integer with
@@ -259,8 +185,8 @@ class TargetSums(Statistic):
 
     low_end: float
     high_end: float
-    kind: str
-    steps: int = 1 << 20
+    kind: str  # "absolute": errors / R; "squared": / R^2; "r2": these, and (y - M) / R and its square
+    steps: int = 1 << 20  # a multiple of 4; cells are in steps of 1 / `steps`
     assumes: ClassVar[tuple[str, ...]] = (_CLIPPED,)
 
     @property
@@ -392,21 +318,7 @@ def errors_of(estimator: Any, rows: Any, labels: NDArray[Any]) -> int:
 def count_errors(predicted: Any, labels: NDArray[Any]) -> int:
     """Return the number of positions at which predicted and true labels differ; entries may have any types.
 
-    Parameters
-    ----------
-    predicted : array-like of shape (n,) or (n, 1)
-        Predicted labels, one a record. (With another shape, one record could count n times.)
-    labels : ndarray of shape (n,)
-        True labels.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match.
+    With more than one prediction a record, one record could count several times: a ValueError.
     """
     cells = np.asarray(predicted, dtype=object)
     if cells.shape not in (labels.shape, (*labels.shape, 1)):

@@ -27,8 +27,6 @@ from dplearn.privacy.gaussian_dp import sums_sigma2
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.shares import gaussian_budget
 
-__all__ = ["TableNoise"]
-
 #: The arguments of the moment generating function among which a bound is chosen, as shares of the greatest.
 _SHARES = np.concatenate([np.geomspace(1e-4, 0.1, 60), np.linspace(0.1, 0.999, 240)[1:]])
 _MARGIN = 1 + 1e-9  # for rounding errors
@@ -38,17 +36,6 @@ _UNDERFLOW = -700.0
 @dataclass(frozen=True)
 class TableNoise:
     """Noise that hides one replaced record in a table of integers.
-
-    Attributes
-    ----------
-    privacy : ApproxDP
-        The guarantee of the table; its delta is 0 unless `gaussian`.
-    l1 : int
-        The greatest sum of absolute differences of the cells between neighbours.
-    squared_l2 : int
-        The greatest sum of squared differences.
-    gaussian : bool
-        Whether the noise is discrete Gaussian; else it is discrete Laplace.
 
     Notes
     -----
@@ -61,22 +48,14 @@ class TableNoise:
     **Source.** As for these two mechanisms; Chernoff (1952) and Levy's inequality for sums.
     """
 
-    privacy: ApproxDP
-    l1: int
-    squared_l2: int
-    gaussian: bool
+    privacy: ApproxDP  # delta is 0 unless `gaussian`
+    l1: int  # the greatest sum of absolute differences of the cells between neighbours
+    squared_l2: int  # the greatest sum of squared differences
+    gaussian: bool  # discrete Gaussian, else discrete Laplace
 
     @classmethod
     def of(cls, privacy: ApproxDP, *, l1: int, squared_l2: int) -> "TableNoise":
-        """Return the noise of the smaller variance: Gaussian only with delta, and for many cells.
-
-        Parameters
-        ----------
-        privacy : ApproxDP
-            The most that the table may cost.
-        l1, squared_l2 : int
-            The sensitivities.
-        """
+        """Return the noise of the smaller variance: Gaussian only with delta, and for many cells."""
         pure = cls(replace(privacy, delta=Fraction(0)), l1, squared_l2, gaussian=False)
         if not privacy.delta:
             return pure
@@ -106,17 +85,7 @@ class TableNoise:
         return float(sums_sigma2(self.squared_l2, gaussian_budget(self.privacy)))
 
     def added(self, counts: NDArray[np.int64], *, low: int, high: int, dice: Dice) -> NDArray[np.int64]:
-        """Return the table with noise, cells clipped to public ends.
-
-        Parameters
-        ----------
-        counts : ndarray of int64 of shape (k,)
-            Private.
-        low, high : int
-            Ends.
-        dice : Dice
-            Source of chance.
-        """
+        """Return the table with noise, cells clipped to public ends."""
         found: Any
         if self.gaussian:
             found = gaussian_sums(
@@ -137,19 +106,9 @@ class TableNoise:
         """Return a distance that the error of a sum of cells exceeds, upwards, with probability <= beta.
 
         The noise is symmetric, so the same holds downwards. By Levy's inequality all partial sums of the
-        cells, in any fixed order, exceed it with probability at most 2 beta together.
-
-        Parameters
-        ----------
-        cells : int
-            Number of cells that are added up.
-        beta : number
-            In (0, 1).
-        n_cells : int
-            Number of cells of the table.
-        room : int
-            The ends of a noisy cell are at least so far from any true value. Sums of several cells are
-            bounded only if no cell reached an end; beta includes the probability that one did.
+        cells, in any fixed order, exceed it with probability at most 2 beta together. The ends of a noisy
+        cell are at least `room` from any true value. Sums of several cells are bounded only if no cell
+        reached an end; beta includes the probability that one did.
         """
         if not cells:
             return 0
@@ -165,12 +124,7 @@ class TableNoise:
     ) -> NDArray[np.float64]:
         """Return distances that weighted sums of noise exceed, upwards, with probability <= beta each.
 
-        Parameters
-        ----------
-        weights : ndarray of float64 of shape (k, cells)
-            Not negative. A smaller weight of a cell, or one of the other sign, has a smaller distance.
-        beta, n_cells, room
-            As for `reach`.
+        A smaller weight of a cell, or one of the other sign, has a smaller distance.
         """
         left = beta - 2 * n_cells * self._beyond(room)
         if left <= 0:

@@ -30,15 +30,14 @@ from dplearn.fit.relation import TABLE
 from dplearn.mechanisms import laplace_counts
 from dplearn.model_selection.candidates import (
     check_candidate,
+    cost_of,
     fit_candidate,
     last_step,
-    private_steps,
     read_by_candidate,
+    steps_assumed,
     with_budget,
 )
-from dplearn.model_selection.plan import SearchTable, with_assumptions
-from dplearn.model_selection.search import steps_assumed
-from dplearn.model_selection.splits import Exposure, splits_by_position
+from dplearn.model_selection.plan import Exposure, SearchTable, splits_by_position, with_assumptions
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import fitted_together
 from dplearn.privacy.plan import Plan, hidden
@@ -52,8 +51,6 @@ from dplearn.records.reading import (
 )
 from dplearn.records.rows import Examples
 from dplearn.records.tables import rows_of
-
-__all__ = ["PrivateTunedThresholdClassifier", "TunedThresholdPlan"]
 
 _SPLIT = "the split into training and held-out records depends only on the records' positions"
 _ALONE = "the fitted classifier predicts for each record by itself"
@@ -266,7 +263,7 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         classes = declared_classes(last.classes, getattr(last, "domain", None))
         fit = TunedThresholdFit(
             self,
-            self._most(reproducible),
+            cost_of([self.estimator], self.epsilon, self.delta, reproducible=reproducible),
             estimator=clone(self.estimator),
             classes=classes,
             declared=last.classes,
@@ -328,18 +325,6 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         check_is_fitted(self)
         likely: Floats64 = self.estimator_.predict_proba(X)
         return likely
-
-    def _most(self, reproducible: bool) -> ApproxDP:
-        """Return the cost of a fit."""
-        steps = private_steps(self.estimator)
-        given = [step.delta for step in steps if hasattr(step, "delta")]
-        deltas = [check_number("delta", each, low=0, below=1) for each in given]
-        labels_only = any(getattr(step, "protects", "") == "labels" for step in steps)
-        protects = "labels" if labels_only else "examples"
-        delta: Any = max(deltas, default=Fraction(0)) if self.delta == AUTO else self.delta
-        epsilon = check_number("epsilon", self.epsilon, above=0)
-        cost = ApproxDP(epsilon, delta, protects=protects, reproducible=reproducible)
-        return cost if deltas else replace(cost, delta=Fraction(0))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -23,8 +23,6 @@ from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.records.part_sources import table_in_memory
 from dplearn.records.reading import refuse_sparse
 
-__all__ = ["CellEncoder"]
-
 _NUMBERS = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40, missing=True)
 
 

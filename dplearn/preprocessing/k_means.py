@@ -14,21 +14,23 @@ from dplearn._validation import check_count
 from dplearn.chance import PublicStream
 from dplearn.core.row_blocks import float_blocks
 from dplearn.estimator.public import Public
-from dplearn.preprocessing.boxed_columns import Asked, Box, BoxPlan, order_of, shortened
-from dplearn.preprocessing.number_columns import Numbers
-from dplearn.preprocessing.spread import (
+from dplearn.preprocessing.boxed_columns import (
+    Asked,
+    Box,
+    BoxPlan,
     SpreadColumns,
     SpreadColumnsFit,
+    order_of,
     reach_of,
     released_spread,
+    shortened,
     spread_query,
 )
+from dplearn.preprocessing.number_columns import Numbers
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
 
-__all__ = ["ClusterRound", "PrivateKMeans", "cluster_query"]
-
-# Chosen on the tables that `dplearn.preprocessing.spread` names.
+# Chosen on the tables that `dplearn.preprocessing.boxed_columns` names.
 _SPREAD_SHARE = Fraction(1, 4)  # of the budget, for the means and variances of columns
 _ROUNDS = 3
 _RADIUS = 1.4  # rows are shortened to so many root mean squared distances from the mean
@@ -272,11 +274,6 @@ class ClusterRound:
 
 def cluster_query(asked: ClusterRound) -> VectorQuery:
     """Return the query for the number of records of each centre, and the sums of their rows.
-
-    Parameters
-    ----------
-    asked : ClusterRound
-        Released. The centres, and the radius R, the greatest norm of a row.
 
     Notes
     -----

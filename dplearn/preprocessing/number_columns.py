@@ -24,9 +24,7 @@ from dplearn.estimator.public import Public
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.records.reading import as_product, read_features
 from dplearn.records.rows import Columns
-from dplearn.releases.reading import as_number_domain, is_pair
-
-__all__ = ["NamesOfColumns", "NumberColumns", "Numbers", "declared_numbers", "finite", "scaled", "unscaled"]
+from dplearn.releases.release import as_number_domain, is_pair
 
 Numbers = NDArray[np.float64]
 
@@ -147,13 +145,7 @@ def _fits(domain: Any) -> bool:
 
 
 def scaled(numbers: Numbers, center: Numbers | None, scale: Numbers | None) -> Numbers:
-    """Return numbers minus a centre, divided by a scale; None stands for neither. Overflows are made finite.
-
-    Parameters
-    ----------
-    numbers : ndarray of float64 of shape (n, d)
-    center, scale : ndarray of float64 of shape (d,), or None
-    """
+    """Return (numbers - center) / scale without overflow: infinities become the largest finite float."""
     centred = numbers if center is None else finite(numbers - center)
     return centred if scale is None else finite(centred / scale)
 

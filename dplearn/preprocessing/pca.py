@@ -12,21 +12,22 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from dplearn._validation import check_count, check_number
 from dplearn.core.row_blocks import float_blocks
 from dplearn.estimator.public import Public
-from dplearn.preprocessing.boxed_columns import Asked, Box, BoxPlan, shortened
-from dplearn.preprocessing.number_columns import Numbers, finite
-from dplearn.preprocessing.spread import (
+from dplearn.preprocessing.boxed_columns import (
+    Asked,
+    Box,
+    BoxPlan,
     SpreadColumns,
     SpreadColumnsFit,
     reach_of,
     released_spread,
+    shortened,
     spread_query,
 )
+from dplearn.preprocessing.number_columns import Numbers, finite
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Answer, Oracle, VectorQuery
 
-__all__ = ["Nearby", "PrivatePCA", "moments_query"]
-
-# Chosen on the tables that `dplearn.preprocessing.spread` names.
+# Chosen on the tables that `dplearn.preprocessing.boxed_columns` names.
 _SPREAD_SHARE = Fraction(1, 5)  # of the budget, for the means and variances of columns
 # Rows are shortened to so many root mean squared distances from the mean: to more where noise is small, as
 # long as its eigenvalues stay below a part of the total variance.
@@ -293,17 +294,7 @@ def _without_noise(values: Numbers, deviation: float) -> tuple[Numbers, int]:
 
 @dataclass(frozen=True, eq=False)
 class Nearby:
-    """Rows measured from a released middle and shortened.
-
-    Attributes
-    ----------
-    middle : ndarray of float64 of shape (d,)
-        Released. Whole numbers.
-    radius : int
-        Released. The greatest norm of a shortened row.
-    order : {1, 2}
-        Public. The order of the norm.
-    """
+    """Rows measured from a released middle and shortened."""
 
     middle: Numbers
     radius: int
@@ -316,16 +307,6 @@ class Nearby:
 
 def moments_query(n_columns: int, noise: str, steps: int, near: Nearby | None = None) -> VectorQuery:
     """Return the query for the sums of products of two numbers of a row, and of the numbers.
-
-    Parameters
-    ----------
-    n_columns : int
-        The number of numbers of a row.
-    noise : {"laplace", "gaussian"}
-    steps : int
-        The greatest norm S of a row: the L1 norm for Laplace noise, else the Euclidean one; even.
-    near : Nearby, optional
-        How rows are shortened to that norm; None: they have it.
 
     Notes
     -----

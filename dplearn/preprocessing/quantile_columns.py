@@ -1,4 +1,4 @@
-"""Base class of transformers that learn private quantiles of each column, and interpolation between them.
+"""Transformers that learn private quantiles of each column: scaler, clipper, binning, and ranks; their base.
 
 >>> interpolate(np.array([0.5, 2.0, 9.0]), np.array([0.0, 1.0, 2.0]), np.array([10.0, 20.0, 30.0])).tolist()
 [15.0, 30.0, 30.0]
@@ -13,11 +13,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
+from scipy.sparse import csr_matrix, issparse
+from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import check_number
+from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.ranks import Ranks, SortedCodes
-from dplearn.domains import NumberDomain
+from dplearn.domains import NumberDomain, Product
 from dplearn.estimator.public import Public
 from dplearn.fit.relation import TABLE
 from dplearn.preprocessing.number_columns import (
@@ -26,25 +29,35 @@ from dplearn.preprocessing.number_columns import (
     NumberColumnsFit,
     Numbers,
     declared_numbers,
+    finite,
+    scaled,
+    unscaled,
 )
-from dplearn.privacy import ApproxDP
+from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.records.part_ranks import parted_ranks
 from dplearn.records.reading import as_product
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table, as_table
-from dplearn.releases.extremes import ExtremesPlan, counts_within, release_extremes
-from dplearn.releases.few_records import extremes_warnings, quantile_warnings
-from dplearn.releases.quantiles import QuantilesPlan, quantiles_plan, rank_windows, release_quantiles
+from dplearn.releases.extremes import (
+    ExtremesPlan,
+    counts_within,
+    extremes_plan,
+    extremes_warnings,
+    has_candidates,
+    release_extremes,
+)
+from dplearn.releases.quantiles import (
+    QuantilesPlan,
+    quantile_warnings,
+    quantiles_plan,
+    rank_windows,
+    release_quantiles,
+)
 
-__all__ = [
-    "ColumnsPlan",
-    "QuantilesOfColumns",
-    "check_percents",
-    "check_range",
-    "interpolate",
-    "placed",
-]
+_METHODS = ("auto", "quantiles", "above_threshold")
+_HALF = Fraction(1, 2)
+_QUIET: Any = {"all": "ignore"}  # Any, because the type stubs do not allow this argument
 
 
 @dataclass(frozen=True)
@@ -292,21 +305,7 @@ def placed(x: Numbers, low: Numbers, high: Numbers) -> Numbers:
 
 
 def interpolate(x: Numbers, points: Numbers, heights: Numbers, side: str = "right") -> Numbers:
-    """Return the linear interpolation of heights between ascending points, constant beyond both ends.
-
-    Parameters
-    ----------
-    x : ndarray of any shape
-        Numbers.
-    points, heights : ndarray of shape (k,)
-        Ascending; points may be equal.
-    side : {"left", "right"}, default="right"
-        Whether a number at several equal points gets the height of the first or of the last of them.
-
-    Returns
-    -------
-    ndarray of float64 of the shape of x
-    """
+    """Return the linear interpolation of heights between ascending points, constant beyond both ends."""
     if len(points) == 1:
         return np.full(x.shape, heights[0])
     found = np.searchsorted(points, x, side="left" if side == "left" else "right")
@@ -317,3 +316,576 @@ def interpolate(x: Numbers, points: Numbers, heights: Numbers, side: str = "righ
     share = np.where(equal, float(side == "right"), share)
     between: Numbers = (1 - share) * heights[first] + share * heights[first + 1]
     return between
+
+
+class PrivateMinMaxClipper(QuantilesOfColumns):
+    """Clip each column to two private quantiles, and scale it to a range.
+
+    The minimum and the maximum of a column are values of single records, so quantiles near the ends replace
+    them, or numbers just beyond them. Transformed columns are bounded, which many private learners require.
+
+    Parameters
+    ----------
+    feature_range : pair of float, default=(0.0, 1.0)
+        The range of transformed columns.
+    quantile_range : pair of float, default=(1.0, 99.0)
+        The quantiles, in percent.
+    epsilon : float, default=1.0
+        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
+        shortest decimal: 0.1 is 1/10.
+    method : {"auto", "quantiles", "above_threshold"}, default="auto"
+        "quantiles": both ends are private quantiles, drawn from the whole domain. "above_threshold": each end
+        is searched for outwards from 0, among four numbers from each power of two to the next, and is the
+        first that has about the wanted share of the records on its side; only in domains of `Floats`. "auto":
+        the search, for each column of `Floats` with fewer records than the quantiles need to be between the
+        least and the greatest number (`n_inside` of their plan); quantiles for all others.
+    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "float64": all finite floats. Columns of a data frame that a Schema does not name are dropped.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    data_low_, data_high_ : ndarray of float64 of shape (n_features,)
+        Released. The lower and the upper end of each column. Those of a search are at most and at least 0.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    dplearn.theory.quantile_errors : Bounds on the rank errors of quantiles.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
+    The method of a column depends on public numbers only. A search is two of `first_reaching`.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** The rank errors of quantiles are `quantile_errors` at epsilon / n_features; those of a
+    search follow from `first_reaching`. See the result of `plan(n_samples, n_features=...)`.
+
+    **Source.** As for `dplearn.releases.quantiles`; Durfee (2023) for the search.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.preprocessing import PrivateMinMaxClipper
+    >>> X = np.arange(4000.0)[:, None]
+    >>> clipper = PrivateMinMaxClipper(quantile_range=(10, 90), random_state=0).fit(X)
+    >>> np.round(clipper.transform([[-7.0], [2000.0], [1e9]]), 1).tolist()
+    [[0.0], [0.5], [1.0]]
+    """
+
+    def __init__(
+        self,
+        *,
+        feature_range: Any = (0.0, 1.0),
+        quantile_range: Any = (1.0, 99.0),
+        epsilon: float = 1.0,
+        method: str = "auto",
+        domain: Any = "float64",
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.feature_range = feature_range
+        self.quantile_range = quantile_range
+        self.epsilon = epsilon
+        self.method = method
+        self.domain = domain
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _fractions(self) -> list[Fraction]:
+        check_range("feature_range", self.feature_range)
+        check_choice("method", self.method, _METHODS)
+        return list(check_percents("quantile_range", self.quantile_range))
+
+    def _recipe(self, reproducible: bool) -> "MinMaxClipperFit":
+        fit = super()._recipe(reproducible)
+        declared = fit.declared
+        domains = declared.domains if isinstance(declared, Product) else (declared,)
+        if self.method == "above_threshold" and not all(map(has_candidates, domains)):
+            raise ValueError(
+                "method must be 'auto' or 'quantiles' unless the domain of every column is 'float64' or"
+                " Floats, got 'above_threshold'"
+            )
+        return MinMaxClipperFit.like(fit).given(method=self.method)
+
+    def _publish_quantiles(self, released: Numbers) -> None:
+        self.data_low_, self.data_high_ = released
+
+    def transform(self, X: Any) -> Numbers:
+        """Clip and scale.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, n_features)
+            Within `feature_range`.
+        """
+        low, high = (float(end) for end in check_range("feature_range", self.feature_range))
+        share = placed(self._numbers(X), self.data_low_, self.data_high_)
+        return np.clip((1 - share) * low + share * high, low, high)
+
+    def inverse_transform(self, X: Any) -> Numbers:
+        """Map numbers within `feature_range` back to numbers between the quantiles.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, n_features)
+        """
+        low, high = (np.array(float(end)) for end in check_range("feature_range", self.feature_range))
+        share = placed(self._transformed(X, self._n_columns), low, high)
+        numbers: Numbers = (1 - share) * self.data_low_ + share * self.data_high_
+        return numbers
+
+
+class MinMaxClipperFit(QuantilesOfColumnsFit):
+    """The fit of `PrivateMinMaxClipper`."""
+
+    def column_plan(
+        self, n_samples: int, fractions: Sequence[Fraction], *, domain: Any, **accuracy: Any
+    ) -> QuantilesPlan | ExtremesPlan:
+        drawn = quantiles_plan(n_samples, fractions, domain=domain, **accuracy)
+        if self.method == "quantiles" or not has_candidates(domain):
+            return drawn
+        if self.method == "auto" and drawn.inside:
+            return drawn
+        larger = drawn if self.method == "auto" and drawn.n_inside is not None else None
+        return extremes_plan(n_samples, fractions, domain=domain, larger=larger, **accuracy)
+
+
+class PrivateRobustScaler(QuantilesOfColumns):
+    """Subtract each column's private median, and divide by the distance between two private quantiles.
+
+    Parameters
+    ----------
+    with_centering, with_scaling : bool, default=True
+        Whether the median is subtracted, and whether columns are divided by the distance. A step that is off
+        costs nothing.
+    quantile_range : pair of float, default=(25.0, 75.0)
+        The quantiles whose distance is the scale, in percent.
+    epsilon : float, default=1.0
+        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
+        shortest decimal: 0.1 is 1/10.
+    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "float64": all finite floats. Columns of a data frame that a Schema does not name are dropped.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    center_ : ndarray of float64 of shape (n_features,), or None
+        Released. The medians; None without centering.
+    scale_ : ndarray of float64 of shape (n_features,), or None
+        Released. The distances between the quantiles, with 1 in place of 0; None without scaling.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    dplearn.theory.quantile_errors : Bounds on the rank errors of quantiles.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** The rank errors are `quantile_errors` at epsilon / n_features; see the result of
+    `plan(n_samples, n_features=...)`.
+
+    **Source.** As for `dplearn.releases.quantiles`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.preprocessing import PrivateRobustScaler
+    >>> X = np.arange(4000.0)[:, None]
+    >>> scaler = PrivateRobustScaler(random_state=0).fit(X)
+    >>> np.round(scaler.transform([[0.0], [4000.0]]), 1).tolist()
+    [[-1.0], [1.0]]
+    """
+
+    def __init__(
+        self,
+        *,
+        with_centering: bool = True,
+        with_scaling: bool = True,
+        quantile_range: Any = (25.0, 75.0),
+        epsilon: float = 1.0,
+        domain: Any = "float64",
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.with_centering = with_centering
+        self.with_scaling = with_scaling
+        self.quantile_range = quantile_range
+        self.epsilon = epsilon
+        self.domain = domain
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _fractions(self) -> list[Fraction]:
+        names = ("with_centering", "with_scaling")
+        centering, scaling = (check_bool(name, getattr(self, name)) for name in names)
+        ends = check_percents("quantile_range", self.quantile_range)
+        return sorted({*([_HALF] * centering), *(ends * scaling)})
+
+    def _publish_quantiles(self, released: Numbers) -> None:
+        found = dict(zip(self._fractions(), released, strict=True))
+        self.center_ = found[_HALF] if self.with_centering else None
+        self.scale_ = None
+        if self.with_scaling:
+            low, high = (found[end] for end in check_percents("quantile_range", self.quantile_range))
+            distance = finite(high - low)
+            self.scale_ = np.where(distance > 0, distance, 1.0)
+
+    def transform(self, X: Any) -> Numbers:
+        """Subtract the centre and divide by the scale.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, n_features)
+            Finite: overflows are replaced with the largest finite float.
+        """
+        # With few records the quantiles may have any magnitude, so results may overflow.
+        return scaled(self._numbers(X), self.center_, self.scale_)
+
+    def inverse_transform(self, X: Any) -> Numbers:
+        """Multiply by the scale and add the centre.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, n_features)
+        """
+        return unscaled(self._transformed(X, self._n_columns), self.center_, self.scale_)
+
+
+class PrivateKBinsDiscretizer(QuantilesOfColumns):
+    """Replace each number with its bin between private quantiles, or between equidistant cuts.
+
+    Parameters
+    ----------
+    n_bins : int, default=4
+        Number of bins of each column, at least 2. The first and the last bin are unbounded.
+    encode : {"onehot", "onehot-dense", "ordinal"}, default="onehot"
+        A column of zeros and ones for each bin, in a sparse matrix or in an array; or the bin's number.
+        `set_output` requires one of the latter two.
+    strategy : {"quantile", "uniform"}, default="quantile"
+        Bins with equal numbers of records, or bins of equal width between the two quantiles of
+        `quantile_range`.
+    quantile_range : pair of float, default=(1.0, 99.0)
+        The two quantiles for "uniform", in percent.
+    epsilon : float, default=1.0
+        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
+        shortest decimal: 0.1 is 1/10.
+    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "float64": all finite floats. Columns of a data frame that a Schema does not name are dropped.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    cuts_ : ndarray of float64 of shape (n_bins - 1, n_features)
+        Released. The boundaries between bins, ascending; a number at a cut is in the bin above it. A bin
+        between equal cuts is empty.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    dplearn.theory.quantile_errors : Bounds on the rank errors of quantiles.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** The rank errors are `quantile_errors` at epsilon / n_features; see the result of
+    `plan(n_samples, n_features=...)`.
+
+    **Source.** As for `dplearn.releases.quantiles`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.preprocessing import PrivateKBinsDiscretizer
+    >>> X = np.arange(4000.0)[:, None]
+    >>> binned = PrivateKBinsDiscretizer(n_bins=4, encode="ordinal", random_state=0).fit(X)
+    >>> binned.transform([[-1e9], [1500.0], [2500.0], [1e9]]).ravel().tolist()
+    [0.0, 1.0, 2.0, 3.0]
+    """
+
+    def __init__(
+        self,
+        n_bins: int = 4,
+        *,
+        encode: str = "onehot",
+        strategy: str = "quantile",
+        quantile_range: Any = (1.0, 99.0),
+        epsilon: float = 1.0,
+        domain: Any = "float64",
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.n_bins = n_bins
+        self.encode = encode
+        self.strategy = strategy
+        self.quantile_range = quantile_range
+        self.epsilon = epsilon
+        self.domain = domain
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _fractions(self) -> list[Fraction]:
+        check_choice("encode", self.encode, ("onehot", "onehot-dense", "ordinal"))
+        check_choice("strategy", self.strategy, ("quantile", "uniform"))
+        bins = check_count("n_bins", self.n_bins, low=2)
+        ends = list(check_percents("quantile_range", self.quantile_range))
+        return ends if self.strategy == "uniform" else [Fraction(i, bins) for i in range(1, bins)]
+
+    def _publish_quantiles(self, released: Numbers) -> None:
+        if self.strategy == "uniform":
+            share = np.arange(1, self.n_bins)[:, None] / self.n_bins
+            released = np.sort((1 - share) * released[0] + share * released[1], axis=0)
+        self.cuts_ = released
+
+    def transform(self, X: Any) -> Any:
+        """Return the bin of each number.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64, or CSR matrix
+            Of shape (n_samples, n_features) with encode="ordinal"; else (n_samples, n_features * n_bins).
+        """
+        numbers = self._numbers(X)
+        pairs = zip(self.cuts_.T, numbers.T, strict=True)
+        bins = np.column_stack([np.searchsorted(cuts, column, side="right") for cuts, column in pairs])
+        if self.encode == "ordinal":
+            return bins.astype(np.float64)
+        n, d = bins.shape
+        columns = (bins + self.n_bins * np.arange(d)).ravel()
+        shape = (n, d * self.n_bins)
+        marked = csr_matrix((np.ones(n * d), columns, np.arange(0, n * d + 1, d)), shape=shape)
+        return marked if self.encode == "onehot" else marked.toarray()
+
+    def inverse_transform(self, X: Any) -> Numbers:
+        """Return the middle of each bin; for the first and the last bin, their cut.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix
+            The result of `transform`.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        d = self._n_columns
+        dense: Any = X  # issparse narrows to a type without its methods
+        dense = dense.toarray() if issparse(X) else dense
+        rows = self._transformed(dense, len(self.get_feature_names_out()))
+        if self.encode == "ordinal":
+            bins = np.clip(rows, 0, self.n_bins - 1).astype(np.intp)
+        else:
+            bins = rows.reshape(len(rows), d, self.n_bins).argmax(axis=2)
+        middles = np.vstack([self.cuts_[:1], self.cuts_[:-1] / 2 + self.cuts_[1:] / 2, self.cuts_[-1:]])
+        inverse: Numbers = middles[bins, np.arange(d)]
+        return inverse
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the columns; for one-hot encodings followed by `_` and the bin's number.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Names of the input's columns.
+        """
+        check_is_fitted(self)
+        names = super().get_feature_names_out(input_features)
+        if self.encode == "ordinal":
+            return names
+        return np.array([f"{name}_{i}" for name in names for i in range(self.n_bins)], dtype=object)
+
+
+class PrivateQuantileTransformer(QuantilesOfColumns):
+    """Map each column to a uniform or a normal distribution, by private quantiles.
+
+    Parameters
+    ----------
+    n_quantiles : int, default=15
+        The number n of learned quantiles of each column, at least 1: 1/(n + 1), ..., n/(n + 1). Numbers
+        beyond the first or the last quantile are mapped to that quantile's fraction. Half as many quantiles
+        have about half the error.
+    output_distribution : {"uniform", "normal"}, default="uniform"
+        The distribution of the transformed columns.
+    epsilon : float, default=1.0
+        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
+        shortest decimal: 0.1 is 1/10.
+    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "float64": all finite floats. Columns of a data frame that a Schema does not name are dropped.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    quantiles_ : ndarray of float64 of shape (n_quantiles, n_features)
+        Released. The quantiles, ascending in each column.
+    references_ : ndarray of float64 of shape (n_quantiles,)
+        Public. The fractions of the quantiles.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    dplearn.theory.quantile_errors : Bounds on the rank errors of quantiles.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** The rank errors are `quantile_errors` at epsilon / n_features; see the result of
+    `plan(n_samples, n_features=...)`.
+
+    **Source.** As for `dplearn.releases.quantiles`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn.preprocessing import PrivateQuantileTransformer
+    >>> X = np.arange(10_000.0)[:, None] ** 2
+    >>> spread = PrivateQuantileTransformer(n_quantiles=7, random_state=0).fit(X)
+    >>> np.round(spread.transform([[3000.0**2], [7000.0**2]]), 1).tolist()
+    [[0.3], [0.7]]
+    """
+
+    def __init__(
+        self,
+        *,
+        n_quantiles: int = 15,
+        output_distribution: str = "uniform",
+        epsilon: float = 1.0,
+        domain: Any = "float64",
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.n_quantiles = n_quantiles
+        self.output_distribution = output_distribution
+        self.epsilon = epsilon
+        self.domain = domain
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _fractions(self) -> list[Fraction]:
+        check_choice("output_distribution", self.output_distribution, ("uniform", "normal"))
+        count = check_count("n_quantiles", self.n_quantiles, low=1)
+        return [Fraction(i, count + 1) for i in range(1, count + 1)]
+
+    def _publish_quantiles(self, released: Numbers) -> None:
+        self.quantiles_ = released
+        self.references_ = np.array([float(each) for each in self._fractions()])
+
+    def transform(self, X: Any) -> Numbers:
+        """Map each number to its estimated cumulative probability, or to the normal quantile of that.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, n_features)
+        """
+        numbers = self._numbers(X)
+        for place, points in enumerate(self.quantiles_.T):
+            column = numbers[:, place].copy()
+            # A number at several equal quantiles gets the middle of their fractions.
+            sides = [interpolate(column, points, self.references_, side) for side in ("left", "right")]
+            numbers[:, place] = (sides[0] + sides[1]) / 2
+        if self.output_distribution != "normal":
+            return numbers
+        with special.errstate(**_QUIET):  # scipy's setting is separate from numpy's
+            return np.asarray(special.ndtri(numbers), dtype=np.float64)
+
+    def inverse_transform(self, X: Any) -> Numbers:
+        """Return the approximate preimages of transformed numbers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, n_features)
+        """
+        shares = self._transformed(X, self._n_columns)
+        if self.output_distribution == "normal":
+            with special.errstate(**_QUIET):
+                shares = special.ndtr(shares)
+        columns = zip(shares.T, self.quantiles_.T, strict=True)
+        return np.column_stack([interpolate(column, self.references_, points) for column, points in columns])

@@ -18,8 +18,6 @@ from dplearn.preprocessing.number_columns import NamesOfColumns, Numbers, finite
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
 
-__all__ = ["PrivateStandardScaler", "scaler_query"]
-
 _ALL = Fraction(1)
 
 
@@ -282,15 +280,6 @@ class _Scales:
 
 def scaler_query(n_columns: int, noise: str, steps: int, *, squares: bool) -> VectorQuery:
     """Return the query for the sums of numbers from -1 to 1, and of their squares.
-
-    Parameters
-    ----------
-    n_columns : int
-    noise : {"laplace", "gaussian"}
-    steps : int
-        The number S of steps from 0 to 1; even.
-    squares : bool
-        Whether squares are summed.
 
     Notes
     -----

@@ -3,8 +3,7 @@
 from dplearn.privacy.attack_risk import AttackRisk, attack_risk, epsilon_for_risk
 from dplearn.privacy.calibration import calibrate, gaussian_sigma2
 from dplearn.privacy.composition import Composition, compose
-from dplearn.privacy.derived import Parallel, SampledWithReplacement
-from dplearn.privacy.errors import BudgetExceededError, LedgerError
+from dplearn.privacy.derived import Parallel, SampledWithReplacement, published_subsampled, subsampled
 from dplearn.privacy.events import (
     EVENTS,
     Approximate,
@@ -20,7 +19,7 @@ from dplearn.privacy.events import (
 )
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 from dplearn.privacy.ledger import PrivacyLedger, open_account
-from dplearn.privacy.ledger_records import ReleaseRecord
+from dplearn.privacy.ledger_storage import ReleaseRecord
 from dplearn.privacy.noisy_max import (
     publishable_noisy_max_cost,
     secret_noisy_max_epsilon,
@@ -28,8 +27,8 @@ from dplearn.privacy.noisy_max import (
 )
 from dplearn.privacy.one_time_state import OneTimeState
 from dplearn.privacy.pipelines import pipeline_guarantee
+from dplearn.privacy.privacy_filter import BudgetExceededError, LedgerError
 from dplearn.privacy.random_stopping import RandomStopping
-from dplearn.privacy.subsampled import published_subsampled, subsampled
 
 __all__ = [
     "EVENTS",

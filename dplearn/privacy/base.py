@@ -12,8 +12,6 @@ from typing import Any, ClassVar, Self
 from dplearn._validation import check_bool, check_choice
 from dplearn._writing import brief
 
-__all__ = ["Guarantee", "amounts", "decimal", "decimals", "in_words", "with_amounts"]
-
 NEIGHBORS = ("replace_one", "add_remove")
 #: The message for added records of which only the labels are protected.
 ADDED_LABELS = (

@@ -11,6 +11,7 @@ import numpy as np
 
 from dplearn._validation import check_count, check_number
 from dplearn.core.exact import float_above
+from dplearn.privacy.conversion import Floats, float_or_infinity, pure_and_concentrated
 from dplearn.privacy.events import (
     Approximate,
     BoundedRange,
@@ -23,7 +24,6 @@ from dplearn.privacy.events import (
     register,
 )
 from dplearn.privacy.guarantees import ApproxDP
-from dplearn.privacy.renyi_curves import Floats, float_or_infinity, pure_and_concentrated
 from dplearn.privacy.theorems import (
     THEOREMS,
     Epsilon,

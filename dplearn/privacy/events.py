@@ -8,12 +8,6 @@ therefore, the failure probabilities add, and the main parts compose as if no fa
 
 A subclass of `Event` overrides the bounds that hold for it, and `Event` derives the others. An event without
 any bound has unbounded cost.
-
->>> PureDP(0.1).rho, BoundedRange(0.1).rho
-(Fraction(1, 200), Fraction(1, 800))
->>> import numpy as np
->>> PureDP(0.1).renyi(np.array([2.0, 100.0])).round(6)
-array([0.009959, 0.093491])
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,9 +20,9 @@ import numpy as np
 
 from dplearn._validation import check_number
 from dplearn.core.exact import short_above
+from dplearn.privacy.conversion import Floats, chords, float_or_infinity, pure_and_concentrated
 from dplearn.privacy.gaussian_dp import FAILURE, mu2_of_gaussian, mu2_of_pure
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
-from dplearn.privacy.renyi_curves import Floats, chords, float_or_infinity, pure_and_concentrated
 
 __all__ = [
     "EVENTS",
@@ -70,18 +64,6 @@ def checked(name: str, event: Any) -> "Event":
     Compositions count equal events together. An inherited equality, or one that ignores a field, could make
     two events of different cost equal. The event's own class must therefore be a frozen dataclass, all
     attributes of the event must be compared fields, and no cost may be negative.
-
-    Parameters
-    ----------
-    name : str
-        The parameter's name, for the message.
-    event : object
-        The value to check.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `event` does not meet these conditions.
     """
     if not isinstance(event, Event):
         raise TypeError(f"{name} must hold privacy events, got {event!r}")

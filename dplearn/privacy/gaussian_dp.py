@@ -9,19 +9,13 @@ then at most
 Adaptive releases compose: mu^2 adds. Discrete Gaussian noise on integers is Gaussian-DP, too, but for a small
 additional variance and a tiny probability of failure: see `sums_sigma2` and
 docs/theory/gaussian_sums.md.
-
->>> sums_sigma2(2, Fraction(1, 50))
-Fraction(54, 1)
->>> float(least_epsilon_of_mu2(Fraction(1, 25), Fraction(1, 10**6)))
-0.834117548625
 """
 
 import math
 from fractions import Fraction
 from functools import lru_cache
 
-from dplearn.core.exact import exp_bounds, root_above
-from dplearn.core.normal import pi_bounds, tail_bounds
+from dplearn.core.exact import decay_bounds, exp_bounds, root_above
 from dplearn.privacy.conversion import concentrated_epsilon, log_float, rounded_up
 
 __all__ = [
@@ -34,7 +28,9 @@ __all__ = [
     "least_epsilon_of_mu2",
     "mu2_of_gaussian",
     "mu2_of_pure",
+    "pi_bounds",
     "sums_sigma2",
+    "tail_bounds",
     "without_failure",
 ]
 
@@ -55,17 +51,8 @@ _BELOW = 1 - Fraction(1, 1 << 32)
 def sums_sigma2(squared_l2: int, budget: Fraction) -> Fraction:
     """Return the variance parameter of discrete Gaussian noise on integers with a budget of mu^2 / 2.
 
-    Parameters
-    ----------
-    squared_l2 : int
-        The greatest squared Euclidean distance of the vectors of integers between neighbours, at least 1.
-    budget : Fraction
-        Positive; mu^2 / 2, which is a rho, too.
-
-    Returns
-    -------
-    Fraction
-        squared_l2 / (2 budget) + SLACK.
+    `squared_l2`: the greatest squared Euclidean distance of the vectors of integers between neighbours, at
+    least 1. `budget`: positive; mu^2 / 2, which is a rho, too. Result: squared_l2 / (2 budget) + SLACK.
 
     Notes
     -----
@@ -90,10 +77,7 @@ def mu2_of_pure(epsilon: Fraction) -> Fraction:
 
     A release of bounded range epsilon has a quarter of it (docs/theory/gaussian_sums.md).
 
-    Parameters
-    ----------
-    epsilon : Fraction
-        Nonnegative.
+    `epsilon`: nonnegative.
     """
     return epsilon**2 * pi_bounds(64)[1] / 2
 
@@ -106,14 +90,8 @@ def without_failure(delta: Fraction, failure: Fraction = FAILURE) -> Fraction:
 def delta_of_mu(mu: Fraction, epsilon: Fraction, bits: int) -> Fraction:
     """Return an upper bound on the delta of Gaussian-DP.
 
-    Parameters
-    ----------
-    mu : Fraction
-        Positive.
-    epsilon : Fraction
-        Nonnegative, at most LARGEST_EPSILON.
-    bits : int
-        The bound exceeds the delta by less than 2**-bits.
+    `mu`: positive. `epsilon`: nonnegative, at most LARGEST_EPSILON. `bits`: the bound exceeds the delta by
+    less than 2**-bits.
     """
     return _delta_and_tail(mu, epsilon, bits)[0]
 
@@ -135,16 +113,9 @@ def _bits_for(delta: Fraction) -> int:
 def greatest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the greatest mu found with a delta of at most a given one.
 
-    Parameters
-    ----------
-    epsilon, delta : Fraction
-        Epsilon in (0, LARGEST_EPSILON], delta in (0, 1).
-
-    Returns
-    -------
-    Fraction
-        Within one part in 2**29 of the greatest, and so far below it that the epsilon at `delta`, rounded up
-        to 12 digits, is at most `epsilon`.
+    `epsilon`, `delta`: epsilon in (0, LARGEST_EPSILON], delta in (0, 1). Result: within one part in 2**29 of
+    the greatest, and so far below it that the epsilon at `delta`, rounded up to 12 digits, is at most
+    `epsilon`.
     """
     bits, log = _bits_for(delta), -log_float(delta)
 
@@ -170,19 +141,8 @@ def least_epsilon_of_mu2(
 ) -> Fraction | float:
     """Return the least epsilon of Gaussian-DP at a delta, rounded up to 12 digits.
 
-    Parameters
-    ----------
-    mu2 : Fraction
-        Nonnegative; mu^2.
-    delta : Fraction
-        Above 0 and below 1.
-    below : Fraction or infinity, default=inf
-        A known epsilon; a greater one is of no use.
-
-    Returns
-    -------
-    Fraction or float
-        Infinity if none is found below `below` and LARGEST_EPSILON.
+    `mu2`: nonnegative; mu^2. `delta`: above 0 and below 1. `below`: a known epsilon; a greater one is of no
+    use. Result: infinity if none is found below `below` and LARGEST_EPSILON.
 
     Notes
     -----
@@ -212,3 +172,79 @@ def _step(reached: Fraction, far: Fraction, delta: Fraction) -> Fraction:
     """Return Newton's step for ln delta, whose derivative is -far / reached, slightly shortened."""
     step = math.log1p(float(delta / reached - 1)) * float(reached / far)
     return Fraction(step * (1 - 2.0**-30))
+
+
+_GUARD = 20  # additional bits: the error of pi is below 2**20 units for up to 10,000 bits
+
+
+@lru_cache(maxsize=16)
+def pi_bounds(bits: int) -> tuple[Fraction, Fraction]:
+    """Return rationals below and above pi, which differ by less than 2**-bits.
+
+    `bits`: the precision, at most 10,000 bits.
+
+    Notes
+    -----
+    pi = 16 arctan(1/5) - 4 arctan(1/239) (Machin). Both series alternate with terms that decrease to 0.
+    """
+    unit = 1 << (bits + _GUARD)
+    (low5, high5), (low239, high239) = _arctan(5, unit), _arctan(239, unit)
+    return Fraction(16 * low5 - 4 * high239, unit), Fraction(16 * high5 - 4 * low239, unit)
+
+
+def _arctan(n: int, unit: int) -> tuple[int, int]:
+    """Return integers below and above unit * arctan(1 / n)."""
+    power, total, terms = unit // n, 0, 0
+    while power:
+        total += (-1) ** terms * (power // (2 * terms + 1))
+        power //= n * n
+        terms += 1
+    # Each term is rounded down by less than 2; the terms left out add up to less than 1.
+    return total - 2 * terms - 1, total + 2 * terms + 1
+
+
+def tail_bounds(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    """Return rationals below and above P[Z > x] for a standard normal Z.
+
+    `x`: of any sign. `bits`: the precision: the bounds differ by less than 2**-bits for values of `bits` from
+    40 to 2,000.
+
+    Notes
+    -----
+    For x > 0, 1/2 - P[Z > x] is the sum of the terms phi(x) x^(2k+1) / (1 3 5 ... (2k+1)), all positive,
+    where phi is the density: both sides are 0 at 0, and have the derivative phi(x). Lower bounds on the terms
+    are rounded down, upper bounds up.
+    """
+    if x < 0:
+        mirrored = tail_bounds(-x, bits)
+        return 1 - mirrored[1], 1 - mirrored[0]
+    square = x * x
+    if square >= 2 * bits:  # P[Z > x] <= exp(-x^2 / 2) / 2 < 2**-bits
+        return Fraction(0), Fraction(1, 1 << bits)
+    # The sum magnifies the relative error of the density, which is about exp(-x^2 / 2).
+    fine = bits + _GUARD + math.ceil(Fraction(3, 4) * square)
+    unit = 1 << fine
+    least, most = _density(x, fine)
+    floor = square.numerator * unit // square.denominator  # of unit * square
+    low = least * x.numerator // x.denominator
+    high = -(-most * x.numerator // x.denominator)
+    below, above, odd = low, high, 1
+    while high > 2 or odd < 2 * square:
+        odd += 2
+        low = (low * floor >> fine) // odd
+        high = (high * (floor + 1) >> fine) // odd + 1
+        below, above = below + low, above + high
+    # Each further term is at most half of the one before, so they add up to at most the last one.
+    above += high
+    return Fraction(unit - 2 * above, 2 * unit), Fraction(unit - 2 * below, 2 * unit)
+
+
+def _density(x: Fraction, bits: int) -> tuple[int, int]:
+    """Return integers below and above 2**bits * exp(-x^2 / 2) / sqrt(2 pi)."""
+    low, high = decay_bounds(x * x, 20 + bits // 3, 2 * bits)
+    least, most = pi_bounds(bits)
+    unit = 1 << (2 * bits)
+    return (
+        math.isqrt(math.floor(unit * low / (2 * most))),
+        math.isqrt(math.floor(unit * high / (2 * least))) + 1,
+    )

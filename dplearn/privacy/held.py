@@ -1,10 +1,5 @@
 """Search for all objects reachable from an object, such as private estimators or ledgers in nested
 attributes.
-
->>> from functools import partial
->>> ledger = object()
->>> any(each is ledger for each in held_by([partial(max, key={"a": lambda _, kept=ledger: kept})]))
-True
 """
 
 import gc
@@ -16,8 +11,6 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
-
-__all__ = ["held_by"]
 
 _SHARED = (type, ModuleType, FrameType, CodeType)  # objects without a single owner are not traversed
 #: Packages whose functions use no global variables set by a user.
@@ -32,10 +25,7 @@ def held_by(value: Any) -> Iterator[Any]:
     members of object arrays, referents of weak references, parameters of estimators, and the global variables
     used by functions of the user.
 
-    Parameters
-    ----------
-    value : object
-        An estimator, or any object that may hold one.
+    `value`: an estimator, or any object that may hold one.
     """
     seen: dict[int, Any] = {}
     left = [value]

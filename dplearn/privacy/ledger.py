@@ -9,14 +9,20 @@ from typing import Any, Self
 
 from dplearn._validation import check_bool, check_number, shown
 from dplearn.privacy.base import decimals
-from dplearn.privacy.errors import BudgetExceededError, LedgerError
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
-from dplearn.privacy.ledger_records import Entry, ReleaseRecord, as_html, as_text, new_record
-from dplearn.privacy.ledger_storage import Account, FileAccount, MemoryAccount, open_file
-from dplearn.privacy.privacy_filter import PrivacyFilter
+from dplearn.privacy.ledger_storage import (
+    Account,
+    Entry,
+    FileAccount,
+    MemoryAccount,
+    ReleaseRecord,
+    as_html,
+    as_text,
+    new_record,
+    open_file,
+)
+from dplearn.privacy.privacy_filter import BudgetExceededError, LedgerError, PrivacyFilter
 from dplearn.privacy.unrepeatable import MARK, Unrepeatable, refuse_cache, without_mark
-
-__all__ = ["PrivacyLedger", "open_account"]
 
 _JSON_VERSION = 1
 _LONGEST_WAIT = 10**6

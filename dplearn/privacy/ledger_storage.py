@@ -1,4 +1,4 @@
-"""The storage of a ledger's entries: in the memory of one process, or in a SQLite file for many processes.
+"""The records of a ledger, as exact JSON: in the memory of one process, or in a SQLite file for many.
 
 **Memory.** A token identifies an account. Copies and pickles of a ledger carry the token, not the account: in
 the process that opened the ledger, all of them reach one account; in another process, none.
@@ -12,9 +12,6 @@ and never creates it, so that a deleted or replaced file does not begin a second
 process, and closing any descriptor of the file drops them: even a thread that only reads the file drops them.
 So `flock` locks the whole file as long as a connection is open. A system without `flock`, such as Windows, is
 refused: the file is neither made nor opened.
-
->>> process_identity() == process_identity()
-True
 """
 
 import errno
@@ -29,15 +26,165 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import ROUND_FLOOR
+from functools import lru_cache
+from html import escape
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any, Protocol, TypeVar
 
-from dplearn.privacy.base import amounts, with_amounts
-from dplearn.privacy.errors import LedgerError
+from dplearn._version import __version__
+from dplearn.privacy.base import amounts, decimals, with_amounts
 from dplearn.privacy.guarantees import Guarantee
-from dplearn.privacy.ledger_records import Entry, ReleaseRecord
-from dplearn.privacy.privacy_filter import PrivacyFilter
+from dplearn.privacy.privacy_filter import LedgerError, PrivacyFilter
+
+_FORMAT = "dplearn.ReleaseRecord"
+_JSON_VERSION = 1
+_HEADINGS = ("", "time (UTC)", "release")
+
+
+@dataclass(frozen=True)
+class ReleaseRecord:
+    """The record of one release charged to a ledger.
+
+    Attributes
+    ----------
+    number : int
+        The number of the release in the ledger, from 1.
+    time : datetime
+        The time of the charge, in UTC.
+    estimator : str
+        The name of the estimator or function, as given by the caller.
+    guarantee : Guarantee
+        The guarantee of the release, as charged.
+    cost : Guarantee
+        Its cost, in the kind of the ledger's budget and for the ledger's neighbours.
+    version : str
+        The version of dplearn.
+    """
+
+    number: int
+    time: datetime
+    estimator: str
+    guarantee: Guarantee
+    cost: Guarantee
+    version: str
+
+    def to_json(self) -> str:
+        """Return the record as a JSON text with exact numbers, to store with a release."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of `to_json` as a dict."""
+        return {
+            "format": _FORMAT,
+            "version": _JSON_VERSION,
+            "number": self.number,
+            "time": self.time.isoformat(),
+            "estimator": self.estimator,
+            "guarantee": json.loads(self.guarantee.to_json()),
+            "cost": json.loads(self.cost.to_json()),
+            "dplearn": self.version,
+        }
+
+    @classmethod
+    def from_json(cls, text: str) -> "ReleaseRecord":
+        """Return the record from a text of `to_json`.
+
+        Raises
+        ------
+        ValueError
+            If `text` is not such a record, or has an unknown version.
+        """
+        record = json.loads(text)
+        if not isinstance(record, dict) or record.get("format") != _FORMAT:
+            raise ValueError(f"not a {_FORMAT} record")
+        if record.get("version") != _JSON_VERSION or isinstance(record["version"], bool):
+            raise ValueError(f"version must be {_JSON_VERSION}, got {record.get('version')!r}")
+        try:
+            return cls._from_dict(record)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(f"not a {_FORMAT} record: {error}") from None
+
+    @classmethod
+    def _from_dict(cls, record: dict[str, Any]) -> "ReleaseRecord":
+        number, estimator, version = record["number"], record["estimator"], record["dplearn"]
+        if type(number) is not int or not isinstance(estimator, str) or not isinstance(version, str):
+            raise TypeError("number must be an integer, estimator and dplearn strings")
+        return cls(
+            number,
+            datetime.fromisoformat(record["time"]).astimezone(UTC),
+            estimator,
+            _guarantee(json.dumps(record["guarantee"])),
+            _guarantee(json.dumps(record["cost"])),
+            version,
+        )
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The record of a release, and the total cost up to it."""
+
+    record: ReleaseRecord
+    spent: Guarantee
+
+
+def new_record(number: int, estimator: str, guarantee: Guarantee, cost: Guarantee) -> ReleaseRecord:
+    """Return the record of a release charged now, by this version."""
+    now = datetime.now(UTC).replace(microsecond=0)
+    return ReleaseRecord(number, now, estimator, guarantee, cost, __version__)
+
+
+def as_text(rule: PrivacyFilter, entries: list[Entry]) -> str:
+    """Return the table of a ledger as text."""
+    rows = _rows(rule, entries)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [f"A privacy ledger of {rule.describe()}"]
+    lines += [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def as_html(rule: PrivacyFilter, entries: list[Entry]) -> str:
+    """Return the table of a ledger as HTML, with all text escaped."""
+    head, *rows = _rows(rule, entries)
+    caption = escape(f"A privacy ledger of {rule.describe()}")
+    lines = [_html_row("th", head), *(_html_row("td", row) for row in rows)]
+    return f"<table><caption>{caption}</caption>{''.join(lines)}</table>"
+
+
+@lru_cache(maxsize=64)  # most records of a ledger have equal guarantees
+def _guarantee(text: str) -> Guarantee:
+    return Guarantee.from_json(text)
+
+
+def _html_row(tag: str, cells: list[str]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+
+def _rows(rule: PrivacyFilter, entries: list[Entry]) -> list[list[str]]:
+    """Return the headings, a row for each release, and the rows of the spent and the remaining budget."""
+    spent = entries[-1].spent if entries else rule.nothing
+    rows = [[*_HEADINGS, *decimals(rule.budget)]]
+    for entry in entries:
+        record = entry.record
+        time = f"{record.time:%Y-%m-%d %H:%M:%S}"
+        rows.append([str(record.number), time, _one_line(record.estimator), *_numbers(record.cost)])
+    rows.append(["", "", "spent", *_numbers(spent)])
+    rows.append(["", "", "remaining", *decimals(rule.left(spent), ROUND_FLOOR).values()])
+    return rows
+
+
+def _numbers(guarantee: Guarantee) -> list[str]:
+    return list(decimals(guarantee).values())
+
+
+def _one_line(text: str) -> str:
+    """Return a name in one line, so that it cannot look like another row."""
+    return text if text.isprintable() else repr(text)
+
 
 fcntl: ModuleType | None
 try:
@@ -45,7 +192,6 @@ try:
 except ImportError:  # Windows, WebAssembly
     fcntl = None
 
-__all__ = ["Account", "Draft", "FileAccount", "MemoryAccount", "open_file", "process_identity"]
 
 T = TypeVar("T")
 #: Maps the total cost and the number of the next entry to the next entry; it may raise an error to refuse.
@@ -106,10 +252,7 @@ class Account(Protocol):
 class MemoryAccount:
     """A thread-safe account in the memory of the process that opened it.
 
-    Attributes
-    ----------
-    token : str
-        The key of the account in this process.
+    `token`: the key of the account in this process.
     """
 
     token: str
@@ -155,14 +298,8 @@ class MemoryAccount:
 class FileAccount:
     """An account in an existing file, safe for threads, forks and processes.
 
-    Attributes
-    ----------
-    path : str
-        The absolute path.
-    identity : str
-        A random number that distinguishes this ledger from another at the same path.
-    timeout : float
-        Seconds to wait for another process.
+    `path`: the absolute path. `identity`: a random number that distinguishes this ledger from another at the
+    same path. `timeout`: seconds to wait for another process.
     """
 
     path: str
@@ -241,19 +378,9 @@ def open_file(
 ) -> tuple["FileAccount", PrivacyFilter]:
     """Return the account of a file and its privacy filter.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The path is resolved now, with its links, so that a later `chdir` has no effect.
-    rule : PrivacyFilter or None
-        The filter for a new file; an existing file must have the same one. None: the file must exist.
-    timeout : float
-        Seconds to wait for another process.
-
-    Raises
-    ------
-    LedgerError
-        If the file is no ledger, has another filter, is damaged, or cannot be opened or made.
+    `path`: the path is resolved now, with its links, so that a later `chdir` has no effect. `rule`: the
+    filter for a new file; an existing file must have the same one. None: the file must exist. `timeout`:
+    seconds to wait for another process.
     """
     try:
         file = Path(path).resolve()
@@ -450,19 +577,8 @@ class _Busy(Exception):  # noqa: N818 - this module catches it
 def _in_session(file: Path, timeout: float, work: Callable[[sqlite3.Connection], T]) -> T:
     """Return the result of `work` on the file, run exclusively and committed as one transaction.
 
-    Parameters
-    ----------
-    file : Path
-        An existing file.
-    timeout : float
-        Seconds to wait for other threads and processes.
-    work : callable
-        A function of the connection; it may be called again if another program locked the file.
-
-    Raises
-    ------
-    LedgerError
-        If the file cannot be used.
+    `file`: an existing file. `timeout`: seconds to wait for other threads and processes. `work`: a function
+    of the connection; it may be called again if another program locked the file.
     """
     end = time.monotonic() + timeout
     while True:
@@ -575,15 +691,7 @@ def _make_durable(db: sqlite3.Connection) -> None:
 
 
 def _publish(draft: Path, file: Path) -> None:
-    """Rename a file, unless the new name exists.
-
-    Raises
-    ------
-    FileExistsError
-        If it exists.
-    OSError
-        If the file cannot be renamed.
-    """
+    """Rename a file, unless the new name exists."""
 
     def rename(_: IO[bytes]) -> None:
         try:

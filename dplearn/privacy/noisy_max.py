@@ -8,25 +8,31 @@ a single vote. So the results of `secret_noisy_max_renyi` and `secret_noisy_max_
 `dplearn.mechanisms.sanitized_noisy_max_epsilon` computes an upper bound of the latter that may be published.
 """
 
+import math
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_ndtr
 
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
-from dplearn.core.exact import float_above
-from dplearn.core.gaussian_difference import log_tails
+from dplearn.core.distributions import power_at_most
+from dplearn.core.exact import float_above, selection_ratio
 from dplearn.core.grouping import near_integers
 from dplearn.privacy.composition import Composition
-from dplearn.privacy.conversion import epsilon_at, log_float
-from dplearn.privacy.events import Gaussian
-from dplearn.privacy.likely_outcome import likely_outcome_renyi
-from dplearn.privacy.renyi_curves import Floats
+from dplearn.privacy.conversion import Floats, epsilon_at, log_float, rounded_up
+from dplearn.privacy.events import BoundedRange, Gaussian
 from dplearn.privacy.theorems import least_epsilon
 
 __all__ = [
+    "EpsilonCandidates",
+    "epsilon_candidates",
+    "likely_outcome_renyi",
+    "log_tails",
     "publishable_noisy_max_cost",
     "secret_log_chance_of_another",
     "secret_noisy_max_epsilon",
@@ -175,7 +181,7 @@ def secret_noisy_max_renyi(counts: Any, *, sigma2: Any, orders: Any) -> Floats:
     -----
     The divergences of several queries add if no query depends on earlier answers.
 
-    **Source.** Papernot et al. (2018), Theorem 6 and Proposition 10: see `dplearn.privacy.likely_outcome`.
+    **Source.** Papernot et al. (2018), Theorem 6 and Proposition 10: see `dplearn.privacy.noisy_max`.
 
     Examples
     --------
@@ -197,15 +203,7 @@ def secret_noisy_max_renyi(counts: Any, *, sigma2: Any, orders: Any) -> Floats:
 def secret_log_chance_of_another(counts: Any, *, sigma2: Any) -> Floats:
     """Return bounds on ln P[the released label is not the winner of the votes]; NEVER show them.
 
-    Parameters
-    ----------
-    counts, sigma2
-        As for `secret_noisy_max_renyi`.
-
-    Returns
-    -------
-    ndarray of float of shape (n_queries,)
-        Private. At most 0, rounded up.
+    Result: Private. At most 0, rounded up.
 
     Notes
     -----
@@ -242,3 +240,278 @@ def _checked_counts(counts: Any) -> NDArray[np.int64]:
     if array.ndim != 2 or array.shape[1] < 2 or array.dtype.kind not in "iu":
         raise TypeError("counts must be integers of shape (n_queries, n_labels), with at least two labels")
     return near_integers("counts", array.reshape(-1), 0, _MOST_VOTES).reshape(array.shape)
+
+
+_CANDIDATES = 64
+_LARGEST_GAP = 1 << 16  # a winner who leads by more is treated as if by this much
+_CANDIDATE_ORDERS: Floats = 1 + np.exp(np.linspace(math.log(0.05), math.log(5000.0), 64))
+_BITS, _SUM_BITS = 40, 61  # of a unit's inverse, and of a sum over all queries
+_MARGIN = 2.0**-44
+
+
+@dataclass(frozen=True)
+class EpsilonCandidates:
+    """Public candidates, and tables to test them on given votes; see `epsilon_candidates`.
+
+    `reserve`: a candidate that is too small costs at least one more than this. `values`: the candidates, not
+    falling. The last one is an epsilon on any votes.
+    """
+
+    n_queries: int
+    n_labels: int
+    largest_gap: int
+    sigma2: Fraction
+    delta: Fraction
+    epsilon: Fraction
+    beta: Fraction
+
+    @cached_property
+    def reserve(self) -> int:
+        """The least one for which all candidates that are too small have probability at most beta."""
+        # Some candidate costs 0, so that one of cost k has probability at most ratio**k.
+        share = self.beta / (_CANDIDATES - 1)
+        return max(0, power_at_most(selection_ratio(self.epsilon), share) - 1)
+
+    @cached_property
+    def values(self) -> tuple[Fraction, ...]:
+        """From what the release of a bound costs alone, rising like squares, to what all costs at most."""
+        everything = {Gaussian(self.sigma2, 2): self.n_queries, BoundedRange(self.epsilon): 1}
+        most = Composition(everything).total(self.delta).epsilon
+        least = min(most, Fraction(float(self._overhead.min())))
+        steps = [Fraction(i, _CANDIDATES) ** 2 for i in range(1, _CANDIDATES + 1)]
+        return tuple(rounded_up(least + (most - least) * step, digits=6) for step in steps)
+
+    @cached_property
+    def _overhead(self) -> Floats:
+        """What is added to the sum of divergences at each order to have epsilon, rounded up."""
+        log = -np.log(_CANDIDATE_ORDERS * float(self.delta)) / (_CANDIDATE_ORDERS - 1)
+        own = BoundedRange(self.epsilon).renyi(_CANDIDATE_ORDERS)
+        raised: Floats = log + np.log1p(-1 / _CANDIDATE_ORDERS) + own + _MARGIN * (np.abs(log) + own + 1)
+        return raised
+
+    @cached_property
+    def _scaled(self) -> tuple[float, NDArray[np.int64]]:
+        """The inverse of the unit, and bounds on divergences in units, by gap and order."""
+        tails = log_tails(float(self.sigma2), self.largest_gap + 1)
+        log_q = np.minimum(tails + math.log(self.n_labels - 1) + _MARGIN * (np.abs(tails) + 50), 0.0)
+        curves = likely_outcome_renyi(log_q, float_above(1 / self.sigma2), _CANDIDATE_ORDERS)
+        falling = np.maximum.accumulate(curves[::-1], axis=0)[::-1]
+        # A power of two, so that multiplying by it is exact, and a sum over all queries is of 64 bits.
+        largest = Fraction(float(falling.max())) * max(self.n_queries, 1)
+        scale = 2.0 ** min(_BITS, _SUM_BITS - math.ceil(largest).bit_length())
+        return scale, np.ceil(falling * scale).astype(np.int64)
+
+    @cached_property
+    def divergences(self) -> NDArray[np.int64]:
+        """Bounds on the divergence of one query by gap and order, in units rounded up; falling in the gap."""
+        return self._scaled[1]
+
+    @cached_property
+    def allowed(self) -> NDArray[np.int64]:
+        """By candidate and order, the greatest sum of divergences that gives an epsilon of at most it."""
+        scale, _ = self._scaled
+        values = np.array([float(value) for value in self.values])[:, None]
+        left = values - self._overhead - _MARGIN * values
+        return np.floor(left * scale).clip(-1, 2.0**62).astype(np.int64)
+
+
+def epsilon_candidates(
+    *, n_queries: int, n_labels: int, n_teachers: int, sigma2: Any, delta: Any, epsilon: Fraction, beta: Any
+) -> EpsilonCandidates:
+    """Return candidates for an upper bound on what answers to all queries, and the bound's release, cost.
+
+    `n_queries`, `n_labels`: Public; at least 0 and at least 2. `n_teachers`: at least 1; leads are cut there.
+    `sigma2`: from 1e-100 to 1e100; variance parameter of the noise with which the queries were answered.
+    `delta`: above 0 and below 1. `epsilon`: positive; what the release of the bound is to cost. `beta`: above
+    0 and below 1; the probability that the bound is too small.
+
+    Notes
+    -----
+    A query in which the winner leads by a gap g costs at most h(g), by `likely_outcome_renyi` with q =
+    (n_labels - 1) P[difference of two noises >= g]. One teacher moves every gap by at most 2. So for a number
+    c, count the teachers whose changed votes would reduce all gaps so far that the answers and the release of
+    the bound cost more than c: this count changes by at most 1 if one teacher changes the votes.
+
+    Everything about h is computed in floats from public numbers, once; it is then rounded up to integer
+    multiples of a public unit, so that all computations on the votes are exact.
+    """
+    asked = EpsilonCandidates(
+        n_queries=check_count("n_queries", n_queries),
+        n_labels=check_count("n_labels", n_labels, low=2),
+        largest_gap=min(check_count("n_teachers", n_teachers, low=1), _LARGEST_GAP),
+        sigma2=check_number("sigma2", sigma2, low=Fraction(1, 10**100), high=Fraction(10**100)),
+        delta=check_number("delta", delta, above=0, below=1),
+        epsilon=check_number("epsilon", epsilon, above=0),
+        beta=check_number("beta", beta, above=0, below=1),
+    )
+    return _cached(asked)
+
+
+@lru_cache(maxsize=4)
+def _cached(asked: EpsilonCandidates) -> EpsilonCandidates:
+    """Return the same candidates, whose tables are there if they were asked for before."""
+    return asked
+
+
+_LEAST_LOG_Q = -1e100  # a smaller q is raised to exp of it: F increases with q
+_RAISED, _LOWERED = 1 + 2.0**-48, 1 - 2.0**-48
+_CACHED = 1 << 14  # numbers in a block, few enough for intermediate results to stay in the cache
+_SHORT_OF = 2.0**-40  # relative margin for rounding in condition (1)
+
+
+def likely_outcome_renyi(log_q: Floats, rho: float, orders: Floats) -> Floats:
+    """Return bounds on the Renyi divergences of releases that each have one likely outcome.
+
+    `log_q` (n,): Private. For each release, a bound on the logarithm of the probability of all outcomes but
+    one; at most 0, possibly minus infinity. `rho`: from 1e-100 to 1e100; each release is rho
+    zero-concentrated private for all data sets. `orders` (k,): finite and above 1. Result: Private.
+    Divergences, rounded up; at most rho times the order, rounded up.
+
+    Notes
+    -----
+    Let P and P' be the output distributions of a release on the actual data and on a neighbour. For every
+    order a, let the Renyi divergences of P from P' and of P' from P be at most rho a. Let w be an outcome
+    with P[not w] <= q. For any orders m1 >= a > 1 and m2 > 1, with
+
+        x = (q exp(rho m2))^(1 - 1/m2),   A = (1 - q) / (1 - x),   B = exp(rho m1) q^(-1/(m1 - 1)),
+
+    the divergence of order a of P from P' satisfies exp((a - 1) D) <= F(q) = (1 - q) A^(a - 1) + q B^(a - 1),
+    provided that x < 1, A <= B, and
+
+        ln q <= rho m2 (m2 - 1) - m2 ln(m1 / (m1 - 1)) - m2 ln(m2 / (m2 - 1)).                             (1)
+
+    Proof. First let q = P[not w]. The divergence of order m2 of P' from P bounds P'[not w] by x, so P'[w] >=
+    1 - x, and w contributes at most (1 - q) A^(a - 1) to the mean of (P / P')^(a - 1) under P. By Jensen's
+    inequality, the mean of (P / P')^(a - 1) given not w is at most the mean of (P / P')^(m1 - 1) given not w
+    to the power (a - 1) / (m1 - 1), and q times the latter mean is at most exp((m1 - 1) rho m1). So the other
+    outcomes contribute at most q B^(a - 1).
+
+    It remains to show that F increases on the interval up to q. With x' = dx/dq, the derivative of F is
+
+        A^(a - 1) (-a + (a - 1) A x') + B^(a - 1) (m1 - a) / (m1 - 1).
+
+    Inequality (1) states that x' >= m1 / (m1 - 1) at q, and then the same holds at every smaller q. It
+    implies x >= q, hence A >= 1. So A increases with q, since the derivative of its logarithm is (A x' - 1) /
+    (1 - q) > 0, and B decreases; since A <= B at q, the same holds at every smaller q. The derivative of F is
+    therefore at least A^(a - 1) times -a + (a - 1) m1 / (m1 - 1) + (m1 - a) / (m1 - 1) = 0.
+
+    This is Theorem 6 of Papernot et al. (2018), with their choice (Proposition 10) m2 = sqrt(ln(1/q) / rho)
+    and m1 = m2 + 1. They do not list the condition A <= B. If a condition fails, the bound is rho a.
+    """
+    with np.errstate(over="ignore"):
+        line = orders * rho * _RAISED
+    bounds = np.empty((len(log_q), len(orders)))
+    bounds[:] = line
+    constants = _Constants(np.maximum(log_q, _LEAST_LOG_Q), rho)
+    rows = np.flatnonzero(constants.largest)
+    step = max(1, _CACHED // max(1, len(orders)))
+    for start in range(0, len(rows), step):
+        block = rows[start : start + step]
+        bounds[block] = np.fmin(constants.curves(block, orders), line)
+    return bounds
+
+
+class _Constants:
+    """The terms of the theorem that depend on q and not on the order."""
+
+    def __init__(self, log_q: Floats, rho: float):
+        with np.errstate(all="ignore"):  # results are discarded where the theorem does not apply
+            m2 = np.sqrt(-log_q / rho)
+            m1 = m2 + 1
+            cost1, cost2 = rho * m1, rho * m2
+            # Each rounding error is relative to ln q or cost2, so the last term makes this a bound above ln
+            # x.
+            log_x = (log_q + cost2) * (1 - 1 / m2) + (_RAISED - 1) * (cost2 - log_q)
+            gain, loss = cost2 * (m2 - 1), m2 * (np.log1p(1 / (m1 - 1)) + np.log1p(1 / (m2 - 1)))
+            rises = log_q <= gain - loss - _SHORT_OF * (gain + loss)
+            # (1) is 2 ln q <= -rho m2 - m2 ln(1 + 1/m2) - m2 ln(1 + 1/(m2 - 1)) <= -1/2 - 1, so that q < .48.
+            self.rest = np.log1p(-np.exp(log_q)) * _LOWERED  # ln(1 - q)
+            left = np.where(log_x < -1, np.log1p(-np.exp(log_x)), np.log(-np.expm1(log_x)))
+            self.share = -left * _RAISED  # -ln(1 - x), to full precision for any x
+            self.log_b = (cost1 - log_q / (m1 - 1)) * _RAISED
+            ordered = self.rest + self.share <= self.log_b * _LOWERED
+            self.log_q = log_q * _LOWERED
+            self.largest = np.where((m2 > 1) & (log_x < 0) & rises & ordered, m1, 0.0)
+
+    def curves(self, rows: NDArray[np.intp], orders: Floats) -> Floats:
+        """Return ln F / (order - 1) of some rows, and infinity at orders above m1.
+
+        The logarithms of both terms of F are linear in the order. Each of their coefficients was rounded up
+        by more than the errors of the following steps, so the bound also holds where the terms of the first
+        one cancel.
+        """
+        more = orders - 1
+        with np.errstate(over="ignore", invalid="ignore"):  # above m1, where the results are discarded
+            certain = np.multiply.outer(self.rest[rows], orders)
+            others = np.multiply.outer(self.share[rows], more)
+            certain += others
+            np.multiply.outer(self.log_b[rows], more, out=others)
+            others += self.log_q[rows, None]
+            larger = np.maximum(certain, others)
+            others -= certain
+            np.abs(others, out=others)
+            np.exp(np.negative(others, out=others), out=others)
+            larger += np.log1p(others, out=others)
+            larger *= _RAISED / more
+        np.maximum(larger, 0.0, out=larger)
+        np.copyto(larger, np.inf, where=orders > self.largest[rows, None])
+        bounds: Floats = larger
+        return bounds
+
+
+_BEYOND = 4096  # number of terms that are summed after the last requested tail
+_TERMS = np.arange(1.0, 13.0)  # terms of theta series; the next term is below exp(-70) of the first
+_UNIT = 2.0**-50
+
+
+def log_tails(sigma2: float, size: int) -> NDArray[np.float64]:
+    """Return bounds on ln P[Y - X >= g] for g from 0 to size - 1.
+
+    `sigma2`: from 1e-100 to 1e100; P(k) proportional to exp(-k^2 / (2 sigma2)) for both variables. `size`: at
+    least 1. Result: decreasing, and at least the true values; they exceed these by rounding errors and by the
+    bound on the terms that are not summed.
+
+    Notes
+    -----
+    Let X and Y have P(k) proportional to exp(-k^2 / (2 s)), and let Z be the sum of these weights. Since
+    x^2 + (x + d)^2 = d^2 / 2 + 2 (x + d / 2)^2,
+
+        P[Y - X = d] = exp(-d^2 / (4 s)) c(d),   c(d) = sum over integers x of exp(-(x + d / 2)^2 / s) / Z^2,
+
+    and c(d) depends only on the parity of d. So the distribution of the difference has a closed form, and its
+    tails are sums of its terms.
+    """
+    end = size + _BEYOND
+    d = np.arange(end, dtype=np.float64)
+    even, odd = _log_theta(sigma2 / 2, 0.0), _log_theta(sigma2 / 2, 0.5)
+    total = _log_theta(sigma2, 0.0)
+    logs = -d * (d / (4 * sigma2)) + (np.where(d % 2, odd, even) - 2 * total)
+    # c(odd) <= c(even), and exp(-t^2 / (4 s)) decreases: the sum of the terms from `end` on is at most
+    # c(even) times the sum of the first of them and the integral from `end`, that of a Gaussian of variance 2
+    # s.
+    first = -end * (end / (4 * sigma2))
+    integral = 0.5 * math.log(4 * math.pi * sigma2) + log_ndtr(-end / math.sqrt(2 * sigma2))
+    beyond = np.logaddexp(first, integral) + even - 2 * total
+    tails = np.logaddexp.accumulate(np.concatenate([[beyond], logs[::-1]]))[:0:-1][:size]
+    return _rounded_up(tails, steps=end)
+
+
+def _rounded_up(logs: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+    """Return upper bounds on the logarithms of sums of `steps` terms, given the computed logarithms.
+
+    The logarithm of a term has an error of some units in its last place, and each addition of logarithms adds
+    some more. The error of a term t in a sum T is weighted by its share t / T, and |ln t| exp(ln t - ln T) is
+    at most |ln T| + 1. So the total error is at most (steps + 16) units of |ln T| + 1.
+    """
+    raised: NDArray[np.float64] = logs + (steps + 16) * _UNIT * (np.abs(logs) + 1)
+    return np.minimum(raised, 0.0)
+
+
+def _log_theta(variance: float, shift: float) -> float:
+    """Return ln of the sum over integers x of exp(-(x + shift)^2 / (2 variance)), shift 0 or 1/2."""
+    if variance >= 1:
+        # Poisson summation: the sum over frequencies converges fast for a large variance.
+        waves = np.exp(-2 * math.pi**2 * variance * _TERMS**2) * (np.cos(2 * math.pi * shift * _TERMS))
+        return 0.5 * math.log(2 * math.pi * variance) + math.log1p(2 * float(waves.sum()))
+    places = np.concatenate([-_TERMS[::-1], [0.0], _TERMS]) + shift
+    return float(np.logaddexp.reduce(-(places**2) / (2 * variance)))

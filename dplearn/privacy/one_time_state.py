@@ -15,8 +15,6 @@ from weakref import WeakKeyDictionary
 
 from dplearn.privacy.ledger_storage import process_identity
 
-__all__ = ["OneTimeState"]
-
 State = TypeVar("State")
 _HEADER = b"dplearn private state, version 1\n"
 

@@ -10,15 +10,6 @@ from dplearn.privacy.base import PROTECTS
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 from dplearn.privacy.held import held_by
 
-__all__ = [
-    "PARTS",
-    "check_steps_leak_nothing",
-    "fitted_together",
-    "learns_nothing",
-    "may_learn",
-    "pipeline_guarantee",
-]
-
 Kind = TypeVar("Kind", bound=type)
 
 #: Attributes that hold the parts of pipelines, feature unions and column transformers. Each part is a tuple
@@ -188,13 +179,9 @@ class _Mark:
 def fitted_together(model: Any, guarantee: Guarantee) -> Any:
     """Mark a fitted model: `guarantee` is the guarantee of all its steps together. Return the model.
 
-    Parameters
-    ----------
-    model : object
-        A fitted pipeline, or a single private estimator. The caller must have checked that the pipeline's
-        other steps learn nothing with their current settings.
-    guarantee : Guarantee
-        It is set as the `guarantee_` of each private step.
+    `model`: a fitted pipeline, or a single private estimator. The caller must have checked that the
+    pipeline's other steps learn nothing with their current settings. `guarantee`: it is set as the
+    `guarantee_` of each private step.
     """
     together = _FittedTogether(guarantee)
     for step in dict(_steps(model)).values() if _parts(model) else [model]:
@@ -248,15 +235,7 @@ def learns_nothing(kind: Kind) -> Kind:
     """Register a class of this package whose fit stores no value and whose transform treats records
     independently.
 
-    Parameters
-    ----------
-    kind : type
-        A class with a test of this property.
-
-    Returns
-    -------
-    type
-        The class itself, so that this function can decorate it.
+    `kind`: a class with a test of this property.
     """
     _ALONE_BY_PROOF.add(kind)
     return kind
@@ -327,10 +306,7 @@ def _ask_instead(other: Any) -> str:
 def of_meta_estimators(other: Any) -> str:
     """Return advice for a meta-estimator of scikit-learn: where its cost is documented; else an empty text.
 
-    Parameters
-    ----------
-    other : object
-        An object without a known guarantee.
+    `other`: an object without a known guarantee.
     """
     if type(other).__module__.partition(".")[0] != "sklearn" or not any(map(other.__dict__.get, _LEARNERS)):
         return ""

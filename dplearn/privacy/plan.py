@@ -1,35 +1,21 @@
-"""The base class of plans, which formats them as text (one number a line) and as HTML tables.
+"""Base classes of plans (one number a line) and of results (a table), which format them as text and HTML.
 
 A plan is a frozen dataclass of public numbers, with the guarantee among them. A `plan` method or function
 computes it without data.
-
->>> from dataclasses import dataclass, field
->>> from dplearn.privacy import ApproxDP
->>> @dataclass(frozen=True)
-... class CoinPlan(Plan):
-...     guarantee: ApproxDP
-...     n_needed: int = field(metadata=noted("for a failure of .05"))
-...     failure: float = field(metadata=noted("of so many records"))
->>> print(CoinPlan(ApproxDP(0.5), 1200, 1 / 3))
-CoinPlan
-  guarantee  epsilon 0.5, delta 0
-  advantage  0.244919  (of an attacker on one record, at most: see `risk`)
-  n_needed   1200  (for a failure of .05)
-  failure    0.333333  (of so many records)
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields
 from html import escape
 from typing import Any, ClassVar
 
+from dplearn._writing import cut
 from dplearn.core.exact import float_above
 from dplearn.privacy.attack_risk import AttackRisk, attack_risk
 from dplearn.privacy.base import Guarantee, in_words
 from dplearn.privacy.events import Event, event_of
 from dplearn.privacy.shares import GAUSSIAN, Accounting
-
-__all__ = ["ALPHA", "Plan", "hidden", "noted", "records_needed"]
 
 _NOTE = "note"
 _ADVANTAGE = "of an attacker on one record, at most: see `risk`"
@@ -41,10 +27,7 @@ ALPHA = 0.05
 def noted(note: str) -> dict[str, str]:
     """Return the metadata of a plan's field that is printed with a note.
 
-    Parameters
-    ----------
-    note : str
-        A short explanation of the number, printed in parentheses after it.
+    `note`: a short explanation of the number, printed in parentheses after it.
     """
     return {_NOTE: note}
 
@@ -52,10 +35,7 @@ def noted(note: str) -> dict[str, str]:
 def hidden(default: Any = None) -> Any:
     """Return a field of a plan that only a fit uses; it is neither printed nor compared.
 
-    Parameters
-    ----------
-    default : object
-        Immutable; its value where none is given.
+    `default`: immutable; its value where none is given.
     """
     return field(default=default, repr=False, compare=False, kw_only=True)
 
@@ -63,18 +43,10 @@ def hidden(default: Any = None) -> Any:
 def records_needed(plan_for: Callable[[int], Any] | None, suffices: Callable[[Any], bool]) -> int | None:
     """Return a number of records for which a plan suffices, at most 1 % more than the least such number.
 
-    Parameters
-    ----------
-    plan_for : callable or None
-        From a number of records to the plan of a fit on them; a ValueError means too few records. None in
-        the plan of a running fit, which needs no such number.
-    suffices : callable
-        Whether a plan is good enough; if it is for some number of records, then for all greater ones.
-
-    Returns
-    -------
-    int or None
-        None if 10**10 records do not suffice, or without `plan_for`.
+    `plan_for`: from a number of records to the plan of a fit on them; a ValueError means too few records.
+    None in the plan of a running fit, which needs no such number. `suffices`: whether a plan is good enough;
+    if it is for some number of records, then for all greater ones. Result: None if 10**10 records do not
+    suffice, or without `plan_for`.
     """
     if plan_for is None:
         return None
@@ -176,3 +148,55 @@ def _row(name: str, value: Any) -> Iterator[tuple[str, str]]:
             yield name, f"{value:.6g}"
         case _:
             yield name, str(value)
+
+
+_MOST = 20  # rows that are shown
+_NEIGHBORS = {"replace_one": "replaced", "add_remove": "added or removed"}
+_UNITS = {"examples": "one record", "labels": "one label", "groups": "all records of one group"}
+
+
+class ResultTable(ABC):
+    """Base of results that `print`, and a notebook, show as a table of released and public values."""
+
+    guarantee: Any
+
+    @abstractmethod
+    def _shown(self) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
+        """Return the names of the columns, and the rows; only released and public values."""
+
+    def _caption(self) -> str:
+        kept: Guarantee = self.guarantee
+        who = f"{_UNITS[kept.protects]} {_NEIGHBORS[kept.neighbors]}"
+        return f"{type(self).__name__}: {in_words(kept)}, {who}"
+
+    def _table(self) -> tuple[list[str], list[list[str]], int]:
+        """Return the names of the columns, the texts of the first rows, and the number of the others."""
+        names, found = self._shown()
+        rows = [[cell_text(value) for value in row] for row in found]
+        return list(names), rows[:_MOST], max(0, len(rows) - _MOST)
+
+    def __str__(self) -> str:
+        names, rows, more = self._table()
+        widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+        lines = [
+            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
+            for row in [names, *rows]
+        ]
+        lines += [f"... and {more:,} more"] if more else []
+        return "\n".join([self._caption(), *(f"  {line}".rstrip() for line in lines)])
+
+    def _repr_html_(self) -> str:
+        names, rows, more = self._table()
+        head = "".join(f"<th>{escape(name)}</th>" for name in names)
+        body = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows)
+        rest = f"<p>... and {more:,} more</p>" if more else ""
+        return f"<p>{escape(self._caption())}</p><table><tr>{head}</tr>{body}</table>{rest}"
+
+
+def cell_text(value: Any) -> str:
+    """Return the text of a cell, with six digits of a float, and control characters as escapes."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, tuple) and len(value) == 2 and all(isinstance(end, float) for end in value):
+        return f"{value[0]:.6g} to {value[1]:.6g}"
+    return cut("".join(each if each.isprintable() else repr(each)[1:-1] for each in str(value)), 60)

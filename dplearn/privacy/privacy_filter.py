@@ -1,12 +1,4 @@
-"""The privacy filter of a ledger: the cost of a release, the sum of costs, and refusal beyond the budget.
-
->>> from dplearn.privacy.guarantees import ApproxDP
->>> rule = PrivacyFilter(ApproxDP(1))
->>> rule.cost(ApproxDP(0.25, neighbors="add_remove")).epsilon
-Fraction(1, 2)
->>> rule.left(rule.after(rule.nothing, ApproxDP(0.25))).epsilon
-Fraction(3, 4)
-"""
+"""The privacy filter of a ledger: the cost of a release, the sum of costs, and refusal beyond the budget."""
 
 import json
 from dataclasses import dataclass
@@ -14,7 +6,6 @@ from decimal import ROUND_FLOOR
 from fractions import Fraction
 
 from dplearn.privacy.base import PROTECTS, amounts, in_words, with_amounts
-from dplearn.privacy.errors import BudgetExceededError, LedgerError
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 from dplearn.privacy.unknown_count import TAKING_ADDED
 
@@ -29,12 +20,8 @@ _MOST_BITS = 14_000  # about 4200 digits; Python writes integers of at most 4300
 class PrivacyFilter:
     """A privacy filter: adds the costs of adaptively chosen releases and refuses a sum beyond the budget.
 
-    Attributes
-    ----------
-    budget : Guarantee
-        The greatest total cost. Its kind decides which numbers add: epsilon and delta, or rho.
-    allow_reproducible : bool
-        Whether the filter accepts releases with reproducible noise.
+    `budget`: the greatest total cost. Its kind decides which numbers add: epsilon and delta, or rho.
+    `allow_reproducible`: whether the filter accepts releases with reproducible noise.
 
     Notes
     -----
@@ -59,15 +46,7 @@ class PrivacyFilter:
         return with_amounts(self.budget, dict.fromkeys(amounts(self.budget), Fraction(0)))
 
     def cost(self, guarantee: Guarantee) -> Guarantee:
-        """Return the cost of a release, in the budget's kind and for the budget's neighbours.
-
-        Raises
-        ------
-        TypeError
-            If `guarantee` is not one of the kinds of guarantee.
-        LedgerError
-            If no theorem implies a guarantee of the budget's kind, or the noise is reproducible.
-        """
+        """Return the cost of a release, in the budget's kind and for the budget's neighbours."""
         if type(guarantee) not in _KINDS:  # a subclass could override methods
             names = " or ".join(kind.__name__ for kind in _KINDS)
             raise TypeError(f"guarantee must be an {names}, got {type(guarantee).__name__}")
@@ -105,15 +84,7 @@ class PrivacyFilter:
             ) from None
 
     def after(self, spent: Guarantee, cost: Guarantee) -> Guarantee:
-        """Return the sum of the spent cost and the cost of one more release.
-
-        Raises
-        ------
-        BudgetExceededError
-            If a number of the sum exceeds the budget's.
-        LedgerError
-            If the exact sum has too many digits.
-        """
+        """Return the sum of the spent cost and the cost of one more release."""
         before, more, most = amounts(spent), amounts(cost), amounts(self.budget)
         total = {name: before[name] + more[name] for name in most}
         if any(total[name] > most[name] for name in most):
@@ -181,3 +152,20 @@ def _is_long(guarantee: Guarantee) -> bool:
     """Return True if a number has too many digits for Python to write."""
     parts = [part for x in amounts(guarantee).values() for part in x.as_integer_ratio()]
     return max(part.bit_length() for part in parts) > _MOST_BITS
+
+
+class LedgerError(BaseException):
+    """A ledger refused a charge, or cannot be read or written; nothing was charged, and nothing must be
+    released.
+
+    The class derives from BaseException, as KeyboardInterrupt does: scikit-learn's searches replace every
+    Exception of a fit by a score of NaN and continue, which would hide an exhausted budget or an unreachable
+    ledger. `except LedgerError` catches it; `except Exception` does not.
+    """
+
+
+class BudgetExceededError(LedgerError):
+    """A release costs more than the remaining budget; nothing was charged.
+
+    The message lists the requested, spent and remaining amounts and the budget. All four are public.
+    """

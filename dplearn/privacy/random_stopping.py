@@ -1,14 +1,21 @@
 """Privacy cost of the best of a random number of private runs: about that of two or three runs."""
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import comb, lcm
 
-from dplearn._validation import check_count
-from dplearn.privacy.guarantees import ApproxDP
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["RandomStopping"]
+from dplearn._validation import check_count
+from dplearn.core.exact import log_bounds, root_above
+from dplearn.privacy.gaussian_dp import FAILURE, LARGEST_EPSILON, delta_of_mu
+from dplearn.privacy.guarantees import ApproxDP, delta_of, epsilon_of
+from dplearn.privacy.shares import gaussian_budget
+
+__all__ = ["MOST_RUNS", "RandomStopping", "gaussian_run_budget", "gaussian_runs_delta"]
 
 
 @dataclass(frozen=True)
@@ -29,20 +36,11 @@ class RandomStopping:
     -----
     **Privacy.** If each run is (epsilon, delta)-differentially private, the published outcome, the one of the
     highest rank together with its rank, is (m epsilon, mean delta)-differentially private, where m =
-    min(most, 2 + concentration). Proof: first let delta be 0. Let c be the concentration, p_k the probability
-    of k runs, and f(x) the sum of p_k x^k. For an outcome y, let Q(y) be its probability in one run, s the
-    probability of a lower rank than that of y, and r that of the same rank. The highest rank of all runs is
-    that of y with probability f(s + r) - f(s), and given this, the first run of that rank has outcome y with
-    probability Q(y) / r. So y is published with probability Q(y) times the mean of f'(u) over u from s to s +
-    r. Let u and u' be points at the same fraction of this interval for two neighbours. They satisfy u <=
-    e^epsilon u' and 1 - u >= e^-epsilon (1 - u'), and f' increases, so f'(u) exceeds f'(u') only if u > u'.
-    First, f'(u) / f'(u') is then at most (u / u')^(most - 1), since f' has degree most - 1. Second, (1 -
-    x)^(1 + c) f'(x) never increases: this is (1 - x) f'' <= (1 + c) f', which holds for each power of x if (k
-    + 1) p_{k+1} <= (k + c) p_k, and the p_k satisfy this. So f'(u) / f'(u') is at most ((1 - u') / (1 -
-    u))^(1 + c) <= exp((1 + c) epsilon), and Q(y) / Q'(y) is at most exp(epsilon). Now let delta be positive.
-    A run is a mixture of an epsilon-private run and, with probability delta, an arbitrary one. All runs are
-    epsilon-private with probability f(1 - delta) >= 1 - mean delta; given this, the number of runs has
-    weights p_k (1 - delta)^k, which satisfy both bounds too.
+    min(most, 2 + concentration). Let f(x) be the sum of p_k x^k, where p_k is the probability of k runs. An
+    outcome y with probability Q(y) in one run is published with probability Q(y) times the mean of f'(u) over
+    u from s, the probability of a lower rank than that of y, to s + r, where r is that of the same rank. For
+    neighbours f'(u) / f'(u') is at most exp((m - 1) epsilon), since f' has degree most - 1, and since
+    (1 - x)^(1 + concentration) f'(x) never increases. The whole proof is in docs/theory/random_stopping.md.
 
     **Assumes.** The rank of an outcome is a function of the outcome: a score computed from private data is
     part of the run's private outcome. The runs are independent. The number of runs and their duration are
@@ -118,3 +116,128 @@ class RandomStopping:
         for weight in reversed(self.weights):
             total, scale = (total + weight * scale) * other, scale * whole
         return Fraction(total, scale * sum(self.weights))
+
+
+#: The greatest number of runs for which the error of floats is bounded below.
+MOST_RUNS = 1024
+_CONCENTRATION = 64  # likewise
+_MARGIN = 1 + 2.0**-30
+_BITS = 200  # of delta
+_LEAST_DELTA = Fraction(1, 1 << 64)  # below it, failures are no small part of delta
+_STEPS = 16  # of the search for the greatest budget: one part in 2**16
+_STEP = 1 / 64
+_ENDS = 10.0  # beyond so many deviations the ratio of both slopes is nearly 1
+_PRECISION = 2.0**-12
+
+
+def gaussian_runs_delta(
+    stopping: RandomStopping, mu2: Fraction, epsilon: Fraction, fits: int = 1
+) -> Fraction:
+    """Return an upper bound on the delta of the best of a random number of Gaussian-DP runs.
+
+    `stopping`: the distribution of the number of runs; at most 1024 runs, and a concentration of at most 64.
+    `mu2`: positive; mu^2 of one run, for its score and its outcome together. `epsilon`: at most 64. `fits`:
+    the number of releases of Gaussian sums in a run, each with a probability of failure of 2**-79. Result: at
+    most 1.
+
+    Notes
+    -----
+    **Privacy.** Let f(x) be the mean of x^k over the number k of runs, m = f'(1) its mean, and
+
+        R = max over z of f'(Phi(z)) / f'(Phi(z - mu)),
+
+    where Phi is the normal distribution function. The best run is (epsilon, m (eta + delta_mu(epsilon - ln
+    R)))-differentially private, where eta is the probability of failure of a run. Proof: as `RandomStopping`
+    shows, y is published with probability Q(y) times the mean of f'(u) over the same fractions of the
+    interval from s to s + r. For two neighbours (s, s') and (s + r, s' + r') are probabilities of one event
+    under both runs, which Gaussian-DP confines to the convex set u' >= Phi(Phi^-1(u) - mu); so are all points
+    (u, u') between. As f' increases, f'(u) <= R f'(u') and f'(u) <= m there. So Q(y) f'(u) - e^epsilon Q'(y)
+    f'(u') is at most f'(u) (Q(y) - (e^epsilon / R) Q'(y)), and the sum of the positive ones over y is at most
+    m delta_mu(epsilon - ln R). With failures, let a = 1 - eta: all runs are of the main kind with probability
+    f(a) >= 1 - m eta, and what they publish has the weights of x -> f(a x), for which the ratio of slopes is
+    f'(a u) / f'(a u') <= f'(u) / f'(u'): its logarithm increases with a, since x f''(x) / f'(x), a mean of k
+    - 1 with weights k p_k x^(k-1), increases with x.
+
+    **Source.** Bounds by the profile of a run are by Koskela and others (2024); this proof is ours, and
+    holds for discrete outcomes of equal rank, too.
+    """
+    least = epsilon - log_bounds(Fraction(_growth(stopping, float(root_above(mu2)))))[1]
+    if least < 0:
+        return Fraction(1)
+    delta = delta_of_mu(root_above(mu2), least, _BITS)
+    return min(Fraction(1), stopping.mean * (fits * FAILURE + delta))
+
+
+def gaussian_run_budget(stopping: RandomStopping, total: ApproxDP, fits: int = 1) -> Fraction:
+    """Return the greatest mu^2 / 2 of a run found for which the best run has the guarantee `total`.
+
+    `stopping`: the distribution of the number of runs. `total`: epsilon and delta positive. `fits`: the
+    number of releases of Gaussian sums in a run, which divide its budget. Result: at least the budget of runs
+    of which only epsilon and delta are known; 0 if a delta below 2**-64 is left for a run.
+    """
+    return _gaussian_run_budget(stopping, ApproxDP(epsilon_of(total), delta_of(total)), fits)
+
+
+@lru_cache(maxsize=64)
+def _gaussian_run_budget(stopping: RandomStopping, total: ApproxDP, fits: int) -> Fraction:
+    run = stopping.run_of(total)
+    if run.delta < _LEAST_DELTA * fits:
+        return Fraction(0)
+    known = gaussian_budget(ApproxDP(run.epsilon, run.delta - (fits - 1) * FAILURE))
+    if (
+        stopping.most > MOST_RUNS
+        or stopping.concentration > _CONCENTRATION
+        or total.epsilon > LARGEST_EPSILON
+    ):
+        return known
+    low, high = known, gaussian_budget(total)  # of one run
+    for _ in range(_STEPS):
+        middle = Fraction(float((low + high) / 2))
+        if gaussian_runs_delta(stopping, 2 * middle, total.epsilon, fits) <= total.delta:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _growth(stopping: RandomStopping, mu: float) -> float:
+    """Return an upper bound on R, the greatest ratio of slopes f'(Phi(z)) / f'(Phi(z - mu)).
+
+    Between z1 and z2 the ratio is at most f'(Phi(z2)) / f'(Phi(z1 - mu)). Intervals for which this exceeds
+    the ratio at some point by more than the precision are divided.
+
+    Rounding. The relative error of Phi(z) is below 2**-43 for -20 <= z < 0, where x f''(x) / f'(x) <= 1 +
+    concentration, since x <= 1/2; for z > 0 both are at most 2**-50 and 1024. Values below Phi(-20) do not
+    matter. The terms of f' are positive and have at most 2048 roundings. Nor does it matter that mu and z -
+    mu are rounded. The margin of 2**-30 covers all this.
+    """
+    numbers = np.arange(1, stopping.most + 1)
+    whole = sum(stopping.weights)
+    slopes = [float(Fraction(int(k) * w, whole)) for k, w in zip(numbers, stopping.weights, strict=True)]
+
+    def slope(*places: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        z = np.concatenate(places)
+        x = np.array([math.erfc(-each / math.sqrt(2)) / 2 for each in z.tolist()])
+        value = np.zeros(len(x))
+        for coefficient in reversed(slopes):
+            value = value * x + coefficient
+        return np.split(value, np.cumsum([len(each) for each in places])[:-1])
+
+    with np.errstate(under="ignore"):
+        low = np.arange(-_ENDS, _ENDS + mu, _STEP)
+        high = low + _STEP
+        start, end = slope(low[:1], high[-1:] - mu)
+        first = start[0] / slopes[0]  # below the first interval
+        last = sum(slopes) / end[0]  # beyond the last one
+        reached = max(first, last)
+        kept = 0.0  # the bound of intervals that are not divided
+        while len(low):
+            above, at, below = slope(high, low, low - mu)
+            bounds = above / below
+            reached = max(reached, float((at / below).max()))
+            wide = bounds > reached * (1 + _PRECISION)
+            kept = max(kept, float(bounds[~wide].max(initial=0)))
+            low, high = low[wide], high[wide]
+            middle = (low + high) / 2
+            low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
+    return float(max(first, last, kept)) * _MARGIN

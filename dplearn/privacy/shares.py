@@ -1,12 +1,4 @@
-"""Division of an (epsilon, delta) budget among equal releases, and its conversion into rho or mu^2 / 2.
-
->>> float(equal_epsilon(ApproxDP(1, 1e-6), 1000)), round(float(concentrated_budget(ApproxDP(1, 1e-6))), 9)
-(0.0074951001331210135, 0.02435597)
->>> round(float(gaussian_budget(ApproxDP(1, 1e-6))), 9)
-0.028014482
->>> equal_epsilon(ApproxDP(1), 1000)
-Fraction(1, 1000)
-"""
+"""Division of an (epsilon, delta) budget among equal releases, and its conversion into rho or mu^2 / 2."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -48,14 +40,9 @@ _WORTH_DELTA = 1 + Fraction(1, 10**4)  # for a smaller gain in epsilon, no delta
 def equal_epsilon(privacy: ApproxDP, count: int, kind: Callable[[Any], Event] = PureDP) -> Fraction:
     """Return the greatest epsilon found for which `count` releases of that epsilon compose to `privacy`.
 
-    Parameters
-    ----------
-    privacy : ApproxDP
-        Epsilon positive. With delta 0 the result is epsilon / count.
-    count : int
-        At least 1. The epsilon of all releases is fixed in advance; a release may depend on earlier ones.
-    kind : callable, default=PureDP
-        The event of a release with a given epsilon, at most as costly as a pure release.
+    `privacy`: epsilon positive. With delta 0 the result is epsilon / count. `count`: at least 1. The epsilon
+    of all releases is fixed in advance; a release may depend on earlier ones. `kind`: the event of a release
+    with a given epsilon, at most as costly as a pure release.
     """
     target = ApproxDP(epsilon_of(privacy), privacy.delta)
     return _equal_epsilon(target, check_count("count", count, low=1), kind)
@@ -77,28 +64,11 @@ def _equal_epsilon(target: ApproxDP, count: int, kind: Callable[[Any], Event]) -
 def equal_shares(privacy: ApproxDP, count: int) -> tuple[ApproxDP, ...]:
     """Return the greatest equal shares of a budget that some composition theorem allows for some releases.
 
-    Parameters
-    ----------
-    privacy : ApproxDP
-        The budget of all releases together. Epsilon positive.
-    count : int
-        The number of releases, at least 1.
-
-    Returns
-    -------
-    tuple of ApproxDP
-        Shares in decreasing order of epsilon. `count` releases whose guarantees are the last share compose to
-        `privacy`. A greater share suffices only for releases of lower cost: zero-concentrated ones, Gaussian
-        sums, ones of bounded range, or pure ones. The caller composes the events of the releases, and takes
-        the first share for which their cost is at most `privacy`.
-
-    Examples
-    --------
-    >>> shares = equal_shares(ApproxDP(1, 1e-6), 20)
-    >>> [(round(float(share.epsilon), 4), float(share.delta)) for share in shares]
-    [(0.2031, 1e-06), (0.2011, 1e-06), (0.0987, 2.5e-08), (0.057, 2.5e-08), (0.0561, 2.5e-08)]
-    >>> equal_shares(ApproxDP(1), 10) == (ApproxDP("0.1"),)
-    True
+    `privacy`: the budget of all releases together. Epsilon positive. `count`: the number of releases, at
+    least 1. Result: shares in decreasing order of epsilon. `count` releases whose guarantees are the last
+    share compose to `privacy`. A greater share suffices only for releases of lower cost: zero-concentrated
+    ones, Gaussian sums, ones of bounded range, or pure ones. The caller composes the events of the releases,
+    and takes the first share for which their cost is at most `privacy`.
     """
     count = check_count("count", count, low=1)
     numbers = _equal_shares(ApproxDP(epsilon_of(privacy), privacy.delta), count)
@@ -124,10 +94,7 @@ def _equal_shares(target: ApproxDP, count: int) -> tuple[tuple[Fraction, Fractio
 def concentrated_budget(privacy: ApproxDP) -> Fraction:
     """Return the greatest rho found for which zero-concentrated privacy with rho implies `privacy`.
 
-    Parameters
-    ----------
-    privacy : ApproxDP
-        Epsilon and delta positive.
+    `privacy`: epsilon and delta positive.
     """
     return _concentrated_budget(ApproxDP(epsilon_of(privacy), delta_of(privacy)))
 
@@ -147,18 +114,10 @@ def _concentrated_budget(target: ApproxDP) -> Fraction:
 def gaussian_budget(privacy: ApproxDP) -> Fraction:
     """Return the greatest mu^2 / 2 found for which sums with Gaussian noise have the guarantee `privacy`.
 
-    Parameters
-    ----------
-    privacy : ApproxDP
-        Epsilon and delta positive.
-
-    Returns
-    -------
-    Fraction
-        Releases of at most 2**32 integers together, with noise as `dplearn.privacy.gaussian_dp.sums_sigma2`
-        describes and budgets that add up to this one, imply `privacy`; also if they are chosen adaptively. It
-        exceeds `concentrated_budget` by 13 to 18 % at delta 1e-6, and equals it where epsilon is above 64 or
-        below 10**-100, or delta below 2**-70.
+    `privacy`: epsilon and delta positive. Result: releases of at most 2**32 integers together, with noise as
+    `dplearn.privacy.gaussian_dp.sums_sigma2` describes and budgets that add up to this one, imply `privacy`;
+    also if they are chosen adaptively. It exceeds `concentrated_budget` by 13 to 18 % at delta 1e-6, and
+    equals it where epsilon is above 64 or below 10**-100, or delta below 2**-70.
     """
     return _gaussian_budget(ApproxDP(epsilon_of(privacy), delta_of(privacy)))
 
@@ -174,12 +133,8 @@ def _gaussian_budget(target: ApproxDP) -> Fraction:
 class Accounting:
     """A kind of budget that adds up over releases, and in which a release states its cost.
 
-    Attributes
-    ----------
-    budget : callable
-        From an ApproxDP with positive epsilon and delta to the greatest budget that implies it.
-    event : callable
-        From a budget to the event of a release with it. Its rho is at most the budget.
+    `budget`: from an ApproxDP with positive epsilon and delta to the greatest budget that implies it.
+    `event`: from a budget to the event of a release with it. Its rho is at most the budget.
     """
 
     budget: Callable[[ApproxDP], Fraction]
@@ -188,12 +143,7 @@ class Accounting:
     def epsilon_within(self, budget: Fraction, delta: Fraction) -> Fraction:
         """Return an epsilon whose budget at a delta is at most a given one, and nearly as great.
 
-        Parameters
-        ----------
-        budget : Fraction
-            Nonnegative.
-        delta : Fraction
-            Above 0 and below 1.
+        `budget`: nonnegative. `delta`: above 0 and below 1.
         """
         epsilon = Fraction(least_epsilon(self.event(budget), delta)) * _BELOW
         while epsilon and self.budget(ApproxDP(epsilon, delta)) > budget:

@@ -4,13 +4,6 @@ The sparse vector tests for each query whether its distance to instability is la
 answered if d - G2 >= threshold - G1. The noise of the threshold, G1, and the noise of the query, G2, which is
 independent for each query, are geometric: P[G1 >= k] = a**k and P[G2 >= k] = b**k. The sparse vector stops
 after `max_abstentions` abstentions.
-
->>> from dplearn.privacy import ApproxDP
->>> noise = stable_answers_noise(ApproxDP(1, 1e-5), 10)
->>> noise.renew, noise.threshold, noise.least_distance(n_queries=1000, beta=0.05)
-(False, 62, 298)
->>> noise.spoiled() <= Fraction(1, 10**5), round(noise.refusal_probability(298), 7)
-(True, 5.13e-05)
 """
 
 import math

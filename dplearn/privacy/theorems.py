@@ -4,10 +4,6 @@ Each function takes any event, usually a composition, and returns a valid epsilo
 infinity if the theorem does not apply. Float arithmetic chooses orders and trial values; exact enclosures
 then evaluate the bound at the choice. The event's failure probability F is deducted first: a delta of (delta
 - F) / (1 - F) remains for the main part.
-
->>> from dplearn.privacy.events import PureDP
->>> float(advanced(PureDP(1), Fraction(1, 2))), basic(PureDP(1), Fraction(1, 2))
-(1.09703042187, Fraction(1, 1))
 """
 
 import math
@@ -18,10 +14,9 @@ from fractions import Fraction
 import numpy as np
 
 from dplearn.core.exact import exp_bounds, float_above, log_bounds, root_above, short_above
-from dplearn.privacy.conversion import concentrated_epsilon, epsilon_at, log_float, rounded_up
+from dplearn.privacy.conversion import Floats, concentrated_epsilon, epsilon_at, log_float, rounded_up
 from dplearn.privacy.events import Event
 from dplearn.privacy.gaussian_dp import FAILURE, least_epsilon_of_mu2, without_failure
-from dplearn.privacy.renyi_curves import Floats
 
 __all__ = [
     "THEOREMS",

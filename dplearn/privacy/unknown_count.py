@@ -10,16 +10,6 @@ from fractions import Fraction
 
 from dplearn.privacy.base import NEIGHBORS
 
-__all__ = [
-    "ADDED",
-    "AT_LEAST_ONE",
-    "COUNT_SHARE",
-    "MOST_RECORDS",
-    "NEIGHBORS",
-    "TAKING_ADDED",
-    "moved_counts",
-]
-
 #: The assumption of a guarantee for one added or removed record, in place of that the number is public.
 AT_LEAST_ONE = "the table has at least one record"
 ADDED = NEIGHBORS[1]
@@ -39,9 +29,6 @@ TAKING_ADDED = (
 def moved_counts(neighbors: str) -> int:
     """Return how many counts of a histogram differ between neighbours, by 1 each.
 
-    Parameters
-    ----------
-    neighbors : {"replace_one", "add_remove"}
-        A replaced record leaves one cell and enters another.
+    `neighbors`: a replaced record leaves one cell and enters another.
     """
     return 1 if neighbors == ADDED else 2

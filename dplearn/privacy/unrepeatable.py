@@ -9,8 +9,6 @@ import inspect
 import os
 from typing import Any
 
-__all__ = ["MARK", "Unrepeatable", "UnrepeatablePickles", "refuse_cache", "without_mark"]
-
 #: Name of the entry of a pickled state that differs between pickles.
 MARK = "_unrepeatable"
 _CACHE, _PACKAGE = "joblib.memory", "dplearn"
@@ -52,10 +50,7 @@ class UnrepeatablePickles:
 def without_mark(state: dict[str, Any]) -> dict[str, Any]:
     """Return a pickled state without its mark.
 
-    Parameters
-    ----------
-    state : dict
-        The state; it is not modified.
+    `state`: the state; it is not modified.
     """
     return {name: value for name, value in state.items() if name != MARK}
 
@@ -66,15 +61,7 @@ def refuse_cache(name: str) -> None:
     The arguments of a function such as `quantiles` belong to the caller, so a cache would recognise a
     repeated call. A call of this package from within a cached function of the caller cannot be detected.
 
-    Parameters
-    ----------
-    name : str
-        The name of the release, for the message.
-
-    Raises
-    ------
-    TypeError
-        If the first caller outside this package is `joblib.Memory`.
+    `name`: the name of the release, for the message.
     """
     frame = inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:

@@ -12,8 +12,8 @@ from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import float_errors_ignored
 from dplearn.core.search import first
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.errors import BudgetExceededError
 from dplearn.privacy.one_time_state import OneTimeState
+from dplearn.privacy.privacy_filter import BudgetExceededError
 from dplearn.queries.noise import Noise
 from dplearn.queries.oracle import Answer, Image, Oracle, Round, as_queries, tolerance_of
 from dplearn.queries.query import StatisticalQuery

@@ -3,8 +3,8 @@
 >>> from dplearn.privacy import ApproxDP
 >>> from dplearn.queries.query import MeanQuery
 >>> heads = MeanQuery(len, low=0, high=1)
->>> noise_of("laplace", ApproxDP(1), 1000).deviation(heads, Fraction(1, 2))  # with half of the budget
-0.00282842712474619
+>>> round(noise_of("laplace", ApproxDP(1), 1000).deviation(heads, Fraction(1, 2)), 5)  # with half of the budget
+0.00283
 >>> round(noise_of("local", ApproxDP(1), 1000).deviation(heads, Fraction(1, 2)), 3)
 0.048
 """

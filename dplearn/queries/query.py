@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dplearn._validation import as_fraction, check_choice, check_count
 from dplearn.core.float_errors import IgnoresFloatErrors, ignores_float_errors
 from dplearn.core.grouping import near_integers
-from dplearn.core.short_vectors import kept_short
+from dplearn.core.unit_rows import kept_short
 from dplearn.domains.cells import is_frame
 from dplearn.queries.randomizers import (
     BitRandomizer,

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import exp_bounds
-from dplearn.privacy.errors import BudgetExceededError
+from dplearn.privacy.privacy_filter import BudgetExceededError
 from dplearn.queries.oracle import Answer, Oracle
 from dplearn.queries.query import MeanQuery, StatisticalQuery, VectorQuery
 from dplearn.queries.randomizers import LocalRandomizer

@@ -16,8 +16,9 @@ from dplearn._validation import check_choice, check_count, check_number
 from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.base import NEIGHBORS
 from dplearn.privacy.shares import gaussian_budget
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, NEIGHBORS, moved_counts
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
 from dplearn.queries.bounds import TailBound, sampling_bound
 from dplearn.queries.gaussian_noise import SumNoise
 

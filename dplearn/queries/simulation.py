@@ -16,7 +16,7 @@ from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.errors import BudgetExceededError
+from dplearn.privacy.privacy_filter import BudgetExceededError
 from dplearn.queries.bounds import query_sample_size
 from dplearn.queries.factories import local
 from dplearn.queries.local_oracle import LocalOracle

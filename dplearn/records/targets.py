@@ -20,7 +20,8 @@ from dplearn._validation import check_bool, check_number, shown
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import DomainError
 from dplearn.domains.cells import cell_type, column_type, holds_times, in_units, is_frame, is_text
-from dplearn.domains.numbers import Floats, as_numbers
+from dplearn.domains.number_cells import as_numbers
+from dplearn.domains.numbers import Floats
 from dplearn.records.reading import label_cells
 
 __all__ = ["STEPS", "TargetRange", "read_numbers", "read_target"]

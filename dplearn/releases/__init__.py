@@ -4,9 +4,7 @@ A release is a function `x` of private values that returns a frozen result. Each
 `x_plan` that returns the plan of the release from public parameters.
 """
 
-from dplearn.releases.cdf import cdf, cdf_plan
-from dplearn.releases.distribution import CDFPlan, CDFRelease, ConfidenceBand
-from dplearn.releases.distribution_learning import LearnedDistribution, learned_distribution
+from dplearn.releases.cdf import CDFPlan, CDFRelease, ConfidenceBand, cdf, cdf_plan
 from dplearn.releases.grouped import Grouped, GroupedPlan, grouped, grouped_plan
 from dplearn.releases.interior_point import (
     InteriorPoint,
@@ -30,8 +28,10 @@ from dplearn.releases.quantiles import (
     quantiles_plan,
 )
 from dplearn.releases.reductions import (
+    LearnedDistribution,
     interior_point_from_counts,
     interior_point_from_threshold_learner,
+    learned_distribution,
     learner_from_release,
     threshold_from_corner_learner,
     threshold_from_interior_point,
@@ -42,7 +42,8 @@ from dplearn.releases.stable_counts import (
     stable_counts,
     stable_counts_plan,
 )
-from dplearn.releases.synthetic_table import SyntheticTable, SyntheticTablePlan
+from dplearn.releases.synthetic_table import SyntheticTable
+from dplearn.releases.table_plan import SyntheticTablePlan
 
 __all__ = [
     "CDFPlan",

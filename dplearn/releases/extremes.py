@@ -21,21 +21,13 @@ from numpy.typing import NDArray
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import power_at_most
 from dplearn.domains import Floats
-from dplearn.mechanisms.first_reaching import first_reaching, reaching_ratios
+from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.mechanisms.sparse_vector import first_reaching, reaching_ratios
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.releases.quantiles import QuantilesPlan
-from dplearn.releases.release import N_IS_PUBLIC
-
-__all__ = [
-    "ExtremesPlan",
-    "candidates",
-    "counts_within",
-    "extremes_plan",
-    "has_candidates",
-    "release_extremes",
-]
+from dplearn.releases.release import few_records_warnings
 
 _BITS = 2  # candidates on the way from a power of two to the next: 2**_BITS
 
@@ -44,41 +36,24 @@ _BITS = 2  # candidates on the way from a power of two to the next: 2**_BITS
 class ExtremesPlan(Plan):
     """The plan of a search for two ends of a column.
 
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of both ends.
-    n_samples : int
-        Number of records, n.
-    q : tuple of float
-        The share of the records below the lower end, and the share up to the upper end.
-    domain : Floats
-        The possible values.
-    alpha, beta : float
-        Target error and probability of failure.
-    errors : tuple of int
-        With probability at least 1 - beta, for both ends together: at most q[0] n + error records are below
-        the lower end, and at most (1 - q[1]) n + error above the upper one.
-    error : int
-        The greatest of these.
-    n_inside : int or None
-        Number of records from which on each end is with probability at least 1 - beta at most the first
-        candidate that has no record beyond it: at most a quarter greater in magnitude than the furthest
-        record on its side of 0 (of numbers from 2.3e-308 on). None if 0 or 1 is among q.
-    n_needed : int
-        Number of records from which on no error exceeds alpha n.
+    Notes
+    -----
+    **Accuracy.** With probability at least 1 - beta, for both ends together: at most q[0] n + error records
+    are below the lower end, and at most (1 - q[1]) n + error above the upper one. From `n_inside` records on
+    each end is with that probability at most the first candidate that has no record beyond it: at most a
+    quarter greater in magnitude than the furthest record on its side of 0 (of numbers from 2.3e-308 on).
     """
 
     _computed: ClassVar[tuple[str, ...]] = ("errors", "n_inside", "n_needed")
 
     guarantee: ApproxDP
     n_samples: int
-    q: tuple[float, ...]
+    q: tuple[float, ...]  # the shares of the records below the lower end, and up to the upper one
     domain: Floats
     alpha: float
     beta: float
     fractions: Any = hidden()
-    larger: Any = hidden()
+    larger: Any = hidden()  # the plan of quantiles that replace the search from its `n_inside` records on
 
     @property
     def errors(self) -> tuple[int, ...]:
@@ -119,27 +94,7 @@ def extremes_plan(
     beta: Any = 0.05,
     larger: QuantilesPlan | None = None,
 ) -> ExtremesPlan:
-    """Return the plan of a search for two ends, without data.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of records.
-    q : sequence of Fraction of length 2
-        The shares of the records below the two ends.
-    epsilon : Fraction
-        Privacy cost of both ends together.
-    domain : Floats
-        The possible values, without missing ones.
-    alpha, beta : float
-        Target error as a share of the records, and probability of failure for both ends together.
-    larger : QuantilesPlan, optional
-        The plan of quantiles that replace the search from `larger.n_inside` records on.
-
-    Returns
-    -------
-    ExtremesPlan
-    """
+    """Return the plan of a search for two ends, without data."""
     guarantee = ApproxDP(epsilon, assumes=(N_IS_PUBLIC, domain.assumption))
     shares = tuple(map(float, q))
     return ExtremesPlan(
@@ -154,18 +109,7 @@ def has_candidates(domain: Any) -> bool:
 
 @lru_cache(maxsize=16)
 def candidates(domain: Floats) -> NDArray[np.uint64]:
-    """Return the codes of the candidates for the upper end, ascending from that of 0 to the greatest.
-
-    Parameters
-    ----------
-    domain : Floats
-        Without missing values: it has the same number of codes below that of 0 as above.
-
-    Returns
-    -------
-    ndarray of uint64 of shape (m,)
-        In steps of a quarter of the codes from a power of two to the next. Read only.
-    """
+    """Return the codes of the candidates for the upper end, ascending from that of 0 to the greatest."""
     steps = (domain.size - 1) // 2
     stride = 1 << max(0, domain.significand_bits - _BITS)
     upto = np.arange(0, steps, stride, dtype=np.uint64)
@@ -175,19 +119,7 @@ def candidates(domain: Floats) -> NDArray[np.uint64]:
 
 
 def counts_within(codes: NDArray[Any], domain: Floats) -> list[NDArray[np.int64]]:
-    """Return the numbers of records up to each candidate for the upper end and from each for the lower.
-
-    Parameters
-    ----------
-    codes : ndarray of unsigned integers of shape (n,)
-        Private. The codes of one column, or of a part of it: counts of parts add up.
-    domain : Floats
-        Public.
-
-    Returns
-    -------
-    list of two ndarray of int64 of shape (m,)
-    """
+    """Return the numbers of records up to each candidate for the upper end and from each for the lower."""
     ends, codes = candidates(domain), codes.astype(np.uint64, copy=False)
     mirrored = np.uint64(domain.size - 1) - codes
     return [_counts_upto(ends, side) for side in (codes, mirrored)]
@@ -202,22 +134,6 @@ def release_extremes(
     counts: Sequence[NDArray[np.int64]], plan: ExtremesPlan, *, privacy: ApproxDP, dice: Dice
 ) -> NDArray[np.float64]:
     """Return a private lower and upper end of a column.
-
-    Parameters
-    ----------
-    counts : sequence of two ndarray of int64 of shape (m,)
-        Private. From `counts_within`, of all records.
-    plan : ExtremesPlan
-        Public.
-    privacy : ApproxDP
-        Its `epsilon` is spent whole, half for each end.
-    dice : Dice
-        Source of chance.
-
-    Returns
-    -------
-    ndarray of float64 of shape (2,)
-        The lower end is at most 0, and the upper end at least 0.
 
     Notes
     -----
@@ -254,3 +170,17 @@ def _reaches(epsilon: Fraction, beta: float, m: int) -> tuple[int, int]:
     of_threshold, of_count = reaching_ratios(epsilon / 2)
     quarter = Fraction(repr(beta)) / 4
     return power_at_most(of_count, quarter / m) - 1, power_at_most(of_threshold, quarter) - 1
+
+
+def extremes_warnings(
+    n_samples: int, n_inside: int, *, epsilon: Fraction, columns: int = 1
+) -> tuple[str, ...]:
+    """Return a warning if a search for the ends of the data may end far beyond them."""
+    return few_records_warnings(
+        n_samples,
+        float(n_inside > n_samples),
+        enough=1,
+        problem=f"with epsilon {float(epsilon):.3g}{' a column' if columns > 1 else ''}, the search for the"
+        " ends of the data may miss most records or end far beyond all of them",
+        remedy=", or take fewer columns" if columns > 1 else "",
+    )

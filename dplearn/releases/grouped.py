@@ -14,12 +14,12 @@ from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
-from dplearn.core.key_counts import KeyCounts
+from dplearn.core.keys import KeyCounts
 from dplearn.domains import DomainError, Floats
 from dplearn.domains.cells import object_array
 from dplearn.domains.keys import read_keys, spelled
 from dplearn.fit.execute import Facts
-from dplearn.fit.relation import without_count
+from dplearn.fit.relation import N_IS_PUBLIC, without_count
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.stable_histogram import (
     stable_histogram,
@@ -27,8 +27,7 @@ from dplearn.mechanisms.stable_histogram import (
     stable_histogram_threshold,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import ALPHA, hidden, noted
-from dplearn.privacy.result_table import ResultTable
+from dplearn.privacy.plan import ALPHA, ResultTable, hidden, noted
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
 from dplearn.records.dask_parts import DaskParts, is_dask, partitions
 from dplearn.records.groups import MOST_ROWS
@@ -38,11 +37,15 @@ from dplearn.records.passes import InTurn
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table
 from dplearn.records.tables import check_index
-from dplearn.releases.reading import checked_bounds, read_column
-from dplearn.releases.release import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan, in_memory
+from dplearn.releases.release import (
+    ColumnRelease,
+    Released,
+    ReleasePlan,
+    checked_bounds,
+    in_memory,
+    read_column,
+)
 from dplearn.releases.stable_counts import read_column_of_keys
-
-__all__ = ["Grouped", "GroupedPlan", "grouped", "grouped_plan"]
 
 _BITS = 16  # of the grid of values, from the middle of the bounds to an end
 _ROWS = 10  # of a group, as many as take part in a learner's sums

@@ -1,32 +1,364 @@
-"""Private release of an interior point: a number between the least and the greatest of private numbers."""
+"""Private release of an interior point: a number between the least and the greatest of private numbers.
 
+The number of records needed grows with the logarithm of the domain's size for the exponential method, and
+with its iterated logarithm for the recursive method.
+"""
+
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
+from dplearn.core.distributions import laplace_quantile, power_at_most
+from dplearn.core.exact import decay_ratio, log_bounds, selection_ratio
+from dplearn.core.search import first
 from dplearn.domains import NumberDomain
 from dplearn.domains.base import Codes
 from dplearn.fit.execute import Facts
-from dplearn.mechanisms.interior_point import interior_point_code
-from dplearn.mechanisms.rec_prefix import recursive_interior_point
+from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.mechanisms.choosing import choosing_threshold
+from dplearn.mechanisms.interior_point import (
+    PrefixLevel,
+    RecursiveSizes,
+    interior_point_code,
+    next_domain_size,
+    recursive_interior_point,
+)
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.ledger import PrivacyLedger
 from dplearn.privacy.plan import hidden
 from dplearn.records.part_counts import gathered_codes
 from dplearn.records.table import Table
-from dplearn.releases.interior_point_sizes import (
-    interior_point_method,
-    interior_point_sample_size,
-    recursive_sizes,
+from dplearn.releases.release import (
+    ColumnRelease,
+    Released,
+    ReleasePlan,
+    as_number_domain,
+    read_codes,
 )
-from dplearn.releases.reading import as_number_domain, read_codes
-from dplearn.releases.release import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan
 
-__all__ = ["InteriorPoint", "InteriorPointPlan", "interior_point", "interior_point_plan"]
+_METHODS = ("exponential", "recursive")
+_CONSTANTS = ("tight", "paper")
+_SMALLEST = Fraction(1, 10**9)  # least epsilon; a smaller one would need an impossible number of records
+_PARTS = 1 << 10  # epsilon is divided in units of 1/1024
+_ROUNDS = 6  # iterations of the division of epsilon
+_SLACK = 1e-12  # relative bound on rounding errors
+_PAPER_BASE = 32  # the paper uses no recursion for domains up to this size
 
-_METHODS = (AUTO, "exponential", "recursive")
+
+def iterated_logarithm(size: int) -> int:
+    """Return log*(size): the number of times log2 is applied until the result is at most 1."""
+    times, tower = 0, 1
+    while tower < size:
+        # A power of 2 with more bits than `size` already ends the loop; the full power is not computed.
+        times, tower = times + 1, 1 << min(tower, size.bit_length())
+    return times
+
+
+def interior_point_sample_size(
+    method: str, *, domain_size: int, epsilon: Any, delta: Any = 0, beta: Any = 0.05, constants: str = "tight"
+) -> int:
+    """Return the number of records with which a method finds an interior point of any data.
+
+    Parameters
+    ----------
+    method : {"exponential", "recursive"}
+        The method.
+    domain_size : int
+        Number of codes in the domain; an integer of any size.
+    epsilon : number
+        Positive, at least 1e-9.
+    delta : number, default=0
+        Used by "recursive", where it must be positive.
+    beta : number, default=0.05
+        Probability of failure, in (0, 1).
+    constants : {"tight", "paper"}, default="tight"
+        "tight": the constants proved here. "paper": the published constants.
+
+    Returns
+    -------
+    int
+        With this number of records or more, the released code is an interior point with probability at least
+        1 - beta.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not as described.
+
+    Notes
+    -----
+    "exponential" with "tight" is the least possible number. Proof: let r be the ratio of the selection, so
+    that a code of depth q has weight r ** -q, and let v be the first value that n/2 or more records do not
+    exceed. Its depth is n/2 + u, u >= 0, the number of records at most v or that of records at least v; the
+    next value on that side, if there is one, has depth n/2 - u. Their weights add up to
+    r ** -(n/2) (r ** -u + r ** u), which is least for u = 0 (n even) or 1/2 (n odd), and at most
+    domain_size - 2 codes are outside the data, with weight 1 each. Two halves of the records at two
+    neighbouring codes attain both bounds. If there is no next value, all records are equal: one code has
+    weight r ** -n and all others weight 1. "paper": ``(4 / epsilon) ln(|X| / beta)``, from Proposition 3.5.
+
+    "recursive": see `recursive_sizes`; "paper" is Theorem 3.4.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 3.
+
+    Examples
+    --------
+    >>> from dplearn.theory import interior_point_sample_size
+    >>> interior_point_sample_size("exponential", domain_size=2**65536, epsilon=1)
+    181714
+    >>> interior_point_sample_size("recursive", domain_size=2**65536, epsilon=1, delta=1e-6)
+    1044
+    """
+    if check_choice("method", method, _METHODS) == "recursive":
+        return recursive_sizes(
+            domain_size, epsilon=epsilon, delta=delta, beta=beta, constants=constants
+        ).n_samples
+    published = check_choice("constants", constants, _CONSTANTS) == "paper"
+    size, spent, _, failure = _checked(domain_size, epsilon, delta, beta)
+    if published:
+        return max(1, math.ceil(4 / spent * log_bounds(size / failure)[1]))
+    return _records_for_exponential(size, spent, failure)
+
+
+def interior_point_method(
+    domain_size: int, *, epsilon: Any, delta: Any = 0, beta: Any = 0.05, constants: str = "tight"
+) -> str:
+    """Return the method that needs fewer records; "exponential" if both need equally many or delta is 0.
+
+    Parameters
+    ----------
+    domain_size : int
+        Number of codes in the domain; an integer of any size.
+    epsilon : number
+        Positive, at least 1e-9.
+    delta : number, default=0
+        Used by "recursive", where it must be positive.
+    beta : number, default=0.05
+        Probability of failure, in (0, 1).
+    constants : {"tight", "paper"}, default="tight"
+        "tight": the constants proved here. "paper": the published constants.
+
+    Returns
+    -------
+    {"exponential", "recursive"}
+
+    Examples
+    --------
+    >>> from dplearn.theory import interior_point_method
+    >>> interior_point_method(2**64, epsilon=1, delta=1e-6)
+    'exponential'
+    >>> interior_point_method(2**65536, epsilon=1, delta=1e-6)
+    'recursive'
+    """
+    if not check_number("delta", delta, low=0, below=1):
+        return "exponential"
+    return min(
+        _METHODS,
+        key=lambda method: interior_point_sample_size(
+            method, domain_size=domain_size, epsilon=epsilon, delta=delta, beta=beta, constants=constants
+        ),
+    )
+
+
+def recursive_sizes(
+    domain_size: int, *, epsilon: Any, delta: Any, beta: Any = 0.05, constants: str = "tight"
+) -> RecursiveSizes:
+    """Return sizes with which `recursive_interior_point` succeeds with probability at least 1 - beta.
+
+    Parameters
+    ----------
+    domain_size : int
+        Number of codes in the domain; an integer of any size.
+    epsilon, delta : number
+        Budget of all calls together; positive.
+    beta : number, default=0.05
+        Probability of failure, in (0, 1).
+    constants : {"tight", "paper"}, default="tight"
+        "tight": thresholds from exact tails, and the division of epsilon and the depth that need the fewest
+        records. "paper": k = floor((386 / e) ln(4 / (b e d))), 2 k unpaired records, threshold 3 k / 2, and
+        the n of Theorem 3.4, with b = beta / (3 L), e = epsilon / (2 L), d = delta / (2 L) in each call,
+        ``L = log*|X|``; epsilon at most 1. (The threshold of the choosing mechanism is exact in both.)
+
+    Returns
+    -------
+    RecursiveSizes
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not as described.
+
+    Notes
+    -----
+    **Accuracy.** Call a result x good for t if at least one record is at most x and at least t are at least
+    x. For a result that is good for t, a call needs from the next call, over the lengths z_j of the pairs'
+    common prefixes, a result that is good for some t'. Let f = beta / (3 levels + 1). In each call, steps 1,
+    3 and 5 fail with probability at most f each; steps 2 and 4 always hold.
+
+    1. Fewer than t' pairs are close, where two of the sorted paired records are close if their positions
+       differ by at most d. Proof: let N be the number of close pairs in a uniformly random pairing of m
+       records. Among any m' of the m positions, at most d (m' - (d + 1) / 2) pairs of positions are close. So
+       there are at most the product over i < j of d (m - 2 i - (d + 1) / 2) ordered choices of j disjoint
+       close pairs; the probability that all pairs of one choice are in the pairing is 1 over the product of
+       m - 2 i - 1, whose factors are at least m - 2 i - (d + 1) / 2. Hence E[C(N, j)] <= d ** j / j!, and by
+       Markov's inequality P[N >= t'] <= d ** j / j! / C(t', j): with j = t' - d it is d! d ** (t' - d) / t'!.
+    2. The result z of the next call is good for t', so t' pairs, and by step 1 one that is not close, agree
+       on z bits or more, and so do the d + 2 or more paired records from one of its two records to the other.
+       Half of these agree on one more bit, if there is one: some prefix has quality at least (d + 3) // 2,
+       which is q for d = 2 q - 3.
+    3. The choosing mechanism does not abstain: q = threshold - 1 + quantile, and P[Z <= -quantile] <= f. It
+       selects the prefix L of some paired record x. Let L0 and L1 be the least and the greatest code with
+       prefix L.
+    4. L0 or L1 is good for t. No paired record exceeds an unpaired one; so aside + 1 >= t or more records are
+       at least x, and the same holds for every other paired record. If L is a whole code, L0 = x is good.
+       Otherwise z_j <= z for some pair, whose records differ within the length of L: one of them, y, lies
+       outside L0..L1. If y > L1, then L1 is good: x is at most L1, and aside + 1 records exceed L1. If
+       y < L0, then L0 is good: y is less than L0, and aside + 1 records are at least x >= L0.
+    5. The comparison selects a good one. Let w be the quantile of its noise, P[Z >= w] <= f,
+       aside = t + 2 w - 3, and threshold = t - 1 + w. If L1 is not good, fewer than t records are at least
+       L1, and L1 is selected only if Z >= w. If L0 is not good, then y > L1, and t + 2 w - 2 records are at
+       least L1, so L0 is selected only if Z <= -w. At most one of the two is not good, so the failure
+       probability is at most f.
+
+    The result of the outermost call must be good for t = 1. The exponential method in the innermost call
+    leaves out the t' - 1 greatest records: an interior point of the others is good for t'. All steps hold for
+    more records too.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 3.4 and Lemma 3.11. There, by Claim 3.12,
+    fewer than t' pairs are closer than t' / 12. Step 4 requires that only prefixes of paired records are
+    counted.
+
+    Examples
+    --------
+    >>> from dplearn.theory import recursive_sizes
+    >>> recursive_sizes(2**65536, epsilon=1, delta=1e-6).n_samples
+    1044
+    """
+    published = check_choice("constants", constants, _CONSTANTS) == "paper"
+    check_number("delta", delta, above=0, below=1)
+    sizes_of = _published_sizes if published else _tight_sizes
+    return sizes_of(*_checked(domain_size, epsilon, delta, beta))
+
+
+def _checked(size: Any, epsilon: Any, delta: Any, beta: Any) -> tuple[int, Fraction, Fraction, Fraction]:
+    return (
+        check_count("domain_size", size, low=1),
+        check_number("epsilon", epsilon, low=_SMALLEST),
+        check_number("delta", delta, low=0, below=1),
+        check_number("beta", beta, above=0, below=1),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _records_for_exponential(size: int, epsilon: Fraction, beta: Fraction) -> int:
+    """Return the least n for which both worst cases fail with probability at most beta."""
+    ratio, odds = selection_ratio(epsilon), beta / (1 - beta)
+    if size == 1:
+        return 1
+    # All records equal: (size - 1) / (size - 1 + r**-n) <= beta.
+    alike = power_at_most(ratio, odds / (size - 1))
+    if size == 2:
+        return max(1, alike)
+    # Two halves, n = 2 h or 2 h + 1: weight 2 r**-h or (1 + 1 / r) r**-h inside, size - 2 outside.
+    even = 2 * power_at_most(ratio, 2 * odds / (size - 2))
+    odd = 2 * power_at_most(ratio, (1 + 1 / ratio) * odds / (size - 2)) + 1
+    return max(1, alike, min(even, odd))
+
+
+@lru_cache(maxsize=64)
+def _tight_sizes(size: int, epsilon: Fraction, delta: Fraction, beta: Fraction) -> RecursiveSizes:
+    """Return the sizes with the depth that needs the fewest records; depths are tried while it decreases."""
+    chain = [size]
+    best: RecursiveSizes | None = None
+    while True:
+        chain.append(next_domain_size(chain[-1]))
+        found = _at_depth(chain, epsilon, delta, beta)
+        if best is not None and found.n_samples >= best.n_samples:
+            return best
+        best = found
+
+
+def _at_depth(chain: Sequence[int], epsilon: Fraction, delta: Fraction, beta: Fraction) -> RecursiveSizes:
+    """Return the best sizes found for one number of levels, with an optimised division of epsilon.
+
+    A share epsilon_i of epsilon needs about c_i / epsilon_i records. The sum is least if each epsilon_i is
+    proportional to the square root of c_i. The proof of the sizes holds for every division.
+    """
+    depth = len(chain) - 1
+    weights = [1.0] * (2 * depth + 1)
+    found = []
+    for _ in range(_ROUNDS):
+        shares = _shares(weights, epsilon)
+        sizes, costs = _sizes_for_shares(chain[-1], shares, delta / depth, beta / (3 * depth + 1))
+        found.append(sizes)
+        weights = [math.sqrt(max(cost, 1) * share) for cost, share in zip(costs, shares, strict=True)]
+    return min(found, key=lambda sizes: sizes.n_samples)
+
+
+def _shares(weights: Sequence[float], epsilon: Fraction) -> list[Fraction]:
+    """Return positive shares of epsilon, about in proportion to the weights; their sum is epsilon."""
+    free = _PARTS - len(weights)
+    shares = [epsilon * (1 + math.floor(free * weight / sum(weights))) / _PARTS for weight in weights[:-1]]
+    return [*shares, epsilon - sum(shares)]
+
+
+def _sizes_for_shares(
+    base_size: int, shares: Sequence[Fraction], delta: Fraction, failure: Fraction
+) -> tuple[RecursiveSizes, list[int]]:
+    """Return the sizes for a given division of epsilon, and the number of records that each share needs.
+
+    `shares` holds the epsilons of the choice and the comparison of each level, then that of the base. `delta`
+    is that of one choice, `failure` the f in the proof of `recursive_sizes`.
+    """
+    wanted, levels, costs = 1, list[PrefixLevel](), list[int]()
+    for i, (choice, comparison) in enumerate(zip(shares[:-1:2], shares[1::2], strict=True)):
+        reach = laplace_quantile(decay_ratio(comparison), failure)
+        chosen = ApproxDP(choice, delta)
+        level = PrefixLevel(wanted + 2 * reach - 3, wanted - 1 + reach, chosen, ApproxDP(comparison))
+        levels.append(level)
+        quality = choosing_threshold(1, chosen) - 1 + laplace_quantile(decay_ratio(choice / 4), failure)
+        wanted = _more_than_are_close(2 * quality - 3, failure)
+        costs += [wanted << (i + 1), reach << (i + 1)]
+    aside, needed = wanted - 1, _records_for_exponential(base_size, shares[-1], failure)
+    n = aside + needed
+    for level in reversed(levels):
+        n = level.aside + 2 * n
+    return RecursiveSizes(tuple(levels), aside, ApproxDP(shares[-1]), n), [*costs, needed << len(levels)]
+
+
+def _more_than_are_close(distance: int, failure: Fraction) -> int:
+    """Return the least t with d! d**(t - d) / t! <= failure, step 1 of the proof of `recursive_sizes`."""
+    if distance < 1:
+        return 1  # no two positions differ by less than 1
+    level, step = log_bounds(failure)[0], math.log(distance)
+
+    def rare(t: int) -> bool:
+        terms = math.lgamma(distance + 1), (t - distance) * step, -math.lgamma(t + 1)
+        return math.fsum(terms) + _SLACK * max(map(abs, terms)) <= level
+
+    high = 2 * distance
+    while not rare(high):
+        high *= 2
+    return first(rare, distance, high)
+
+
+@lru_cache(maxsize=64)
+def _published_sizes(size: int, epsilon: Fraction, delta: Fraction, beta: Fraction) -> RecursiveSizes:
+    """Return the sizes of Theorem 3.4."""
+    check_number("epsilon", epsilon, high=1)
+    logs = max(1, iterated_logarithm(size))
+    share, slack, failure = epsilon / (2 * logs), delta / (2 * logs), beta / (3 * logs)
+    k = math.floor(386 / share * log_bounds(4 / (failure * share * slack))[0])
+    levels = []
+    while size > _PAPER_BASE:
+        size = next_domain_size(size)
+        levels.append(PrefixLevel(2 * k, -(-3 * k // 2), ApproxDP(share, slack), ApproxDP(share)))
+    n = 18500 / epsilon * (logs << logs) * log_bounds(4 * logs / (beta * epsilon * delta))[1]
+    return RecursiveSizes(tuple(levels), 0, ApproxDP(share), math.ceil(n))
 
 
 @dataclass(frozen=True)
@@ -242,7 +574,7 @@ class _InteriorPoint(ColumnRelease[InteriorPoint]):
         self.domain = as_number_domain(domain)
         self.beta = float(check_number("beta", beta, above=0, below=1))
         self._asked = {"epsilon": epsilon, "delta": delta, "beta": beta, "constants": constants}
-        if check_choice("method", method, _METHODS) == AUTO:
+        if check_choice("method", method, (AUTO, *_METHODS)) == AUTO:
             method = interior_point_method(self.domain.size, **self._asked)
         self.method = method
         if method == "recursive":

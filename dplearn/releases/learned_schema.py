@@ -19,15 +19,16 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import log_bounds
-from dplearn.core.key_counts import KeyCounts
+from dplearn.core.keys import KeyCounts
 from dplearn.core.ranks import Cell, Ranks, UnsortedCodes
 from dplearn.domains import Categories, Domain, Floats, Grid, Hashed, IntegerRange, Product
 from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array
 from dplearn.domains.column_kinds import ColumnKinds, declared_kinds, kinds_of
 from dplearn.domains.keys import read_keys
 from dplearn.fit.execute import Facts
-from dplearn.mechanisms.frequent_keys import frequent_keys, frequent_keys_threshold
+from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.mechanisms.rank_selection import code_near_rank, examined_ranks
+from dplearn.mechanisms.stable_histogram import frequent_keys, frequent_keys_threshold
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
 from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition
@@ -36,19 +37,7 @@ from dplearn.privacy.plan import hidden, noted
 from dplearn.records.part_ranks import parted_ranks
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table
-from dplearn.releases.release import N_IS_PUBLIC, Release, Released, ReleasePlan
-
-__all__ = [
-    "NUMBERS",
-    "ConcentratedPart",
-    "LearnedSchema",
-    "LearnedSchemaPlan",
-    "SchemaDetail",
-    "SchemaRelease",
-    "learned_schema",
-    "learned_schema_plan",
-    "without_values",
-]
+from dplearn.releases.release import Release, Released, ReleasePlan
 
 _TYPES_ARE_PUBLIC = "the number, names and types of the columns are public"
 #: The numbers among which ranges are found: 20 significand bits resolve spreads of a millionth of a value.
@@ -70,22 +59,11 @@ _BITS = 100  # of the square root of a budget
 
 @dataclass(frozen=True)
 class SchemaDetail:
-    """How fine learned domains are: public, and post-processing of the released ends and lists.
+    """How fine learned domains are: public, and post-processing of the released ends and lists."""
 
-    Attributes
-    ----------
-    points : int, default=1025
-        The points of the grid in a learned range; integers with fewer values are kept apart.
-    listed : int or None, default=None
-        The most listed categories of a column. None: so few that the codes of all columns are few.
-    drawn : bool, default=False
-        Whether numbers will be drawn from the ranges. Their ends are then not round, so that few numbers
-        are drawn beyond those of the table.
-    """
-
-    points: int = 1025
-    listed: int | None = None
-    drawn: bool = False
+    points: int = 1025  # of the grid in a learned range; integers with fewer values are kept apart
+    listed: int | None = None  # the most categories of a column; None: so few that all codes are few
+    drawn: bool = False  # numbers will be drawn: ends are not round, so that few lie beyond the table's
 
 
 _DETAIL = SchemaDetail()
@@ -211,15 +189,7 @@ class LearnedSchema(Released):
 
 
 def without_values(schema: Product, plan: LearnedSchemaPlan) -> tuple[str, ...]:
-    """Return a warning about the columns of a learned schema that have neither a category nor a range.
-
-    Parameters
-    ----------
-    schema : Product
-        Released. The learned schema.
-    plan : LearnedSchemaPlan
-        Public. Its plan. Where no ranges, or no lists, are released, the plan has a warning of its own.
-    """
+    """Return a warning about the columns of a learned schema that have neither a category nor a range."""
     unranged = plan.numbers if plan.tail is not None else None
     names = [
         repr(name)
@@ -369,39 +339,13 @@ def learned_schema_plan(
 
 @dataclass(frozen=True)
 class SchemaFacts(Facts):
-    """The public facts of a table whose schema is released.
-
-    Attributes
-    ----------
-    kinds : ColumnKinds
-        The kinds of the columns.
-    """
+    """The public facts of a table whose schema is released."""
 
     kinds: ColumnKinds
 
 
 class SchemaRelease(Release[LearnedSchema]):
-    """The recipe of `learned_schema`, also within the fit of a learner.
-
-    Parameters
-    ----------
-    columns : mapping, sequence or None
-        Public. The declared kinds.
-    guarantee : ApproxDP
-        The cost of the release.
-    concentrated : ConcentratedPart, optional
-        The division of the budget in a larger composition, which then accounts for it; it implies
-        `guarantee`. None: the release divides `guarantee`.
-    random_state : None, int or numpy random generator
-        As given to the release function.
-    numbers : Floats
-        The numbers among which ranges are found; audits use fewer.
-    curated : bool, default=True
-        Whether a trusted curator holds the records. False: nothing is released, numbers have no range, and
-        categories are hashed.
-    detail : SchemaDetail
-        How fine the domains are.
-    """
+    """The recipe of `learned_schema`, also within the fit of a learner."""
 
     def __init__(
         self,
@@ -502,41 +446,21 @@ class SchemaRelease(Release[LearnedSchema]):
 
 @dataclass(frozen=True)
 class ConcentratedPart:
-    """A budget: rho-concentrated, except for a failure.
+    """A budget: rho-concentrated, except for a failure."""
 
-    Attributes
-    ----------
-    rho : Fraction
-        The cost without the failure.
-    failure : Fraction
-        The probability of a failure.
-    """
-
-    rho: Fraction
-    failure: Fraction
+    rho: Fraction  # the cost without the failure
+    failure: Fraction  # its probability
 
 
 @dataclass(frozen=True)
 class _Parts:
-    """The division of the budget.
+    """The division of the budget."""
 
-    Attributes
-    ----------
-    ends : int
-        Number of selections: two for each column of numbers, if ranges are released, else 0.
-    lists : int
-        Number of columns whose categories are listed.
-    epsilon : Fraction
-        Of each selection.
-    rho, failure : Fraction
-        Of all lists together.
-    """
-
-    ends: int
-    lists: int
-    epsilon: Fraction = Fraction(0)
-    rho: Fraction = Fraction(0)
-    failure: Fraction = Fraction(0)
+    ends: int  # selections: two for each column of numbers, if ranges are released
+    lists: int  # columns whose categories are listed
+    epsilon: Fraction = Fraction(0)  # of each selection
+    rho: Fraction = Fraction(0)  # of all lists together
+    failure: Fraction = Fraction(0)  # of all lists together
 
     @classmethod
     def of(cls, cost: ApproxDP, given: "ConcentratedPart | None", numbers: int, lists: int) -> "_Parts":
@@ -642,21 +566,11 @@ def _key(cell: Any) -> Hashable:
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    """Columns as they are released from: ranks of numbers from either end, and keys of categories.
+    """Columns as they are released from: ranks of numbers from either end, and keys of categories."""
 
-    Attributes
-    ----------
-    from_low : callable
-        Private. Maps a column of numbers to the ranks of its codes, those of missing numbers above all.
-    from_high : callable
-        Private. The same, those of missing numbers below all.
-    keys : sequence
-        Private. For each column of categories its keys, or `KeyCounts`; empty if no lists are released.
-    """
-
-    from_low: Callable[[int], Ranks]
-    from_high: Callable[[int], Ranks]
-    keys: Sequence[Any]
+    from_low: Callable[[int], Ranks]  # of a column of numbers; missing ones are above all
+    from_high: Callable[[int], Ranks]  # the same; missing ones are below all
+    keys: Sequence[Any]  # for each listed column its keys, or `KeyCounts`
 
 
 def _in_memory(plan: LearnedSchemaPlan, rows: Columns) -> _Read:

@@ -13,14 +13,18 @@ from dplearn.core.exact import decay_ratio
 from dplearn.domains import Grid
 from dplearn.domains.base import Codes
 from dplearn.fit.execute import Facts
+from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA
 from dplearn.records.table import Table
-from dplearn.releases.reading import checked_bounds, read_codes
-from dplearn.releases.release import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan
-
-__all__ = ["Mean", "MeanPlan", "mean", "mean_plan"]
+from dplearn.releases.release import (
+    ColumnRelease,
+    Released,
+    ReleasePlan,
+    checked_bounds,
+    read_codes,
+)
 
 
 @dataclass(frozen=True)

@@ -1,60 +1,78 @@
-"""Private release of quantiles, without bounds on the values, and plans with error bounds."""
+"""Private release of quantiles, without bounds on the values, and plans with error bounds.
 
-from collections.abc import Sequence
+There are two methods: halving, and windows for many quantiles that are far apart. `windows_for` chooses, by
+public numbers. Privacy is proved in `dplearn.mechanisms.rank_selection` and, for any terms of windows, in
+`dplearn.mechanisms.quantile_windows`. Floats decide which terms are better, and never what they cost.
+
+>>> quantile_errors([Fraction(1, 2)], 2**64, 10_000, epsilon=1)
+array([95])
+>>> quantile_errors([Fraction(i, 4) for i in (1, 2, 3)], 2**64, 10_000, epsilon=1)
+array([351, 234, 351])
+>>> quantile_sample_size([Fraction(1, 2)], 2**64, epsilon=1, alpha=0.01)
+9500
+>>> quantile_range_sample_size([Fraction(1, 2)], 2**64, epsilon=1)
+191
+>>> twentieths = tuple(Fraction(i, 20) for i in range(1, 20))
+>>> quantile_errors(twentieths, 2**64, 200_000, epsilon=1).max().item()  # in windows
+499
+>>> terms = window_terms(twentieths, 2**32, 200_000, epsilon=Fraction(1))
+>>> terms.epsilon <= 1, min(terms.gaps) >= terms.least + terms.ramp
+(True, True)
+"""
+
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
-from math import ceil
+from itertools import pairwise, product
+from math import ceil, inf, log, log1p, log2, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp
 
 from dplearn._validation import check_count, check_number, shown
 from dplearn.chance.dice import Dice
+from dplearn.core.distributions import power_at_most
+from dplearn.core.exact import selection_ratio
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.core.ranks import Ranks, SortedCodes, UnsortedCodes, finest_fraction, halving
+from dplearn.core.search import first
 from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
 from dplearn.domains.number_cells import as_numbers
 from dplearn.fit.execute import Facts
-from dplearn.mechanisms.halving import codes_at_fractions
-from dplearn.mechanisms.quantile_windows import codes_in_windows
-from dplearn.mechanisms.rank_selection import examined_reach
+from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.mechanisms.quantile_windows import WindowTerms, codes_in_windows
+from dplearn.mechanisms.rank_selection import codes_at_fractions, examined_reach
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
-from dplearn.privacy.plan import hidden
-from dplearn.privacy.result_table import ResultTable
+from dplearn.privacy.plan import ResultTable, hidden
 from dplearn.records.part_ranks import parted_ranks
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table
-from dplearn.releases.few_records import quantile_warnings
-from dplearn.releases.quantile_errors import (
-    quantile_errors,
-    quantile_range_sample_size,
-    quantile_sample_size,
-    windows_for,
+from dplearn.releases.release import (
+    ColumnRelease,
+    Released,
+    ReleasePlan,
+    as_number_domain,
+    few_records_warnings,
+    read_column,
+    written,
 )
-from dplearn.releases.reading import as_number_domain, read_column
-from dplearn.releases.release import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan
-
-__all__ = [
-    "Quantiles",
-    "QuantilesPlan",
-    "check_fractions",
-    "median",
-    "median_plan",
-    "quantiles",
-    "quantiles_plan",
-    "rank_windows",
-    "release_quantiles",
-]
 
 #: Types of columns, and the domains for which such numbers form an interval on which codes are increasing.
 _INTERVALS = {"f": (Floats, Grid), "i": (Floats, Grid, IntegerRange), "u": (Floats, Grid, IntegerRange)}
 _RARE = Fraction(1, 1 << 20)  # probability of a further pass over parts, because of greater errors
 _SLACK = 4  # ranks, for those that are rounded
+_FEWEST = 5  # quantiles for which windows can be better
+#: Probability that some window has less than full strength; and that some code outside a window is chosen.
+FAILURE = Fraction(1, 1 << 40)
+BETA = 0.05  #: Probability of failure at which bounds on errors are compared.
+_MERGING = Fraction(1, 20)  # share of epsilon that is spent where two noisy ranks are mapped to one
+_NOISE = tuple(Fraction(i, 20) for i in range(4, 17))  # possible shares of epsilon for the noise
+_RAMPS = Fraction(1, 20), Fraction(1, 10), Fraction(1, 5)  # and for windows that lose strength
 
 
 @dataclass(frozen=True)
@@ -484,24 +502,7 @@ def check_fractions(name: str, q: Sequence[Any]) -> list[Fraction]:
 def rank_windows(
     fractions: tuple[Fraction, ...], size: int, n: int, *, privacy: ApproxDP
 ) -> tuple[tuple[int, int], ...]:
-    """Return the ranks that a release asks for with high probability, one window a quantile.
-
-    Parameters
-    ----------
-    fractions : tuple of Fraction of length k
-        The quantiles.
-    size : int
-        Number of codes in the domain.
-    n : int
-        Number of records.
-    privacy : ApproxDP
-        Its `epsilon` is that of all quantiles together.
-
-    Returns
-    -------
-    tuple of pair of int of length k
-        The first of these ranks, and the last plus 1; they may lie outside 0..n.
-    """
+    """Return, for each quantile, the first rank that a release likely asks for, and the last plus 1."""
     epsilon = epsilon_of(privacy)
     errors = quantile_errors(fractions, size, n, epsilon=epsilon, beta=_RARE).tolist()
     terms = windows_for(fractions, size, n, epsilon=epsilon)
@@ -547,26 +548,7 @@ def _check(numbers: NDArray[Any], domain: NumberDomain) -> None:
 def release_quantiles(
     ranks: Ranks, domain: NumberDomain, fractions: Sequence[Fraction], *, privacy: ApproxDP, dice: Dice
 ) -> NDArray[Any]:
-    """Return private quantiles as numbers of a domain; see `codes_at_fractions` and `codes_in_windows`.
-
-    Parameters
-    ----------
-    ranks : Ranks
-        Private. The codes of the data.
-    domain : NumberDomain
-        Public.
-    fractions : sequence of Fraction of length k
-        Strictly increasing, from 0 to 1.
-    privacy : ApproxDP
-        Its `epsilon` is spent whole.
-    dice : Dice
-        Source of chance.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        In nondecreasing order.
-    """
+    """Return private quantiles as numbers of a domain; see `codes_at_fractions` and `codes_in_windows`."""
     size, epsilon = domain.size, epsilon_of(privacy)
     terms = windows_for(tuple(fractions), size, len(ranks), epsilon=epsilon)
     codes = None if terms is None else codes_in_windows(ranks, size, terms, privacy=privacy, dice=dice)
@@ -575,3 +557,340 @@ def release_quantiles(
     # Without an explicit dtype, numpy would convert a mix of small and large integers to floats.
     exact = np.array(codes, dtype=object if domain.size > 1 << 64 else np.uint64)
     return domain.decode(exact)
+
+
+def quantile_errors(
+    q: Sequence[Any], size: int, n_samples: int, *, epsilon: Any, beta: Any = 0.05
+) -> NDArray[np.int64]:
+    """Return a bound on the rank error of each of several private quantiles.
+
+    Parameters
+    ----------
+    q : sequence of float of length k
+        Strictly increasing, from 0 to 1.
+    size : int
+        Number of values in the domain; an integer of any size.
+    n_samples : int
+        Number of records, n.
+    epsilon : float
+        Privacy budget of all quantiles together.
+    beta : float, default=0.05
+        Probability of failure, in (0, 1).
+
+    Returns
+    -------
+    ndarray of int64 of shape (k,)
+        Errors e, at most n: with probability at least 1 - beta, for every i at most q[i] * n + e[i] of the
+        data are less than value i, and at least q[i] * n - e[i] are at most value i.
+
+    Notes
+    -----
+    The method is `codes_in_windows` where `windows_for` says so, by public numbers, and halving elsewhere.
+
+    **Halving.** Some code of a cell has selection cost 0, so a code of cost k or more is chosen with
+    probability at most size * ratio**k, which must be at most beta over the number of quantiles. The map that
+    makes n equal values distinct multiplies the number of codes by less than 2 n. A released code may be a
+    datum: it splits its cell within one rank of its position. The next target lies in a cell between two
+    released codes: its inherited error is the mean of their errors, weighted by the position of the target
+    between them.
+
+    **Windows.** The error is the noise in the rank, plus the reach of a window, plus 1 for a rounded target.
+    Let N(j, x) be the probability that j independent moves have the sum x. The noise of rank i is x with
+    probability N(i, x) N(k + 1 - i, -x) / N(k + 1, 0), and by Chernoff's bound N(j, x) <= exp(j L(a) - a x)
+    for any a > 0, where L is the logarithm of the moment-generating function of one move.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dplearn.theory import quantile_errors
+    >>> quantile_errors([Fraction(i, 4) for i in (1, 2, 3)], 2**64, 10_000, epsilon=1).tolist()
+    [351, 234, 351]
+    """
+    n = check_count("n_samples", n_samples, low=1)
+    size = check_count("size", size, low=1)
+    failure = check_number("beta", beta, above=0, below=1)
+    wanted = tuple(check_number("q", each, low=0, high=1) for each in q)
+    whole = check_number("epsilon", epsilon, above=0)
+    terms = windows_for(wanted, size, n, epsilon=whole)
+    return (
+        _halving_errors(wanted, size, n, whole, failure) if terms is None else _window_errors(terms, failure)
+    )
+
+
+@lru_cache(maxsize=1024)
+def windows_for(
+    fractions: tuple[Fraction, ...], size: int, n: int, *, epsilon: Fraction
+) -> WindowTerms | None:
+    """Return the terms of `codes_in_windows` if these bound the greatest error by at most half of halving's.
+
+    Notes
+    -----
+    Not below a half, because on columns without ties both methods have about the same error for up to 31
+    quantiles, though the bounds differ by more (`benchmarks/bench_many_quantiles.py`). Halving is bounded for
+    a power of two of records, at most n: with exact fractions of n, the choice would change to and fro.
+    """
+    terms = window_terms(fractions, size, n, epsilon=epsilon) if len(fractions) >= _FEWEST else None
+    if terms is None:
+        return None
+    fewer = 1 << (n.bit_length() - 1)
+    halved = _halving_errors(fractions, size, fewer, epsilon, Fraction(BETA)).max()
+    return terms if 2 * _window_errors(terms, Fraction(BETA)).max() <= halved else None
+
+
+def _window_errors(terms: WindowTerms, beta: Fraction) -> NDArray[np.int64]:
+    """Return bounds on the rank errors of `codes_in_windows`; see `quantile_errors`."""
+    # 2 FAILURE for gaps without full strength and codes outside windows, the rest for draws that are None.
+    left = float(beta - 3 * FAILURE)
+    if left <= 0:
+        return np.full(len(terms.targets), terms.n, dtype=np.int64)
+    noise = np.array(noise_bounds(len(terms.targets), float(terms.ratio), left))
+    errors: NDArray[np.int64] = np.minimum(noise + terms.reach + 1, terms.n)
+    return errors
+
+
+def _halving_errors(
+    wanted: tuple[Fraction, ...], size: int, n: int, epsilon: Fraction, beta: Fraction
+) -> NDArray[np.int64]:
+    """Return bounds on the rank errors of `codes_at_fractions`; see `quantile_errors`."""
+    share = beta / max(1, len(wanted))
+    levels = halving(wanted, finest=finest_fraction(n))
+    part = epsilon / max(1, len(levels))
+    split = len(wanted) > 1
+    codes = size << (n - 1).bit_length() if split else size
+    errors = {-1: Fraction(0), len(wanted): Fraction(0)}
+    ends = [*wanted, Fraction(1), Fraction(0)]
+    for step in (step for level in levels for step in level):
+        unlikely = power_at_most(selection_ratio(part, step.sensitivity), Fraction(share / codes))
+        own = Fraction(max(0, unlikely - 1), step.fraction.denominator) + split
+        low, high = ends[step.low], ends[step.high]
+        exact = (ends[step.place] - low) / (high - low)
+        inherited = (1 - step.fraction) * errors[step.low] + step.fraction * errors[step.high]
+        errors[step.place] = own + inherited + n * abs(exact - step.fraction)
+    return np.array([min(n, ceil(errors[place])) for place in range(len(wanted))], dtype=np.int64)
+
+
+def quantile_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, alpha: Any, beta: Any = 0.05) -> int:
+    """Return the number of records from which on all rank errors are at most a fraction alpha of the records.
+
+    Parameters
+    ----------
+    q : sequence of float of length k
+        Strictly increasing, from 0 to 1.
+    size : int
+        Number of values in the domain; an integer of any size.
+    epsilon : float
+        Privacy budget of all quantiles together.
+    alpha : float
+        Target error, as a fraction of the records, in (0, 1).
+    beta : float, default=0.05
+        Probability of failure, in (0, 1).
+
+    Returns
+    -------
+    int
+        A number n for which every `quantile_errors` is at most alpha n, while n - 1 is not enough. Greater
+        numbers are enough too, up to one rank where a fraction is rounded.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+
+    Examples
+    --------
+    >>> from dplearn.theory import quantile_sample_size
+    >>> quantile_sample_size([0.5], 2**64, epsilon=1, alpha=0.01)
+    9500
+    """
+    share = check_number("alpha", alpha, above=0, below=1)
+    return _from(lambda n: quantile_errors(q, size, n, epsilon=epsilon, beta=beta).max() <= share * n)
+
+
+def quantile_range_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, beta: Any = 0.05) -> int | None:
+    """Return the number of records from which on all quantiles lie in the range of the data.
+
+    Parameters
+    ----------
+    q : sequence of float of length k
+        Strictly increasing, from 0 to 1.
+    size : int
+        Number of values in the domain; an integer of any size.
+    epsilon : float
+        Privacy budget of all quantiles together.
+    beta : float, default=0.05
+        Probability of failure, in (0, 1).
+
+    Returns
+    -------
+    int or None
+        A number n for which, by `quantile_errors`, all quantiles lie between the least and the greatest of
+        the data with probability at least 1 - beta, while n - 1 is not enough. None if 0 or 1 is among q:
+        every value of the domain at or below the data is an exact quantile 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+
+    Notes
+    -----
+    **Accuracy.** At least q n - e of the data are at most the value, so at least one is if e < q n; at most
+    q n + e are less, so not all are if e < (1 - q) n. For a median the bound is nearly sharp: for n equal
+    data a different value is released with probability (size - 1) r**n / (1 + (size - 1) r**n),
+    r = exp(-epsilon / 4), which exceeds beta if n < (4 / epsilon) ln((size - 1) (1 - beta) / beta).
+
+    Examples
+    --------
+    >>> from dplearn.theory import quantile_range_sample_size
+    >>> quantile_range_sample_size([0.5], 2**64, epsilon=1)
+    191
+    """
+    tails = [min(each, 1 - each) for each in (check_number("q", each, low=0, high=1) for each in q)]
+
+    def inside(n: int) -> bool:
+        errors = quantile_errors(q, size, n, epsilon=epsilon, beta=beta).tolist()
+        return all(error < tail * n for error, tail in zip(errors, tails, strict=True))
+
+    return _from(inside) if all(tails) else None
+
+
+def _from(suffices: Callable[[int], bool]) -> int:
+    """Return a number n such that n and greater numbers suffice and n - 1 does not."""
+    low = 1
+    while True:
+        enough = low
+        while not suffices(enough):
+            enough *= 2
+        n = first(suffices, low, enough)
+        # Beyond a power of two, distinct equal values need twice as many codes, and the errors jump.
+        low = (1 << (n - 1).bit_length()) + 1
+        if suffices(low):
+            return n
+
+
+def window_terms(
+    fractions: tuple[Fraction, ...], size: int, n: int, *, epsilon: Fraction
+) -> WindowTerms | None:
+    """Return the terms of least predicted error with a given privacy cost, or None if gaps are too small.
+
+    Notes
+    -----
+    The predicted error is the root mean square over quantiles for data whose neighbours are all equally far
+    apart. All windows have full strength with high probability, and no code outside them is drawn. With more
+    records, neither the predicted error nor the bound on the errors is greater.
+    """
+    k, targets = len(fractions), tuple(int(fraction * n) for fraction in fractions)
+    # Gaps between targets are at least this, which never falls when n grows.
+    narrowest = int(n * min(high - low for low, high in pairwise((Fraction(0), *fractions, Fraction(1)))))
+    if narrowest * epsilon * log(2) < 6 * log2(k * size / FAILURE):
+        return None  # even if all of epsilon were for the choice, windows would meet
+    merging = epsilon * _MERGING
+    fitting = [terms for terms in _possible(k, size, epsilon) if terms[0] <= narrowest]
+    if not fitting:
+        return None
+    _, noise, choice, reach, least, ramp = fitting[-1]
+    return WindowTerms(targets, n, noise, choice, reach, least, ramp, merging / 2, ceil(5 / merging))
+
+
+@lru_cache(maxsize=64)
+def _possible(k: int, size: int, epsilon: Fraction) -> list[tuple[int, Fraction, Fraction, int, int, int]]:
+    """Return the gap that terms need, and the terms from `noise` on; greater gaps come with lesser errors."""
+    merging = epsilon * _MERGING
+    decay, zone = merging / 2, ceil(5 / merging)
+    found = []
+    for share, ramps in product(_NOISE, _RAMPS):
+        noise, choice = epsilon * share, epsilon * (1 - _MERGING - share - ramps) / 3
+        if choice <= 0:
+            continue
+        # The last rank more covers the rounding of the ratio of one unit of strength.
+        reach = 1 + power_at_most(selection_ratio(2 * choice, 1), FAILURE / (k * size))
+        reach = max(reach, -(-zone // 2))
+        least = max(2 * reach, *_least_gaps(k, merging, decay, zone))
+        ramp = ceil(4 * choice * reach / (epsilon * ramps))
+        ratio = selection_ratio(noise, 1)
+        margin = power_at_most(ratio, FAILURE * (1 - ratio) / (k + 1))
+        error = sqrt(_mean_variance(k, float(ratio)) + 2 / float(choice) ** 2)
+        found.append(((least + ramp + margin, noise, choice, reach, least, ramp), error))
+    chain, least_error, least_bound = [], inf, inf
+    for terms, error in sorted(found):
+        _, noise, _, reach, _, _ = terms
+        if error < least_error:
+            bound = max(noise_bounds(k, float(selection_ratio(noise, 1)), BETA)) + reach
+            if bound <= least_bound:
+                least_error, least_bound = error, bound
+                chain.append(terms)
+    return chain
+
+
+def _least_gaps(k: int, merging: Fraction, decay: Fraction, zone: int) -> tuple[int, int]:
+    """Return the gaps from which on (k + 1) q(1) <= merging / 10 and q(zone) <= merging / 5.
+
+    Then F <= 1 + merging (1/2 + 1/10 + 1/5 + 1/5) <= exp(merging).
+    """
+    each = 1 / (1 + decay)
+    return 1 + power_at_most(each, merging / (10 * (k + 1))), zone + power_at_most(each, merging / 5)
+
+
+def _mean_variance(k: int, ratio: float) -> float:
+    """Return the mean variance of the noise in k ranks."""
+    places: NDArray[Any] = np.arange(1, k + 1)
+    return float(np.mean(2 * ratio / (1 - ratio) ** 2 * places * (k + 1 - places) / (k + 1)))
+
+
+@lru_cache(maxsize=64)
+def noise_bounds(k: int, ratio: float, beta: float) -> tuple[int, ...]:
+    """Return what the noise of the k ranks exceeds with probability at most beta.
+
+    Notes
+    -----
+    Chernoff's bound; see `dplearn.releases.quantiles.quantile_errors`.
+    """
+    totals = np.arange(int(40 * (k + 1) / (1 - ratio)) + 100)
+    log_weights = 2 * (gammaln(totals + k + 1) - gammaln(totals + 1) - gammaln(k + 1) + totals * log(ratio))
+    log_zero = logsumexp(log_weights) + 2 * (k + 1) * log1p(-ratio)  # of N(k + 1, 0)
+    before = np.arange(1, k + 1)
+    after = k + 1 - before
+    # Near-optimal tilts are in the ratio of the numbers of moves on the other side.
+    scales, top = np.geomspace(1e-3, 1e3, 200)[:, np.newaxis], -0.99 * log(ratio)
+    up, down = np.minimum(scales / before, top), np.minimum(scales / after, top)
+    bound = before * _log_moment(ratio, up) + after * _log_moment(ratio, down) - log_zero
+    tails = (bound - np.log(-np.expm1(-up - down)) - log(beta / (2 * k))) / (up + down)
+    return tuple(np.ceil(tails.min(axis=0)).astype(np.int64).tolist())
+
+
+def _log_moment(ratio: float, tilt: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ln E exp(tilt d) of a move d with P(d) proportional to ratio ** abs(d)."""
+    above, below = np.log1p(-ratio * np.exp(tilt)), np.log1p(-ratio * np.exp(-tilt))
+    moment: NDArray[np.float64] = 2 * np.log1p(-ratio) - above - below
+    return moment
+
+
+def quantile_warnings(
+    n_samples: int, q: Sequence[Fraction], size: int, *, epsilon: Fraction, columns: int = 1
+) -> tuple[str, ...]:
+    """Return warnings for quantiles that may lie outside the data, anywhere in the domain."""
+    inner = tuple(each for each in q if 0 < each < 1)
+    ends: tuple[str, ...] = ()
+    if len(inner) < len(q):
+        ends = (
+            f"n_samples is {n_samples}: for any number of records, quantiles 0 and 1 may be any value"
+            " beyond the data; use inner quantiles instead, such as 0.01 and 0.99",
+        )
+    missed = _errors(inner, size, n_samples, epsilon, 0.05) if inner else ()
+    # With an error of q n ranks or more a value may be below all data; with (1 - q) n, above all data.
+    shares = [float(off / min(each, 1 - each)) for off, each in zip(missed, inner, strict=True)]
+    return ends + few_records_warnings(
+        n_samples,
+        max(shares, default=0.0),
+        enough=n_samples,
+        problem=f"with epsilon {float(epsilon):.3g}{' a column' if columns > 1 else ''}, quantiles among"
+        f" {written(size)} values may miss by {max(missed, default=0)} ranks, so that every value of the"
+        " domain is possible",
+        size=size,
+        remedy=", or take fewer columns" if columns > 1 else "",
+    )

@@ -1,17 +1,32 @@
-"""Releases of statistics: recipes, their plans and their results.
+"""What releases of statistics share: recipes, plans and results; reading of a column; warnings.
 
 A release has a function of private values, such as `quantiles`, and a function that returns its plan without
 data, such as `quantiles_plan`. Both make the same recipe, of checked parameters; see `dplearn.fit.execute`.
+Errors of reading show no private value. Warnings are functions of public numbers.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from math import log2
 from typing import Any, Generic, TypeVar
 
-from dplearn._validation import check_count
+from dplearn._validation import check_count, check_number
+from dplearn._writing import brief
 from dplearn.chance import dice_for
+from dplearn.core.float_errors import ignores_float_errors
+from dplearn.domains import Domain, Floats, NumberDomain, Schema
+from dplearn.domains.base import Codes, DomainError
+from dplearn.domains.cells import (
+    as_cells,
+    cell_type,
+    holds_times,
+    is_frame,
+    is_row,
+    is_text,
+    times_as_numbers,
+)
 from dplearn.fit.execute import Facts, Recipe, execute
-from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan
 from dplearn.privacy.unknown_count import ADDED
@@ -19,20 +34,17 @@ from dplearn.records.part_sources import column_in_parts
 from dplearn.records.part_tables import column_of, is_arrow
 from dplearn.records.table import Table
 
-__all__ = ["N_IS_PUBLIC", "ColumnRelease", "Release", "ReleasePlan", "Released", "in_memory"]
+_ALL_FLOATS = Floats()
+_LARGEST = 1e300
+_NUMBERS = "give numbers, such as pd.to_numeric(d); stable_counts counts text"
+WRITTEN_OUT = 1 << 20  # smaller numbers of values are written as digits
+_FEW = 1001  # values: of so many at most, the example would be no smaller domain
+_SMALLER = f"a smaller domain=, such as Grid(0, 100, {_FEW})"
 
 
 @dataclass(frozen=True)
 class ReleasePlan(Plan):
-    """Base of the plans of releases, which are made from public values only.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the release, which is also its privacy cost.
-    n_samples : int
-        Number of records; a release with neighbors="add_remove" has a plan that may have None.
-    """
+    """Base of the plans of releases, which are made from public values only."""
 
     guarantee: ApproxDP
     n_samples: int
@@ -59,19 +71,7 @@ Result = TypeVar("Result", bound=Released)
 
 
 class Release(Recipe, Generic[Result]):
-    """The recipe of a release.
-
-    Parameters
-    ----------
-    name : str
-        Name of the release function, for the ledger's history.
-    guarantee : ApproxDP
-        The guarantee of the release, for every number of records.
-    context : tuple of str
-        Texts that, with the name, determine the random stream of a seeded release.
-    random_state : None, int or numpy random generator
-        As given to the release function.
-    """
+    """The recipe of a release."""
 
     #: Stacklevel of warnings: the caller of the release function, which calls `run_on`.
     stacklevel = 4
@@ -85,17 +85,7 @@ class Release(Recipe, Generic[Result]):
         return self.cost
 
     def run_on(self, X: Any, y: Any, ledger: PrivacyLedger | None, groups: Any = None) -> Result:
-        """Carry out the release on private values and return the result.
-
-        Parameters
-        ----------
-        X, y : object
-            Private. One value a record, or rows; or parts of them.
-        ledger : PrivacyLedger or None
-            The account that is charged, once, before any draw.
-        groups : object, optional
-            Private. The group of each value.
-        """
+        """Carry out the release on private values and return the result."""
         dice = dice_for(self.random_state, self.name, *self.context)
         done = execute(self, X, y, groups=groups, ledger=ledger, dice=dice, stacklevel=self.stacklevel)
         found: Result = done.released
@@ -131,3 +121,110 @@ class ColumnRelease(Release[Result]):
 def in_memory(values: Any) -> Any:
     """Return values, those of Arrow as a series or a data frame."""
     return column_of(values) if is_arrow(values) else values
+
+
+def as_number_domain(domain: Any) -> NumberDomain:
+    """Return the domain for a parameter `domain`: all finite floats for "float64", else the domain itself."""
+    if isinstance(domain, str) and domain == "float64":
+        return _ALL_FLOATS
+    if not isinstance(domain, NumberDomain):
+        raise TypeError(
+            f"domain must be 'float64' or a domain of numbers, got {brief(domain)}{_advice(domain)}"
+        )
+    return domain
+
+
+def _advice(domain: Any) -> str:
+    """Return advice for a value that is not a domain of numbers, to be added to the error message."""
+    if isinstance(domain, Schema):
+        return f": take that of the column, schema.columns[{domain.names[0]!r}]"
+    if is_pair(domain):
+        low, high = (f"{end:.15g}" for end in domain)
+        return (
+            f"; for numbers from {low} to {high}, take Grid({low}, {high}, 1001) or, for integers,"
+            f" IntegerRange({low}, {high}) from dplearn.domains"
+        )
+    if isinstance(domain, dict):
+        return "; a dict of columns is for Schema(...), whose columns[name] is the domain of one"
+    if isinstance(domain, str) and "int" in domain.lower():
+        return "; for integers, IntegerRange(low, high) from dplearn.domains"
+    if isinstance(domain, Domain):
+        return "; stable_counts counts values that are no numbers"
+    return ""
+
+
+def checked_bounds(bounds: Any) -> tuple[float, float]:
+    """Return the public bounds of numbers, which must be a pair."""
+    if not isinstance(bounds, (list, tuple)) or len(bounds) != 2:
+        raise ValueError(f"bounds must be a pair (low, high), got {brief(bounds)}")
+    low = check_number("low end of bounds", bounds[0], low=-_LARGEST, high=_LARGEST)
+    high = check_number("high end of bounds", bounds[1], above=low, high=_LARGEST)
+    return float(low), float(high)
+
+
+def is_pair(domain: Any) -> bool:
+    """Return whether a value is a pair of numbers, which a caller may have meant as bounds."""
+    return (
+        isinstance(domain, (list, tuple))
+        and len(domain) == 2
+        and all(isinstance(x, (int, float)) for x in domain)
+    )
+
+
+def read_column(values: Any) -> Any:
+    """Return a list, array or series of shape (n,) as an array, without reading its values.
+
+    A list becomes an array of objects: a common type would depend on all records.
+    """
+    if is_frame(values):
+        name = next(iter(values.columns)) if values.shape[1] else "..."
+        raise ValueError(
+            f"values must have shape (n,), got a data frame of shape {values.shape}: give one column,"
+            f" such as df[{name!r}]"
+        )
+    _refuse_types(getattr(values, "dtype", None))
+    cells = as_cells(values)
+    if cells.dtype == object and cells.size and is_row(cells.flat[0]):
+        raise ValueError(
+            "values must have shape (n,), got rows: give one number of each record (the parts of a column are"
+            " passed by a function: lambda: [first, second])"
+        )
+    if cells.ndim != 1 or not cells.size:
+        advice = ": give one column, such as values[:, 0]" if cells.ndim == 2 else ""
+        raise ValueError(f"values must have shape (n,), n at least 1, got shape {cells.shape}{advice}")
+    return cells
+
+
+def _refuse_types(dtype: Any) -> None:
+    """Raise TypeError if the type of a column, which is public, is not numeric: dates, durations, text."""
+    if holds_times(dtype):
+        raise TypeError(f"values are {times_as_numbers(dtype)}")
+    if is_text(cell_type(dtype)):
+        raise TypeError(f"values are text: {_NUMBERS}")
+
+
+@ignores_float_errors
+def read_codes(values: Any, domain: NumberDomain, *, takes_missing: bool = True) -> Codes:
+    """Return the code of each value."""
+    column = read_column(values)
+    if takes_missing:
+        return domain.encode(column)
+    with suppress(DomainError):
+        return domain.encode(column)
+    raise domain.refuse(takes_missing=False)
+
+
+def few_records_warnings(
+    n_samples: int, error: float, *, enough: float, problem: str, size: int | None = None, remedy: str = ""
+) -> tuple[str, ...]:
+    """Return a warning if an error bound is `enough` or more; `problem` is the consequence and its cause."""
+    if error < enough:
+        return ()
+    domain = "fewer values in domain=" if size is not None and size <= _FEW else _SMALLER
+    spend = "spend more epsilon" if remedy else "or spend more epsilon"
+    return (f"n_samples is {n_samples}: {problem}; declare {domain}, {spend}{remedy}",)
+
+
+def written(size: int) -> str:
+    """Return a number of values as digits, or as a power of 2 if it is large."""
+    return str(size) if size < WRITTEN_OUT else f"2^{log2(size):.0f}"

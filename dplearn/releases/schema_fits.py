@@ -31,8 +31,6 @@ from dplearn.privacy.shares import GAUSSIAN, Accounting, concentrated_budget, ga
 from dplearn.privacy.theorems import least_epsilon
 from dplearn.releases.learned_schema import ConcentratedPart, LearnedSchemaPlan, SchemaRelease
 
-__all__ = ["OTHER_NOISE", "SchemaFit", "SchemaFitPlan", "schema_fit_plan"]
-
 #: The error of a fit whose inner release would spend more than the division of the budget assumes.
 OTHER_NOISE = (
     "the release with the learned schema has other noise than its plan with the narrowest schema, by which"
@@ -48,36 +46,16 @@ _CLIPPED = (
 
 @dataclass(frozen=True)
 class SchemaFit:
-    """A release that learns its schema first, as far as its plan depends on it.
+    """A release that learns its schema first, as far as its plan depends on it."""
 
-    Attributes
-    ----------
-    release : callable
-        From a cost, and the concentrated part of a budget or None, to the recipe of the schema.
-    inner : callable
-        From a schema and a budget to the recipe of the inner release.
-    accounting : Accounting
-        That of inner releases that are concentrated.
-    facts : Facts
-        With which the inner release is planned.
-    more : mapping
-        Further arguments of its plan.
-    """
-
-    release: Callable[[ApproxDP, ConcentratedPart | None], SchemaRelease]
-    inner: Callable[[Any, ApproxDP], Recipe]
-    accounting: Accounting
-    facts: Any
-    more: Mapping[str, Any] = field(default_factory=dict)
+    release: Callable[[ApproxDP, ConcentratedPart | None], SchemaRelease]  # from a cost to the recipe
+    inner: Callable[[Any, ApproxDP], Recipe]  # from a schema and a budget
+    accounting: Accounting  # of inner releases that are concentrated
+    facts: Any  # with which the inner release is planned
+    more: Mapping[str, Any] = field(default_factory=dict)  # further arguments of its plan
 
     def inner_plan(self, release: SchemaRelease, rest: ApproxDP) -> Any:
-        """Return the plan of the inner release with a budget, for the narrowest schema.
-
-        Raises
-        ------
-        ValueError
-            If for some schema that can be released there is no plan.
-        """
+        """Return the plan of the inner release with a budget, for the narrowest schema."""
         schema, plan = release.plan(self.facts), None
         for domain in dict.fromkeys((schema.unranged, schema.widest, schema.narrowest)):
             plan = self.inner(domain, rest).planned(self.facts, **self.more)
@@ -171,21 +149,7 @@ def schema_fit_plan(
     assumes: Callable[[LearnedSchemaPlan, Any], Sequence[str]],
     **hidden_values: Any,
 ) -> SchemaFitPlan:
-    """Return the plan of a release that learns its schema first.
-
-    Parameters
-    ----------
-    fit : SchemaFit
-        The release.
-    cost : ApproxDP
-        The cost of the schema and of the inner release together.
-    share : Fraction
-        The share of the schema.
-    assumes : callable
-        From both plans to the assumptions of the guarantee.
-    hidden_values : object
-        Further values of the plan's hidden fields.
-    """
+    """Return the plan of a release that learns its schema first."""
     release, rest, inner = _divided(fit, cost, share)
     schema = release.plan(fit.facts)
     delta = cost.delta

@@ -11,25 +11,22 @@ import numpy as np
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
-from dplearn.core.key_counts import KeyCounts
+from dplearn.core.keys import KeyCounts
 from dplearn.domains import DomainError
 from dplearn.domains.cells import as_cells, counts_by_key, holds_times, is_frame
 from dplearn.domains.keys import read_keys
 from dplearn.fit.execute import Facts
-from dplearn.fit.relation import without_count
+from dplearn.fit.relation import N_IS_PUBLIC, without_count
 from dplearn.mechanisms.stable_histogram import (
     stable_histogram,
     stable_histogram_ratio,
     stable_histogram_threshold,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import noted
-from dplearn.privacy.result_table import ResultTable
+from dplearn.privacy.plan import ResultTable, noted
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.records.table import Table
-from dplearn.releases.release import N_IS_PUBLIC, ColumnRelease, Released, ReleasePlan
-
-__all__ = ["StableCounts", "StableCountsPlan", "read_column_of_keys", "stable_counts", "stable_counts_plan"]
+from dplearn.releases.release import ColumnRelease, Released, ReleasePlan
 
 _ASSUMES = (
     N_IS_PUBLIC,
@@ -325,20 +322,7 @@ def _error(guarantee: ApproxDP, beta: Any, n_keys: Any) -> int:
 
 
 def read_column_of_keys(keys: Any) -> list[Hashable]:
-    """Return the keys as values of built-in types other than float.
-
-    Parameters
-    ----------
-    keys : series, array, or list of shape (n,)
-        Private. As for `stable_counts`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `keys` is no column, or has no rows.
-    DomainError
-        If a key is none of those that `stable_counts` takes; the message does not show it.
-    """
+    """Return the keys as values of built-in types other than float."""
     if isinstance(keys, np.ndarray) or hasattr(keys, "dtype"):
         cells = _cells_of_array(keys)
     elif isinstance(keys, (list, tuple)):

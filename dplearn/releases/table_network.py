@@ -1,55 +1,295 @@
-"""The choice of a network for a synthetic table, and all of its noisy measurements.
+"""The network of a synthetic table: its noisy measurements, and the distribution made from them alone.
 
-In each round one column is added to the network. A candidate is a column and the columns that it may depend
-on. Its quality is the number of records that the present model puts into other cells than the true table
-has, less the public expected error of the noise of the candidate's own table: a large table must be worth
-its noise. The quality of no dependence is 0.
+A network has its columns in an order. Each column depends on some earlier ones, its parents. In each round
+one column is added. A candidate is a column and the columns that it may depend on. Its quality is the number
+of records that the present model puts into other cells than the true table has, less the public expected
+error of the noise of the candidate's own table: a large table must be worth its noise. The quality of no
+dependence is 0. Noisy tables of counts become conditional distributions: they are made nonnegative with the
+right sum, then consistent with the tables of their parents and with the base tables, which have less noise.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial, reduce
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.mechanisms.exponential import exponential_mechanism
+from dplearn.core.simplex import nearest_shares
+from dplearn.mechanisms.selection import exponential_mechanism
 from dplearn.privacy import ApproxDP
 from dplearn.records.table import as_table
-from dplearn.releases.table_counts import counts_of
-from dplearn.releases.table_model import NetworkStep, TableModel
-from dplearn.releases.table_plan import SyntheticTablePlan, TableLayout
+from dplearn.releases.table_plan import SyntheticTablePlan, TableBudget, TableLayout
 
-__all__ = ["ReleasedTables", "candidates_of", "quality_of", "released_tables"]
-
+_RAKINGS = 20
+_LEAST = 1e-300
+Floats64 = NDArray[np.float64]
+_ROWS = 1 << 16  # synthetic rows for the joint distributions of parents that no table contains
+_DRAWN = 1 << 16  # rows at once
+_PRIOR = 1e-3  # the weight of the distribution without a network's table in one with it
+_SHRINKING = 0.6  # of the noise's variance; chosen, as the shares of the budget, on other tables
+_TINY = 1e-9
+_NOISE = 4.0  # standard deviations: that Gaussian noise is more has probability 3e-5
 _AT_ONCE = 1 << 22  # cells of tables that are counted in one pass
-
 Candidate = tuple[int, tuple[int, ...]]
 
 
+def counts_of(places: Sequence[int], sizes: Sequence[int], cells: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the number of records in each cell of the table of some columns."""
+    index = cells[:, places[0]].astype(np.int64)
+    for place, size in zip(places[1:], sizes[1:], strict=True):
+        index *= size
+        index += cells[:, place]
+    return np.bincount(index, minlength=math.prod(sizes))
+
+
+def projected(counts: NDArray[Any], n: int) -> Floats64:
+    """Return the shares nearest to noisy counts of n records: nonnegative, with sum 1."""
+    return nearest_shares(counts.astype(np.float64).ravel() / n).reshape(counts.shape)
+
+
+def raked(
+    table: Floats64, margins: Iterable[tuple[tuple[int, ...], Floats64]], rounds: int = _RAKINGS
+) -> Floats64:
+    """Return a table near a given one whose margins are near given ones."""
+    scalings = [_scaling(table.ndim, axes, margin) for axes, margin in margins]
+    for _ in range(rounds):
+        for scale in scalings:
+            table = scale(table)
+    return table
+
+
+def _scaling(n_axes: int, axes: tuple[int, ...], margin: Floats64) -> Callable[[Floats64], Floats64]:
+    others = tuple(axis for axis in range(n_axes) if axis not in axes)
+    shape = tuple(margin.shape[axes.index(axis)] if axis in axes else 1 for axis in range(n_axes))
+
+    def scaled(table: Floats64) -> Floats64:
+        return np.asarray(table * (margin.reshape(shape) / (table.sum(axis=others, keepdims=True) + _LEAST)))
+
+    return scaled
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkStep:
+    """One column of the network, and the noisy table that was measured for it."""
+
+    column: int
+    parents: tuple[int, ...]  # besides the target
+    table: NDArray[np.int64] | None  # of target, parents, column; without parents the base table again
+
+
+class TableModel:
+    """A distribution of records, in cells, that grows by one column after another."""
+
+    def __init__(
+        self, layout: TableLayout, budget: TableBudget, n_samples: int, base: Sequence[NDArray[np.int64]]
+    ):
+        self.layout, self.budget, self.n_samples = layout, budget, n_samples
+        self._kept = [self._kept_cells(place, base) for place in range(len(layout.columns))]
+        shares = [self._projected(places, noisy) for noisy, places in zip(base, layout.base, strict=True)]
+        self._tables: dict[tuple[int, ...], Floats64] = {}
+        self.margins: list[Floats64]  # the shares of the cells of each column
+        if layout.target is None:
+            self.margins = shares
+            self._tables |= {(place,): share for place, share in enumerate(shares)}
+        else:
+            self._with_target(layout.target, shares)
+        # For each column, in the order of drawing: its parents, and its distribution given theirs.
+        self.conditionals: dict[int, tuple[tuple[int, ...], Floats64]] = {}
+        self._rows: dict[int, NDArray[np.int16]] = {}
+        self._joints: dict[tuple[int, ...], Floats64] = {}  # until the next column
+        for place in layout.first:
+            self.conditionals[place] = self._without_parents(place)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state to pickle, without the rows, which can be drawn again."""
+        return vars(self) | {"_rows": {}, "_joints": {}}
+
+    def _with_target(self, target: int, shares: Sequence[Floats64]) -> None:
+        """Make all base tables consistent with one distribution of the target: the mean of theirs."""
+        labels = np.mean([share.sum(axis=1) for share in shares], axis=0)
+        self._tables[target,] = labels
+        margins = {target: labels}
+        for places, share in zip(self.layout.base, shares, strict=True):
+            table = _filled(share, labels)
+            self._tables[places] = table
+            margins[places[1]] = table.sum(axis=0)
+        self.margins = [margins[place] for place in range(len(margins))]
+        self._tables |= {(place,): margin for place, margin in margins.items()}
+
+    def grow(self, step: NetworkStep) -> None:
+        """Add a column."""
+        self._grow(step)
+        self._joints = {}
+
+    def _grow(self, step: NetworkStep) -> None:
+        places = self.places_of(step.column, step.parents)
+        if step.table is not None and not step.parents:
+            self._measured_again(places, step.table)
+        if not step.parents:
+            self.conditionals[step.column] = self._without_parents(step.column)
+            return
+        assert step.table is not None
+        parents, margin = places[:-1], self.joint(places[:-1])
+        before = margin[..., None] * self._alone(step.column, len(parents))
+        table = self._projected(places, self._shrunk(step.table.reshape(before.shape), before))
+        table = (1 - _PRIOR) * table + _PRIOR * before
+        axes = (len(parents),) if self.layout.target is None else (0, len(parents))
+        own = self._combined(step.column, axes, table)
+        kept = tuple(range(len(parents)))
+        table = raked(table, [(axes, own), (kept, margin)])
+        self._tables[places] = table
+        self.conditionals[step.column] = parents, _given(table, self._alone(step.column, len(parents)))
+
+    def _measured_again(self, places: tuple[int, ...], noisy: NDArray[np.int64]) -> None:
+        """Combine a base table with a second measurement of it."""
+        again = self._projected(places, noisy)
+        table = self._combined(places[-1], tuple(range(len(places))), again)
+        if len(places) > 1:
+            table = _filled(table, self.margins[places[0]])
+        self._tables[places] = table
+        self.margins[places[-1]] = self._tables[places[-1],] = table.reshape(-1, table.shape[-1]).sum(axis=0)
+
+    def places_of(self, column: int, parents: Sequence[int]) -> tuple[int, ...]:
+        """Return the columns of the table of a column and its parents: the target first, the column last."""
+        target = () if self.layout.target is None else (self.layout.target,)
+        return (*target, *parents, column)
+
+    def expected(self, places: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return the counts of a network's table if the column depended on the target alone, rounded."""
+        shares = self.joint(places[:-1])[..., None] * self._alone(places[-1], len(places) - 1)
+        return np.rint(self.n_samples * shares).astype(np.int64).ravel()
+
+    def joint(self, places: tuple[int, ...]) -> Floats64:
+        """Return the joint shares of some columns of the network, of the shape of their sizes.
+
+        They are those of a table that contains the columns, or else those of synthetic rows.
+        """
+        if places not in self._joints:
+            self._joints[places] = self._joint(places)
+        return self._joints[places]
+
+    def _joint(self, places: tuple[int, ...]) -> Floats64:
+        for axes, table in self._tables.items():
+            if set(places) <= set(axes):
+                others = tuple(axis for axis, place in enumerate(axes) if place not in places)
+                kept = [place for place in axes if place in places]
+                shares = table.sum(axis=others)
+                return np.asarray(shares.transpose([kept.index(place) for place in places]))
+        sizes = [self.layout.sizes[place] for place in places]
+        rows = np.stack([self._drawn_column(place) for place in places], axis=1)
+        counts = counts_of(range(len(places)), sizes, rows)
+        return counts.reshape(sizes) / len(rows)
+
+    def draw(self, m: int, stream: PublicStream, target: NDArray[Any] | None = None) -> NDArray[np.int16]:
+        """Return the cells of synthetic records."""
+        cells = np.empty((m, len(self.layout.columns)), dtype=np.int16, order="F")
+        for start in range(0, m, _DRAWN):
+            drawn = cells[start : start + _DRAWN]
+            for place, (parents, given) in self.conditionals.items():
+                if place == self.layout.target and target is not None:
+                    drawn[:, place] = target[start : start + _DRAWN]
+                    continue
+                drawn[:, place] = _chosen(
+                    [drawn[:, each] for each in parents], given, stream.uniform(len(drawn))
+                )
+        return cells
+
+    def _without_parents(self, place: int) -> tuple[tuple[int, ...], Floats64]:
+        """Return the target, if there is one and this is another column, and the distribution given it."""
+        target = self.layout.target
+        if target is None or place == target:
+            return (), self.margins[place]
+        return (target,), self._alone(place, 1)
+
+    def _alone(self, column: int, n_parents: int) -> Floats64:
+        """Return the distribution of a column that depends on the target alone, for so many parents."""
+        target = self.layout.target
+        if target is None:
+            return self.margins[column].reshape(*[1] * n_parents, -1)
+        table = self._tables[target, column]
+        given = _given(table, self.margins[column])
+        return given.reshape(len(given), *[1] * (n_parents - 1), -1)
+
+    def _combined(self, column: int, axes: tuple[int, ...], table: Floats64) -> Floats64:
+        """Return a base table combined with the one in a network's table, weighted by their precision."""
+        own = self.margins[column] if self.layout.target is None else self._tables[self.layout.target, column]
+        others = tuple(axis for axis in range(table.ndim) if axis not in axes)
+        summed = table.size // own.size
+        base, network = (noise.deviation(3) ** 2 for noise in (self.budget.base, self.budget.network))
+        weight = base / (base + network * summed)
+        return np.asarray((1 - weight) * own + weight * table.sum(axis=others))
+
+    def _shrunk(self, noisy: NDArray[np.int64], before: Floats64) -> Floats64:
+        """Return the counts of a network's table: each row is moved towards the one without parents.
+
+        A row is the counts for the same parents. It moves the more, the more of its distance is noise, as the
+        estimator of James and Stein does.
+        """
+        moved = noisy - self.n_samples * before
+        noise = _SHRINKING * moved.shape[-1] * self.budget.network.deviation(moved.size) ** 2
+        squares = (moved**2).sum(axis=-1, keepdims=True)
+        kept = np.maximum(0.0, 1 - noise / np.maximum(squares, _TINY))
+        return np.asarray(self.n_samples * before + kept * moved)
+
+    def _kept_cells(self, place: int, base: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
+        """Return the cells of a column that records are drawn from: no gaps if their count may be noise."""
+        gaps = self.layout.columns[place].gaps
+        places, noisy = next(each for each in zip(self.layout.base, base, strict=True) if place in each[0])
+        table = noisy.reshape([self.layout.sizes[each] for each in places])
+        counts = np.compress(gaps, table, axis=places.index(place))
+        few = counts.sum() < _NOISE * self.budget.base.deviation(noisy.size) * counts.size**0.5
+        return ~gaps if few and not gaps.all() else np.ones_like(gaps)
+
+    def _projected(self, places: tuple[int, ...], counts: NDArray[Any]) -> Floats64:
+        """Return the shares of a table of noisy counts of some columns; gaps that may be noise have none."""
+        kept = reduce(np.logical_and.outer, [self._kept[place] for place in places])
+        shares = np.zeros(kept.shape)
+        shares[kept] = projected(counts.reshape(kept.shape)[kept], self.n_samples)
+        return shares
+
+    def _drawn_column(self, place: int) -> NDArray[np.int16]:
+        """Return one column of the rows that joint distributions are taken from."""
+        if place not in self._rows:
+            parents, given = self.conditionals[place]
+            stream = PublicStream(place, "rows of a synthetic table")  # of released numbers: always the same
+            above = [self._drawn_column(each) for each in parents]
+            self._rows[place] = _chosen(above, given, stream.uniform(_ROWS)).astype(np.int16)
+        return self._rows[place]
+
+
+def _chosen(parents: Sequence[NDArray[Any]], given: Floats64, points: Floats64) -> NDArray[np.intp]:
+    """Return a cell for each row, by its parents' cells and a point in [0, 1)."""
+    row = np.zeros(len(points), dtype=np.intp)
+    for cells, size in zip(parents, given.shape, strict=False):
+        row = row * size + cells
+    table = given.reshape(-1, given.shape[-1])
+    ends = table.cumsum(axis=1)
+    ends /= ends[:, -1:]
+    flat = (ends + np.arange(len(ends))[:, None]).ravel()
+    places = np.searchsorted(flat, points + row, side="right") - row * table.shape[1]
+    # A point within a rounding error of an end may have a cell too far.
+    return np.asarray(np.minimum(np.maximum(places, 0), table.shape[1] - 1))
+
+
+def _given(table: Floats64, otherwise: Floats64) -> Floats64:
+    """Return the distribution of the last axis given the others; `otherwise` where these have no records."""
+    sums = table.sum(axis=-1, keepdims=True)
+    return np.asarray(np.where(sums > 0, table / np.where(sums > 0, sums, 1.0), otherwise))
+
+
+def _filled(share: Floats64, labels: Floats64) -> Floats64:
+    """Return a table with a given distribution of its first axis."""
+    return labels[:, None] * _given(share, share.sum(axis=0))
+
+
 class ReleasedTables:
-    """All released numbers of a synthetic table.
-
-    Parameters
-    ----------
-    plan : SyntheticTablePlan
-        Public. The plan of the release.
-    base : sequence of ndarray of int64
-        Released. The noisy counts of the base tables.
-    steps : sequence of NetworkStep, default=()
-        Released. The network, in its order.
-
-    Attributes
-    ----------
-    plan, base : as given
-    steps : list of NetworkStep
-        Released.
-    model : TableModel
-        Released. The distribution that follows from these.
-    """
+    """All released numbers of a synthetic table."""
 
     def __init__(
         self,
@@ -71,19 +311,6 @@ class ReleasedTables:
 
 def released_tables(records: Any, plan: SyntheticTablePlan, dice: Dice) -> ReleasedTables:
     """Release the tables of a network.
-
-    Parameters
-    ----------
-    records : ndarray of int16 of shape (n, d), or Table of such
-        Private. The cell of each column of each record.
-    plan : SyntheticTablePlan
-        The plan of the release.
-    dice : Dice
-        Source of chance.
-
-    Returns
-    -------
-    ReleasedTables
 
     Notes
     -----
@@ -130,15 +357,7 @@ def released_tables(records: Any, plan: SyntheticTablePlan, dice: Dice) -> Relea
 def candidates_of(
     plan: SyntheticTablePlan, placed: Sequence[int], unplaced: Sequence[int]
 ) -> Iterator[Candidate]:
-    """Yield the candidates of a round, a public function of the network.
-
-    Parameters
-    ----------
-    plan : SyntheticTablePlan
-        The plan of the release.
-    placed, unplaced : sequence of int
-        The columns, other than the target, that are in the network, and those that are not.
-    """
+    """Yield the candidates of a round, a public function of the network."""
     layout: TableLayout = plan.layout
     sizes = layout.sizes
     labels = 1 if layout.target is None else sizes[layout.target]
@@ -159,17 +378,7 @@ def candidates_of(
 
 
 def quality_of(counts: NDArray[np.int64], expected: NDArray[np.int64], penalty: int) -> int:
-    """Return the quality of a candidate, which a replaced record moves by at most 1.
-
-    Parameters
-    ----------
-    counts : ndarray of int64 of shape (k,)
-        Private. The true table.
-    expected : ndarray of int64 of shape (k,)
-        Released. The table of the present model.
-    penalty : int
-        Public. The expected error of the noise.
-    """
+    """Return the quality of a candidate, which a replaced record moves by at most 1."""
     return int(np.abs(counts - expected).sum()) // 2 - penalty
 
 

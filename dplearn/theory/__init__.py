@@ -54,23 +54,21 @@ from dplearn.learners.threshold_sizes import (
     threshold_sample_size,
 )
 from dplearn.mechanisms.choosing import choosing_threshold
-from dplearn.mechanisms.frequent_keys import frequent_keys_threshold
+from dplearn.mechanisms.interior_point import RecursiveSizes
 from dplearn.mechanisms.parity import parity_probabilities
 from dplearn.mechanisms.randomized_response import truth_probability
-from dplearn.mechanisms.rec_prefix import RecursiveSizes
 from dplearn.mechanisms.stability import release_probabilities
-from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
+from dplearn.mechanisms.stable_histogram import frequent_keys_threshold, stable_histogram_threshold
 from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise
 from dplearn.queries.bounds import TailBound, query_sample_size, sampling_bound
 from dplearn.queries.frequencies import estimated_frequencies
-from dplearn.releases.block_errors import BlockPlan, block_guarantee, block_plan
-from dplearn.releases.interior_point_sizes import (
+from dplearn.releases.cdf_errors import BlockPlan, TreePlan, block_guarantee, block_plan, dkw_bound, tree_plan
+from dplearn.releases.interior_point import (
     interior_point_method,
     interior_point_sample_size,
     recursive_sizes,
 )
-from dplearn.releases.quantile_errors import quantile_errors, quantile_range_sample_size, quantile_sample_size
-from dplearn.releases.tree_errors import TreePlan, dkw_bound, tree_plan
+from dplearn.releases.quantiles import quantile_errors, quantile_range_sample_size, quantile_sample_size
 from dplearn.theory.aggregation import (
     agreement_bound,
     classification_queries_sample_size,
@@ -80,36 +78,28 @@ from dplearn.theory.aggregation import (
     teachers_needed,
     teachers_table,
 )
-from dplearn.theory.empirical_limit import empirical_lower_bound
-from dplearn.theory.generalisation import generalisation_failure, generalisation_sample_size
-from dplearn.theory.interior_point_limit import interior_point_lower_bound
 from dplearn.theory.littlestone import (
     LittlestoneDimension,
+    MistakeTree,
+    ball_mistake_tree,
+    box_mistake_tree,
+    halfspace_mistake_tree,
     least_sample_size,
     littlestone_dimension,
     mistake_tree,
     pure_private_lower_bound,
 )
-from dplearn.theory.measured_stability import (
-    MeasuredStability,
-    example_order,
-    logistic_sgd,
-    measure_stability,
-)
-from dplearn.theory.mistake_trees import (
-    MistakeTree,
-    ball_mistake_tree,
-    box_mistake_tree,
-    halfspace_mistake_tree,
-)
+from dplearn.theory.lower_bounds import empirical_lower_bound, interior_point_lower_bound
 from dplearn.theory.representations import (
     ProvedValue,
     deterministic_representation,
     one_way_error,
     representation_value,
 )
-from dplearn.theory.small_database import (
+from dplearn.theory.sample_sizes import (
     SmallDatabaseSizes,
+    generalisation_failure,
+    generalisation_sample_size,
     noisy_counts_sample_size,
     small_database_sizes,
 )
@@ -128,11 +118,15 @@ from dplearn.theory.soft_labels import (
 from dplearn.theory.stability import (
     ORDERS,
     LossConstants,
+    MeasuredStability,
     SGDStability,
     decaying_steps,
+    example_order,
     largest_step,
     logistic_constants,
     logistic_score_stability,
+    logistic_sgd,
+    measure_stability,
     published_decaying_bound,
     published_weight_bound,
     sgd_stability,

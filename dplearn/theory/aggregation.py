@@ -14,19 +14,6 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
 from dplearn.privacy.stable_answers import stable_answers_noise
 
-__all__ = [
-    "PublishedSetting",
-    "TeachersRow",
-    "TransferSampleSize",
-    "agreement_bound",
-    "classification_queries_sample_size",
-    "knowledge_transfer_sample_size",
-    "published_max_abstentions",
-    "published_setting",
-    "teachers_needed",
-    "teachers_table",
-]
-
 _TINY = 1e-100  # parameters below this are refused: products and quotients of floats could underflow
 _HUGE = 10**100
 
@@ -35,18 +22,11 @@ _HUGE = 10**100
 class PublishedSetting:
     """The noise and the number of teachers of the paper for m queries.
 
-    Attributes
-    ----------
-    scale : float
-        lambda = sqrt(32 T ln(2/delta))/epsilon, the scale of the threshold's noise; the noise of distances
-        has the scale 2 lambda.
-    threshold : float
-        w = 2 lambda ln(2m/delta) (Algorithm 3).
-    distance : float
-        32 ln(4mT/min(delta, beta)) sqrt(2 T ln(2/delta))/epsilon: queries with at least this distance are all
-        answered with probability 1 - beta (Corollary 3.9).
-    n_teachers : int
-        136 ln(4mT/min(delta, beta/2)) sqrt(T ln(2/delta))/epsilon, rounded up (Algorithm 4).
+    `scale`: lambda = sqrt(32 T ln(2/delta))/epsilon, the scale of the threshold's noise; the noise of
+    distances has the scale 2 lambda. `threshold`: w = 2 lambda ln(2m/delta) (Algorithm 3). `distance`: 32
+    ln(4mT/min(delta, beta)) sqrt(2 T ln(2/delta))/epsilon: queries with at least this distance are all
+    answered with probability 1 - beta (Corollary 3.9). `n_teachers`: 136 ln(4mT/min(delta, beta/2)) sqrt(T
+    ln(2/delta))/epsilon, rounded up (Algorithm 4).
     """
 
     scale: float
@@ -59,12 +39,8 @@ class PublishedSetting:
 class TransferSampleSize:
     """Sizes of the two samples of a knowledge transfer.
 
-    Attributes
-    ----------
-    n_private : int
-        Number of private examples, on which the teachers are trained.
-    n_public : int
-        Number of public feature vectors, which the teachers label for the student.
+    `n_private`: number of private examples, on which the teachers are trained. `n_public`: number of public
+    feature vectors, which the teachers label for the student.
     """
 
     n_private: int
@@ -75,12 +51,8 @@ class TransferSampleSize:
 class TeachersRow:
     """One row of `teachers_table`.
 
-    Attributes
-    ----------
-    max_abstentions : int
-        The number T of unstable queries.
-    published, ours : int
-        Numbers of teachers: of the published algorithm, and of ours.
+    `max_abstentions`: the number T of unstable queries. `published`, `ours`: numbers of teachers: of the
+    published algorithm, and of ours.
     """
 
     max_abstentions: int

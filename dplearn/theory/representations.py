@@ -17,8 +17,6 @@ from scipy.sparse import coo_array
 from dplearn._validation import check_count, check_number
 from dplearn.theory.littlestone import concept_table
 
-__all__ = ["ProvedValue", "deterministic_representation", "one_way_error", "representation_value"]
-
 _MOST_PARTITIONS = 1023
 _MOST_POINTS = 7
 _SMALL = 1e-9

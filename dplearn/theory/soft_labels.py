@@ -18,19 +18,6 @@ from dplearn.privacy.guarantees import delta_of, epsilon_of
 from dplearn.privacy.stable_answers import stable_answers_noise
 from dplearn.theory.aggregation import agreement_bound, teachers_needed
 
-__all__ = [
-    "PublishedSoftLabelSetting",
-    "SoftLabelPrecision",
-    "any_order_radius",
-    "published_soft_label_precision",
-    "published_soft_label_setting",
-    "published_strong_quality_teachers",
-    "score_radius",
-    "soft_label_precision",
-    "soft_label_teachers",
-    "soft_label_teachers_agreeing",
-]
-
 _MOST = 10**15  # more teachers than any ensemble has
 
 

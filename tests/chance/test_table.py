@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.chance import sampling
-from dplearn.chance.table import (
+from dplearn.chance.sampling import (
     Enclosure,
     Table,
     _Ends,
@@ -446,7 +446,7 @@ def test_as_many_are_drawn_as_asked_for(size):
 
 
 def test_an_event_that_is_certain_can_be_drawn_many_at_a_time():
-    # Was (dplearn/chance/table.py, _Lookup): both upper ends are 2**64, and the first of them overflows
+    # Was (dplearn/chance/sampling.py, _Lookup): both upper ends are 2**64, and the first of them overflows
     # uint64. No sampler asks for a rate of 0 today.
     assert set(
         Table(exponential_event(Fraction(0))).draw_many(lambda count: b"\xff" * count, 64).tolist()
@@ -454,7 +454,7 @@ def test_an_event_that_is_certain_can_be_drawn_many_at_a_time():
 
 
 def test_two_threads_may_use_one_table_for_the_first_time():
-    # Was (dplearn/chance/table.py, enclosure): `bits` is set before `_low`, `_high` and `_tail`, so a
+    # Was (dplearn/chance/sampling.py, enclosure): `bits` is set before `_low`, `_high` and `_tail`, so a
     # second thread finds them missing or, where the precision rises, of different precisions. Tables are
     # shared by lru_cache.
     made, drawn = [], []

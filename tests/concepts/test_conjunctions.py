@@ -1,7 +1,12 @@
-"""The class's errors are those its members make; its size, order and refusals are as documented."""
+"""The class's errors are those its members make; its size, order and refusals are as documented.
+
+Both routes count what brute force counts, in the order that the module states.
+"""
 
 import copy
 import pickle
+from itertools import product
+from math import comb
 
 import numpy as np
 import pytest
@@ -10,7 +15,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.base import BaseEstimator, clone
 
-from dplearn.concepts.conjunctions import Conjunction, Conjunctions
+from dplearn.concepts.conjunctions import (
+    Conjunction,
+    Conjunctions,
+    conjunction_at,
+    conjunction_errors,
+    cube_errors,
+    subset_errors,
+)
 from dplearn.domains import Bits, IntegerRange, Product
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
@@ -185,3 +197,111 @@ def test_equal_classes_are_equal_after_clone_copy_and_pickle():
     for parameters, binarize in (((3, 1), 0.5), ((4, 2), 0.5), ((3, 2), 0.0)):
         assert Conjunctions(*parameters, binarize=binarize) != concepts
     assert concepts != "3"
+
+
+SHAPES = [(1, 0), (1, 1), (1, 4), (2, 1), (2, 2), (3, 2), (4, 0), (4, 3), (4, 9), (5, 2), (5, 4), (5, 5)]
+
+
+def columns_of(table):
+    return list(np.ascontiguousarray(table.T))
+
+
+def some_records(n, d, seed=0):
+    rng = np.random.default_rng(seed)
+    return columns_of(rng.integers(0, 2, (n, d), dtype=np.uint8)), rng.integers(0, 2, n)
+
+
+def listed(d, k):
+    """All conjunctions in the stated order, by sorting."""
+    members = []
+    for digits in product((0, 1, 2), repeat=d):
+        named = [i for i in range(d) if digits[i] < 2]
+        if len(named) <= k:
+            signs = sum(digits[v] << i for i, v in enumerate(named))
+            number = sum(digit * 3**i for i, digit in enumerate(digits))
+            key = (number,) if k >= d else (len(named), signs, *reversed(named))
+            literals = tuple(tuple(v for v in named if digits[v] == sign) for sign in (1, 0))
+            members.append((key, literals))
+    return [literals for _, literals in sorted(members)]
+
+
+def errors_of(literals, columns, y):
+    positive, negative = literals
+    satisfied = np.ones(len(y), dtype=bool)
+    for v in positive:
+        satisfied &= columns[v] == 1
+    for v in negative:
+        satisfied &= columns[v] == 0
+    return np.count_nonzero(satisfied != (y == 1))
+
+
+@pytest.mark.parametrize(("d", "k"), SHAPES)
+def test_positions_follow_the_stated_order(d, k):
+    order = listed(d, k)
+    assert [conjunction_at(i, d, k) for i in range(len(order))] == order
+    for beyond in (-1, len(order), len(order) + 5):
+        with pytest.raises(IndexError, match="beyond the last"):
+            conjunction_at(beyond, d, k)
+
+
+@repeatable
+@given(
+    st.sampled_from(SHAPES).flatmap(
+        lambda shape: st.tuples(
+            st.just(shape[1]),
+            arrays("u1", st.tuples(st.integers(0, 140), st.just(shape[0] + 1)), elements=st.integers(0, 1)),
+        )
+    )
+)
+def test_errors_are_those_of_brute_force(case):
+    k, table = case
+    columns, y = columns_of(table[:, 1:]), table[:, 0].astype(np.intp)
+    errors = conjunction_errors(columns, y, k)
+    assert errors.dtype == np.int32
+    assert errors.tolist() == [errors_of(c, columns, y) for c in listed(len(columns), k)]
+
+
+@pytest.mark.parametrize(("d", "k", "n"), [(3, 2, 65), (6, 5, 1000), (7, 3, 64), (11, 10, 500), (13, 4, 300)])
+def test_the_routes_agree(d, k, n):
+    columns, y = some_records(n, d)
+    by_cube, by_subsets = cube_errors(columns, y), subset_errors(columns, y, k)
+    assert by_cube.size == 3**d
+    assert by_subsets.size == sum(comb(d, j) * 2**j for j in range(k + 1))
+    for position in range(0, by_subsets.size, max(1, by_subsets.size // 3000)):
+        positive, negative = conjunction_at(position, d, k)
+        number = 3**d - 1 - sum(3**v for v in positive) - 2 * sum(3**v for v in negative)
+        assert by_subsets[position] == by_cube[number]
+
+
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 127, 128, 8191, 8192, 8193, 20_000])
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_count_of_all_records_fits_wherever_words_and_blocks_end(n, label):
+    columns, y = [np.ones(n, dtype=np.uint8)] * 4, np.full(n, label)
+    for k in (2, 3, 4):
+        for position, errors in enumerate(conjunction_errors(columns, y, k).tolist()):
+            satisfied = not conjunction_at(position, 4, k)[1]
+            assert errors == n * (satisfied != label)
+
+
+@pytest.mark.parametrize(("d", "k"), [(2, 1), (5, 4), (9, 9), (12, 12), (70, 2), (150, 1), (24, 4)])
+def test_errors_are_those_of_brute_force_at_positions_of_larger_classes(d, k):
+    columns, y = some_records(9000, d, seed=d)
+    errors = conjunction_errors(columns, y, k)
+    for position in (np.arange(150) * 7919 % errors.size).tolist() + [errors.size - 1]:
+        assert errors[position] == errors_of(conjunction_at(position, d, k), columns, y)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_data_are_left_as_they_were(k):
+    columns, y = some_records(100, 3)
+    before = [column.copy() for column in columns], y.copy()
+    conjunction_errors(columns, y, k)
+    assert all(map(np.array_equal, columns, before[0]))
+    assert np.array_equal(y, before[1])
+
+
+def test_unranking_needs_no_listing():
+    assert conjunction_at(3**200 - 1, 200, 200) == ((), ())
+    assert conjunction_at(0, 200, 200) == ((), tuple(range(200)))
+    last = sum(comb(10**6, j) * 2**j for j in range(4)) - 1
+    assert conjunction_at(last, 10**6, 3) == ((10**6 - 3, 10**6 - 2, 10**6 - 1), ())

@@ -25,7 +25,7 @@ from dplearn.learners.generic import _excess_errors, generic_sample_size
 from dplearn.learners.representation_sizes import representation_sample_size
 from dplearn.privacy import ApproxDP, BoundedRange
 from dplearn.privacy.shares import equal_epsilon
-from dplearn.releases.interior_point_sizes import interior_point_sample_size
+from dplearn.releases.interior_point import interior_point_sample_size
 from dplearn.theory import littlestone_dimension
 
 WIDE = IntegerRange(-(2**63) + 1, 2**63 - 1)  # 2**64 - 1 integers, the most a domain holds
@@ -140,8 +140,8 @@ def test_nets_over_a_wide_range_are_counted_too(monkeypatch):
     concepts = Corners(Product([IntegerRange(0, 9)] * 2))
     columns, y = records(rng, concepts, 300)
     expected = concepts.error_profile(columns, y).groups()
-    monkeypatch.setattr("dplearn.core.corners._DENSE", 4)
-    monkeypatch.setattr("dplearn.core.corners._BLOCK", 7)
+    monkeypatch.setattr("dplearn.concepts.corners._DENSE", 4)
+    monkeypatch.setattr("dplearn.concepts.corners._BLOCK", 7)
     assert concepts.error_profile(columns, y).groups() == expected
 
 

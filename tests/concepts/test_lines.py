@@ -1,14 +1,29 @@
-"""Lines modulo a prime: errors of all of them by brute force, in any size of numbers."""
+"""Lines modulo a prime: errors of all of them by brute force, in any size of numbers.
+
+Lines modulo a prime: inverses, leaders by brute force, and distances over all neighbours.
+
+Primality: by trial division, of known primes, and of composites made to pass.
+"""
 
 from collections import Counter
-from itertools import product
+from itertools import combinations_with_replacement, product
+from math import comb
 
 import numpy as np
 import pytest
 
 from dplearn import ExponentialMechanismClassifier
-from dplearn.concepts import Line, LinePoint, Lines
-from dplearn.concepts.lines import check_prime, written
+from dplearn.concepts import Line, LinePoint, Lines, lines
+from dplearn.concepts.lines import (
+    check_prime,
+    counted,
+    inverses,
+    is_prime,
+    leading_line,
+    leading_point,
+    residues,
+    written,
+)
 from dplearn.domains import DomainError
 
 
@@ -106,3 +121,127 @@ def test_rules_in_words():
     assert written(10**30) == "0xc9f2c9cd... (100 bits)"
     assert len(Line(3**800, 5**800, 2**4423 - 1).describe(["x", "y"], labels)) < 100
     assert check_prime("p", np.int64(7)) == 7
+
+
+LARGE = 2**61 - 1
+
+
+@pytest.mark.parametrize("p", [2, 7, 2**31 - 1, LARGE, 2**521 - 1])
+def test_inverses_multiply_to_one(p):
+    for n in (0, 1, 2, 3, 8, 37):
+        values = residues([(7**i + i) % (p - 1) + 1 for i in range(n)], p)
+        found = inverses(values, p)
+        assert found.dtype == values.dtype
+        assert (values * found % p).tolist() == [1] * n
+
+
+def by_brute_force(points, p):
+    """The qualities of all lines, without a look at pairs of points."""
+    qualities = {}
+    for line in product(range(p), repeat=2):
+        on_it = [count for (x, y), count in points.items() if (line[0] * x + line[1] - y) % p == 0]
+        qualities[line] = sum(on_it) - max(on_it, default=0)
+    (best, most), (_, second) = sorted(qualities.items(), key=lambda each: -each[1])[:2]
+    lead = most - second
+    return (best, max(0, (lead - 1) // 2)) if lead > 0 else (None, 0)
+
+
+@pytest.mark.parametrize("p", [2, 3, 5, 7])
+def test_the_leading_line_is_that_of_brute_force(p):
+    rng = np.random.default_rng(p)
+    for _ in range(150):
+        n = int(rng.integers(0, 15))
+        points = counted(*rng.integers(0, p, (2, n)).tolist())
+        if rng.random() < 0.5:  # most of them on one line
+            x = rng.integers(0, p, 12)
+            points.update(counted(x.tolist(), ((x + 1) % p).tolist()))
+        assert leading_line(points, p) == by_brute_force(points, p)
+
+
+@pytest.mark.parametrize("p", [2**31 - 1, LARGE, 2**521 - 1])
+def test_leaders_are_alike_in_both_kinds_of_numbers_and_in_any_order(p):
+    on = [(x, (5 * x + 3) % p) for x in (1, 2, 3, 4, p - 1)] * 2
+    off = [(x, 9 * x * x % p) for x in range(5, 9)]
+    assert leading_line(Counter(on), p) == ((5, 3), 3)  # quality 8, others 0
+    assert leading_line(Counter(on + off), p) == ((5, 3), 3) == leading_line(Counter(off + on[::-1]), p)
+
+
+def test_vertical_points_and_single_points_are_on_no_line():
+    assert leading_line(counted([], []), 7) == (None, 0)
+    assert leading_line(counted([3] * 9, [1] * 9), 7) == (None, 0)
+    assert leading_line(counted([3] * 9, list(range(9))), 11) == (None, 0)
+    assert leading_line(counted([3] * 4 + [5] * 4, [1, 2, 3, 4] * 2), 11) == (None, 0)
+
+
+def test_the_leading_point_is_the_most_frequent_one():
+    assert leading_point(counted([], [])) == (None, 0)
+    assert leading_point(counted([1, 2], [1, 2])) == (None, 0)
+    assert leading_point(counted([1, 1, 2], [1, 1, 2])) == ((1, 1), 0)
+    assert leading_point(counted([1] * 6 + [2], [1] * 6 + [2])) == ((1, 1), 2)
+
+
+def laws_of_distance(p, most):
+    """The numbers of neighbouring tables of at most so many records, and of violations of the two laws."""
+    universe = [*product(range(p), repeat=2), None]  # None: a record with the first label
+    pairs = violations = 0
+    for n in range(1, most + 1):
+        found = {}
+        for rows in combinations_with_replacement(range(len(universe)), n):
+            points = Counter(universe[row] for row in rows if universe[row] is not None)
+            found[rows] = leading_line(points, p), leading_point(points)
+        for rows, mine in found.items():
+            for place, other in product(range(n), range(len(universe))):
+                if other <= rows[place] or (place and rows[place] == rows[place - 1]):
+                    continue  # each pair once
+                theirs = found[tuple(sorted((*rows[:place], other, *rows[place + 1 :])))]
+                pairs += 1
+                for (answer, distance), (another, its) in zip(mine, theirs, strict=True):
+                    moved = abs(distance - its) > 1
+                    changed = answer != another and (distance or its)
+                    violations += bool(moved or changed)
+    return pairs, violations
+
+
+@pytest.mark.parametrize(("p", "most"), [(2, 7), (3, 4), pytest.param(3, 7, marks=pytest.mark.nightly)])
+def test_distances_are_0_where_an_answer_may_change_and_move_by_1(p, most):
+    pairs, violations = laws_of_distance(p, most)
+    assert violations == 0
+    # All but one record, and two records of the universe: 360,360 pairs of up to 7 records modulo 3.
+    assert pairs == comb(p * p + 1, 2) * comb(most + p * p, most - 1)
+
+
+def test_small_integers_are_prime_as_trial_division_finds():
+    for n in range(-2, 3000):
+        assert is_prime(n) == (n > 1 and all(n % k for k in range(2, int(n**0.5) + 1))), n
+
+
+@pytest.mark.parametrize(
+    "p", [2**31 - 1, 2**61 - 1, 2**64 - 59, 2**127 - 1, 2**255 - 19, 2**521 - 1, 2**1279 - 1]
+)
+def test_known_primes(p):
+    assert is_prime(p)
+
+
+@pytest.mark.parametrize(
+    "n",
+    [
+        2**32 + 1,
+        2**67 - 1,
+        2**523 - 1,
+        341550071728321,  # passes the bases 2..17
+        3317044064679887385961981,  # passes all 13 bases
+        (2**61 - 1) * (2**89 - 1),
+        (2**127 - 1) ** 2,
+        8911 * (2**521 - 1),
+    ],
+)
+def test_composites(n):
+    assert not is_prime(n)
+
+
+def test_the_bases_of_a_large_number_are_its_own_and_within_it():
+    n = 2**255 - 19
+    bases = lines._hashed_bases(n)
+    assert bases == lines._hashed_bases(n) != lines._hashed_bases(n + 2)
+    assert len(set(bases)) == 20
+    assert all(2 <= base < n - 1 for base in bases)

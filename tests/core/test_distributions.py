@@ -1,20 +1,26 @@
-"""The exact distributions equal their definitions, sum to 1, and the Gaussian's cut is a sound one."""
+"""The exact distributions equal their definitions, sum to 1, and the Gaussian's cut is a sound one.
 
+Sums of discrete Laplace noise stay within their bounds as often as these say.
+"""
+
+import math
 from collections import Counter
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.chance import enumerate_paths
+from dplearn.chance import SeededDice, enumerate_paths
 from dplearn.core.distributions import (
     gaussian_probabilities,
     geometric_probabilities,
     laplace_probabilities,
     laplace_quantile,
     laplace_tail,
+    partial_sum_bound,
     permute_and_flip_probabilities,
     power_at_most,
     power_probabilities,
@@ -235,3 +241,22 @@ def test_the_continuous_quantile_would_not_do():
     ratio = decay_ratio(Fraction(1))
     assert round(float(laplace_tail(ratio, 4)), 4) == 0.0134
     assert laplace_quantile(ratio, Fraction(1, 100)) == 5
+
+
+@pytest.mark.parametrize("rate", [0.05, 1, 5])
+@pytest.mark.parametrize("steps", [1, 40])
+def test_partial_sums_exceed_their_bound_as_rarely_as_it_says(steps, rate):
+    ratio = decay_ratio(Fraction(rate))
+    bound = partial_sum_bound(ratio, steps, math.log(20))
+    sums = SeededDice(0).discrete_laplace(ratio, size=4000 * steps).reshape(4000, steps).cumsum(axis=1)
+    share = (sums.max(axis=1) >= bound).mean()
+    assert 0 < share <= 0.05
+    assert partial_sum_bound(ratio, np.array([steps, 2 * steps]), math.log(20))[0] == bound
+
+
+@pytest.mark.parametrize("weights", [[1, 1, 0.5], [0.25] * 8])
+def test_weights_count_by_their_squares(weights):
+    ratio, squares = decay_ratio(Fraction(1)), sum(w * w for w in weights)
+    bound = partial_sum_bound(ratio, squares, math.log(20))
+    sums = SeededDice(0).discrete_laplace(ratio, size=8000 * len(weights)).reshape(8000, -1) @ weights
+    assert (sums >= bound).mean() <= 0.05 < (sums >= bound / 3).mean()

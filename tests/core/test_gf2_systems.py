@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplearn.core import gf2, gf2_matrices
 from dplearn.core.gf2 import (
     BitMatrix,
     Elimination,
@@ -20,9 +21,6 @@ from dplearn.core.gf2 import (
     solve,
     uniform_solution,
 )
-from dplearn.core.gf2 import elimination as elimination_module
-from dplearn.core.gf2 import pivots as pivots_module
-from dplearn.core.gf2 import products as products_module
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 SIZES = (0, 1, 2, 3, 7, 63, 64, 65, 127, 128, 129, 200)
@@ -199,16 +197,16 @@ def solved_systems():
 @pytest.mark.parametrize(
     ("module", "name", "value"),
     [
-        (products_module, "_BLOCK", 90),
-        (products_module, "_WIDTH", 1),
-        (products_module, "_MANY", 0),
-        (products_module, "_MANY", 10_000),
-        (products_module, "_FEW", 0),
-        (products_module, "_FEW", 64),
-        (pivots_module, "_CANDIDATES", 1),
-        (elimination_module, "_VERIFIED", 1),
-        (elimination_module, "_COPIED", 1),
-        (elimination_module, "_BEYOND", 0),
+        (gf2_matrices, "_BLOCK", 90),
+        (gf2_matrices, "_WIDTH", 1),
+        (gf2_matrices, "_MANY", 0),
+        (gf2_matrices, "_MANY", 10_000),
+        (gf2_matrices, "_FEW", 0),
+        (gf2_matrices, "_FEW", 64),
+        (gf2, "_CANDIDATES", 1),
+        (gf2, "_VERIFIED", 1),
+        (gf2, "_COPIED", 1),
+        (gf2, "_BEYOND", 0),
     ],
 )
 def test_sizes_that_only_cost_time_change_no_result(module, name, value, monkeypatch):

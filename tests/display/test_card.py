@@ -4,6 +4,7 @@ import datetime
 import re
 import warnings
 from html.parser import HTMLParser
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -29,8 +30,9 @@ from dplearn import (
     queries,
 )
 from dplearn.display import privacy_card
+from dplearn.display.card import LIMITS, limits_of
 from dplearn.display.evidence import recorded_evidence
-from dplearn.display.shape_cells import ShownCells
+from dplearn.display.shapes import ShownCells
 from dplearn.domains import Grid, IntegerRange, Product
 from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier, private_score
 from dplearn.preprocessing import (
@@ -63,6 +65,7 @@ GENERATOR = np.random.default_rng(0)
 X = np.round(GENERATOR.normal(size=(400, 2)), 3)
 Y = (X[:, 0] > 0).astype(int)
 FEW_TEACHERS = {"n_teachers": 5, "epsilon": 1e5, "classes": [0, 1]}
+PAGE = Path(__file__).parents[2] / "docs" / "limits.md"
 
 
 def bits(X):
@@ -483,3 +486,24 @@ def test_the_shapes_of_several_outputs_are_a_table_each():
     assert [table.caption.partition(",")[0] for table in tables] == [
         f"Output {place}. Effects on the logit of 1" for place in range(2)
     ]
+
+
+def titles(*classes, **how):
+    return [title for title, _ in limits_of(ApproxDP(1, **how), classes)]
+
+
+def test_each_limit_is_a_heading_of_the_page():
+    page = " ".join(PAGE.read_text(encoding="utf-8").split())
+    assert [title for title in LIMITS if f"**{title}" not in page] == []
+
+
+def test_every_limit_applies_to_some_model():
+    every = titles("PrivatePCA", "SubsampleAggregateClassifier", reproducible=True)
+    assert set(every) == LIMITS.keys()
+    assert len(every) == len(LIMITS)
+
+
+def test_limits_that_do_not_apply_are_omitted():
+    few = titles("ThresholdClassifier", neighbors="add_remove")
+    assert not {"Teachers", "Queries", "Seeds", "Caches", "The number of records"} & set(few)
+    assert {"Timing and memory", "The small universe"} <= set(few)

@@ -5,15 +5,27 @@ import sys
 import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from dplearn import ApproxDP, BudgetExceededError, ExponentialMechanismClassifier, PrivacyLedger
+from dplearn import (
+    ApproxDP,
+    BudgetExceededError,
+    ExponentialMechanismClassifier,
+    LedgerError,
+    PrivacyLedger,
+    SecretSampleClassifier,
+    SubsampleAggregateClassifier,
+)
 from dplearn.display import EpsilonDisplay
+from dplearn.display.epsilon import require_all
 from dplearn.domains import IntegerRange
+from dplearn.preprocessing import PrivateQuantileTransformer
 
 X = np.random.default_rng(0).integers(0, 64, size=(400, 1))
 Y = (X[:, 0] > 31).astype(int)
+ROWS, LABELS = np.zeros((100, 2)), np.zeros(100, dtype=int)
 
 
 def learner(**parameters):
@@ -144,3 +156,70 @@ def test_there_must_be_one_prediction_for_each_true_label():
 def test_accuracies_that_cannot_be_drawn_are_refused(accuracies, message):
     with pytest.raises(ValueError, match=message):
         EpsilonDisplay(accuracies)
+
+
+def plain(**parameters):
+    return ExponentialMechanismClassifier(**parameters)
+
+
+def chain(scaler, model):
+    return make_pipeline(
+        PrivateQuantileTransformer(epsilon=0.5, ledger=scaler), plain(epsilon=1, ledger=model)
+    )
+
+
+def ensemble(ledger):
+    return SubsampleAggregateClassifier(LogisticRegression(), epsilon=1, delta=1e-6, ledger=ledger)
+
+
+def sampled(ledger):
+    return SecretSampleClassifier(plain(epsilon=1), sample_size=20, ledger=ledger)
+
+
+@pytest.mark.parametrize(
+    ("made", "least"),
+    [
+        (lambda ledger: [plain(epsilon=e, ledger=ledger) for e in (0.1, 0.2, 0.3)], ("0.6", 0)),
+        (lambda ledger: [chain(ledger, ledger)] * 2, (3, 0)),
+        (lambda ledger: [chain(ledger, None)] * 2, (1, 0)),
+        (lambda ledger: [ensemble(ledger)] * 3, (3, "3e-6")),
+        (lambda ledger: [plain(epsilon=5)] * 3, ("1e-9", 0)),
+    ],
+    ids=["learners", "pipelines", "transformers", "ensembles", "no ledger"],
+)
+def test_a_budget_that_equals_the_sum_of_all_costs_is_enough_and_less_is_not(made, least):
+    epsilon, delta = least
+    ledger = PrivacyLedger(epsilon, delta)
+    require_all(made(ledger), ROWS, LABELS)
+    assert not ledger.history()
+    if ledger.budget.epsilon > 0.1:
+        with pytest.raises(BudgetExceededError):
+            require_all(made(PrivacyLedger(float(ledger.budget.epsilon) - 0.01, delta)), ROWS, LABELS)
+
+
+def test_a_cost_that_depends_on_the_number_of_records_is_known():
+    ledger = PrivacyLedger(10)
+    sampled(ledger).fit(ROWS, np.arange(100) % 2)
+    cost = ledger.spent().epsilon
+    require_all([sampled(PrivacyLedger(2 * cost))] * 2, ROWS, LABELS)
+    with pytest.raises(BudgetExceededError):
+        require_all([sampled(PrivacyLedger(2 * cost))] * 3, ROWS, LABELS)
+
+
+def test_a_ledger_of_rho_adds_squares():
+    models = [plain(epsilon=1, ledger=PrivacyLedger.of_rho(1))] * 2
+    require_all(models, ROWS, LABELS)
+    with pytest.raises(BudgetExceededError, match=r"asked rho 1\.5"):
+        require_all(models + models[:1], ROWS, LABELS)
+
+
+def test_two_ledgers_of_one_file_are_one_ledger(tmp_path):
+    models = [plain(epsilon=1, ledger=PrivacyLedger(2, path=tmp_path / "account")) for _ in range(3)]
+    require_all(models[:2], ROWS, LABELS)
+    with pytest.raises(BudgetExceededError):
+        require_all(models, ROWS, LABELS)
+
+
+def test_the_ledger_refuses_a_seed_before_any_fit():
+    with pytest.raises(LedgerError, match="random_state"):
+        require_all([plain(random_state=0, ledger=PrivacyLedger(9))], ROWS, LABELS)

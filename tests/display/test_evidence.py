@@ -1,14 +1,62 @@
 """Every private class has audit cases as evidence, and every audit case belongs to a class."""
 
+import json
+import subprocess
+import sys
+from importlib import resources
+
 import pytest
 
 import dplearn
 from dplearn import mechanisms, model_selection, preprocessing, queries, releases
 from dplearn.audit.cases import CASES
+from dplearn.audit.cases.__main__ import verified_by
 from dplearn.display.evidence import Evidence, checks_of, evidence_of, recorded_evidence
 from dplearn.releases.release import Released
 
 EVIDENCE = recorded_evidence()
+
+
+def test_the_file_says_what_the_cases_say():
+    path = resources.files("dplearn") / "audit" / "verified.json"
+    # After a change of cases, `python -m dplearn.audit.cases --verified` writes it again.
+    assert path.read_text() == json.dumps(verified_by(CASES), indent=1) + "\n"
+
+
+CARD = """
+import sys
+from dplearn import ExponentialMechanismClassifier
+from dplearn.display import privacy_card
+from dplearn.display.registry import _mechanisms
+model = ExponentialMechanismClassifier(classes=[0, 1]).fit([[0], [1]] * 50, [0, 1] * 50)
+assert "neighbouring pairs" in privacy_card(model).html
+assert "audit cases" in _mechanisms([model])
+"""
+HELP = """
+import sys
+from dplearn.commands import main
+try:
+    main(%s)
+except SystemExit as stop:
+    assert stop.code == 0
+"""
+LOADED = "print('\\n', *[name for name in sys.modules if name.startswith(%r)])"
+
+
+def loaded(code, prefix):
+    command = [sys.executable, "-W", "ignore", "-c", code + LOADED % prefix]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[-1].strip()
+
+
+@pytest.mark.parametrize("code", [CARD, HELP % ["audit", "--help"]], ids=["card", "audit --help"])
+def test_a_card_and_the_help_import_no_case(code):
+    assert loaded(code, "dplearn.audit.cases") == ""
+
+
+@pytest.mark.parametrize("prefix", ["dplearn.audit", "sklearn", "numpy"])
+def test_the_help_of_the_command_line_imports_nothing_slow(prefix):
+    assert loaded(HELP % ["--help"], prefix) == ""
 
 
 def is_private(kind):

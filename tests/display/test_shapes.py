@@ -14,7 +14,7 @@ from dplearn import (
     StatisticalQueryLogisticRegression,
 )
 from dplearn.display import ShapesDisplay
-from dplearn.display.shape_cells import ShownCells, scale_of, ticks_of
+from dplearn.display.shapes import ShownCells, scale_of, ticks_of
 from dplearn.domains import Bits, Categories, Floats, IntegerRange, Schema
 from dplearn.learners import ColumnShape
 from dplearn.learners.additive_columns import column_of

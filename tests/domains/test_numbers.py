@@ -1,4 +1,7 @@
-"""Codes of numbers depend on the number alone, keep its order, and mean what the words say."""
+"""Codes of numbers depend on the number alone, keep its order, and mean what the words say.
+
+Ranges of integers of any size: codes are the numbers' places, and texts stay short.
+"""
 
 import copy
 import math
@@ -14,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.domains import DomainError, Floats, Grid, IntegerRange, Schema
+from dplearn.domains import DomainError, Floats, Grid, IntegerRange, LargeIntegerRange, Schema
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=80)
 
@@ -894,3 +897,53 @@ def test_a_bool_of_numpy_is_kept_as_one_of_python(make):
     assert domain == make(True)
     assert domain.missing is domain.accepts_missing is True
     assert repr(domain) == repr(make(True))
+
+
+HUGE = LargeIntegerRange(-5, 2**65_536 - 6)
+
+
+def test_codes_are_places_and_can_be_read_back():
+    values = np.array([-5, 0, 2**65_000, 2**65_536 - 6], dtype=object)
+    codes = HUGE.encode(values)
+    assert codes.tolist() == [0, 5, 2**65_000 + 5, HUGE.size - 1]
+    assert HUGE.decode(codes).tolist() == values.tolist()
+    assert HUGE.nearest([2**70_000, -(2**70_000)]).tolist() == [HUGE.size - 1, 0]
+
+
+@pytest.mark.parametrize(
+    "value", [-6, 2**65_536, 1.0, True, "3", None, np.nan], ids=lambda v: type(v).__name__
+)
+def test_what_is_no_integer_of_the_range_is_refused_without_being_shown(value):
+    with pytest.raises(
+        DomainError, match=r"outside the declared domain LargeIntegerRange\(-5, 2\*\*65536 - 6\)"
+    ):
+        HUGE.encode(np.array([0, value], dtype=object))
+
+
+def test_numpys_integers_are_integers():
+    assert LargeIntegerRange(0, 2**80).encode(np.array([1, 7], dtype=np.int8)).tolist() == [1, 7]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (0, 9, "LargeIntegerRange(0, 9)"),
+        (-(2**90), 2**90 + 3, "LargeIntegerRange(-(2**90), 2**90 + 3)"),
+        (1, 3**60, f"LargeIntegerRange(1, {hex(3**60)})"),
+    ],
+)
+def test_large_ends_are_written_by_powers_of_two(low, high, text):
+    assert repr(LargeIntegerRange(low, high)) == text
+    assert eval(text) == LargeIntegerRange(low, high)
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 0), (0, 2**65_536)], ids=["empty", "larger"])
+def test_empty_and_larger_ranges_are_refused(low, high):
+    with pytest.raises(ValueError, match="high must be at least low"):
+        LargeIntegerRange(low, high)
+
+
+@pytest.mark.parametrize("end", [0.0, True, "1"])
+def test_ends_must_be_integers(end):
+    with pytest.raises(TypeError, match="low must be an integer"):
+        LargeIntegerRange(end, 5)

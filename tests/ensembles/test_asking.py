@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
-from dplearn.core.score_bins import FIXED_POINT_ONE
+from dplearn.core.soft_votes import FIXED_POINT_ONE
 from dplearn.ensembles.asking import NO_VOTE, Labels, Scores
 from dplearn.ensembles.teachers import answers_of
 

@@ -12,8 +12,7 @@ from dplearn.audit import FaultyDice
 from dplearn.chance import ReplayDice, SeededDice
 from dplearn.chance.enumerating import enumerate_paths
 from dplearn.core.exact import log_bounds
-from dplearn.core.score_bins import FIXED_POINT_ONE, fixed_point
-from dplearn.core.soft_votes import Lead, SoftVotes, soft_tally
+from dplearn.core.soft_votes import FIXED_POINT_ONE, Lead, SoftVotes, fixed_point, soft_tally
 from dplearn.ensembles import aggregators as module
 from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.mechanisms import sparse_vector

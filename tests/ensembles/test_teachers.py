@@ -27,7 +27,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn.chance import PublicStream
-from dplearn.core.score_bins import FIXED_POINT_ONE
+from dplearn.core.soft_votes import FIXED_POINT_ONE
 from dplearn.ensembles import teachers as module
 from dplearn.ensembles.asking import Labels, Scores
 from dplearn.ensembles.shards import shards

@@ -91,7 +91,6 @@ def test_the_domain_and_the_range_have_one_share():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"trust_model": "local"}, r"target_range must be a pair .* where trust_model='local'"),
         (
             {"neighbors": "add_remove", "domain": None},
             "neighbors must be 'replace_one' for target_range='learn'",

@@ -27,7 +27,7 @@ from dplearn.domains import Learn, Schema
 from dplearn.estimator import schema_learning
 from dplearn.estimator.schema_learning import SchemaFitPlan
 from dplearn.fit.relation import TABLE
-from dplearn.learners.logistic_regression import LogisticFit
+from dplearn.learners.linear.logistic import LogisticFit
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateMinMaxClipper
 from dplearn.privacy import ApproxDP, Composition, GaussianSums

@@ -236,7 +236,6 @@ CLASSIFIERS = (
     StatisticalQueryLogisticRegression(),
     MORE_STEPS,
     StatisticalQueryLogisticRegression(epsilon=100.0, delta=1e-6),
-    StatisticalQueryLogisticRegression(trust_model="local"),
     AdditiveClassifier(domain=FEW_VALUES, delta=0),
     AdditiveClassifier(domain=FEW_VALUES),
     AdditiveClassifier(),
@@ -316,7 +315,6 @@ ANY_TARGET = {"target_range": (-1000, 1000), "clip_target": True}
 REGRESSORS = (
     LinearRegressor(**ANY_TARGET),
     LinearRegressor(delta=0, **ANY_TARGET),
-    LinearRegressor(trust_model="local", **ANY_TARGET),
     AdditiveRegressor(domain=FEW_VALUES, delta=0, **ANY_TARGET),
     AdditiveRegressor(domain=FEW_VALUES, **ANY_TARGET),
     AdditiveRegressor(**ANY_TARGET),

@@ -13,13 +13,12 @@ from dplearn.audit.cases.distribution import CASES, released
 from dplearn.audit.enumeration import distribution_on
 from dplearn.core.exact import at_most_exp
 from dplearn.core.intervals import children_of, counted, sorted_codes, whole
-from dplearn.mechanisms.noisy_counts import laplace_counts
-from dplearn.mechanisms.tree_counts import tree_counts
+from dplearn.mechanisms.noisy_counts import laplace_counts, tree_counts
 from dplearn.privacy import ApproxDP
-from dplearn.releases.tree_errors import TreePlan
+from dplearn.releases.cdf_errors import TreePlan
 
 blocks = importlib.import_module("dplearn.mechanisms.block_points")
-module = importlib.import_module("dplearn.mechanisms.tree_counts")  # where the package has the function
+module = importlib.import_module("dplearn.mechanisms.noisy_counts")  # where the package has the function
 FOUR, THREE, GAUSSIAN, *BLOCK_CASES = CASES
 
 

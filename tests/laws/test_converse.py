@@ -23,7 +23,7 @@ from dplearn.theory import representation_value
 from tests.laws.test_enumeration import LIKE_OTHERS, ONE_PAIR
 
 EPSILON = Fraction(1)
-SLOW = {"additive", "linear_local", "logistic", *ONE_PAIR, *LIKE_OTHERS}
+SLOW = {"additive", "linear", "logistic", *ONE_PAIR, *LIKE_OTHERS}
 
 
 def learners():

@@ -17,8 +17,7 @@ from dplearn.ensembles.aggregators import AGGREGATIONS
 from tests.laws.conftest import OnePair
 
 #: Like others that run with every change, but for the aggregation, or the number of labels or bits; or whole
-#: fits for the mechanism, which is enumerated alone and within another learner. Moments of linear regression
-#: have Laplace noise, which is enumerated alone; that they move no further is tested with every change. Other
+#: fits for the mechanism, which is enumerated alone and within another learner. Other
 #: queries, columns and keys for an added record differ from those that run as for a replaced one. A fit
 #: that learns its schema composes two fits, each of which is enumerated alone; so do such a table, and a
 #: transfer from one. Sums other than those of R^2 are enumerated, and how far its own move is tested with
@@ -38,7 +37,6 @@ LIKE_OTHERS = (
     "parity_stable_of_three_bits",
     "best_of_logarithmically_many_runs",
     "best_of_concentrated_runs",
-    "linear_moments",
     "search_with_delta",
     "search_over_folds",
     "score_r2",
@@ -108,7 +106,6 @@ ONE_PAIR = {
     "learned_schema": ((0, 0, 0, 1, 1, 1, 1, 0), (0, 0, 0, 1, 1, 1, 1, 1), 0.28, "75a3deeba678e0ce"),
     "logistic_second_moments": ((0,), (1,), 0.849, "52891d26834bd4c9"),
     "logistic_scores": ((0, 0), (1, 0), 0.9999, "98130baed5f0cc47"),
-    "logistic_local_queries": ((0, 0), (1, 0), 0.47, "e38372cff632e19a"),
     "masked_parity_central": ((0, 2), (0, 3), 0.51, "65af4b9de9f59846"),
     "masked_parity_local": ((2, 1), (1, 1), 0.9999, "bc05a23d78c08b2b"),
     "masked_parity_local_one_round": ((0, 0), (1, 0), 0.9999, "6a77a8ce1a4d0314"),
@@ -242,7 +239,7 @@ ONE_PAIR = {
 
 #: Cases of one record, which have no smaller ones. Each of their queries is a case of its own that runs with
 #: every change, and their whole fits are replayed.
-LONG = ("additive", "linear_local", "logistic_step")
+LONG = ("additive", "linear", "logistic_step")
 
 
 def affordable(case):

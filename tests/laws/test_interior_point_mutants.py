@@ -13,8 +13,8 @@ from dplearn.audit.enumeration import distribution_on
 from dplearn.audit.replay import replay_violations
 from dplearn.chance import SeededDice
 from dplearn.core.exact import at_most_exp, decay_ratio
-from dplearn.mechanisms import choosing, interior_point, rec_prefix
-from dplearn.mechanisms.exponential import select_exponential
+from dplearn.mechanisms import choosing, interior_point
+from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 
 CASES = {case.name.removeprefix("interior_point_"): case for case in INTERIOR_POINT_CASES}
@@ -92,12 +92,12 @@ MISTAKES = [
         "exponential",
         ((0, 0, 1), (0, 1, 79)),
     ),
-    (ends_of_the_data, rec_prefix, "interior_point_code", "lengths", ((0, 0, 1, 3, 4), (0, 1, 3, 4, 4))),
-    (sorted_pairs, rec_prefix, "_random_pairs", "lengths", ((0, 0, 1, 1, 4), (0, 1, 1, 4, 4))),
-    (pairs_keyed_by_values, rec_prefix, "_random_pairs", "lengths", ((0, 0, 1, 1, 4), (0, 0, 1, 4, 4))),
+    (ends_of_the_data, interior_point, "interior_point_code", "lengths", ((0, 0, 1, 3, 4), (0, 1, 3, 4, 4))),
+    (sorted_pairs, interior_point, "_random_pairs", "lengths", ((0, 0, 1, 1, 4), (0, 1, 1, 4, 4))),
+    (pairs_keyed_by_values, interior_point, "_random_pairs", "lengths", ((0, 0, 1, 1, 4), (0, 0, 1, 4, 4))),
     (
         point_for_twice_as_much,
-        rec_prefix,
+        interior_point,
         "interior_point_code",
         "long_lengths",
         ((0,) * 5, (0, 0, 0, LONG, LONG)),
@@ -106,8 +106,14 @@ MISTAKES = [
     (the_least_bar, choosing, "choosing_threshold", "prefixes", (HALVES, (*HALVES[:-1], 6))),
     (one_lower, choosing, "choosing_threshold", "recursive", ONE_MORE_PREFIX),
     (the_least_bar, choosing, "choosing_threshold", "recursive", ONE_MORE_PREFIX),
-    (chosen_without_test, rec_prefix, "choose_prefix", "recursive", ((0, 0, 0, 7, 7, 7), (0, 0, 2, 7, 7, 7))),
-    (point_for_twice_as_much, rec_prefix, "interior_point_code", "recursive", ALIKE),
+    (
+        chosen_without_test,
+        interior_point,
+        "choose_prefix",
+        "recursive",
+        ((0, 0, 0, 7, 7, 7), (0, 0, 2, 7, 7, 7)),
+    ),
+    (point_for_twice_as_much, interior_point, "interior_point_code", "recursive", ALIKE),
 ]
 
 
@@ -141,7 +147,7 @@ def prefixes_of_any_length(codes, n_bits, length, *, privacy, dice):
     return prefix << (length - bits)
 
 
-SIZE = rec_prefix._interior_point
+SIZE = interior_point._interior_point
 
 
 def domain_of_the_data(codes, size, depth, sizes, dice):
@@ -161,7 +167,7 @@ def domain_of_the_data(codes, size, depth, sizes, dice):
 def test_a_mistake_in_the_whole_changes_the_law(name, mistake, monkeypatch):
     case, rows = CASES["recursive"], (0, 2, 2, 7, 7, 7)
     [ours] = laws_of(case, [rows])
-    monkeypatch.setattr(rec_prefix, name, mistake)
+    monkeypatch.setattr(interior_point, name, mistake)
     [theirs] = laws_of(case, [rows])
     assert ours.key() != theirs.key()
 
@@ -221,5 +227,5 @@ def test_draws_for_records_that_keep_their_places_differ_as_the_proof_allows():
     ],
 )
 def test_a_mistake_in_the_whole_breaks_replay(name, mistake, monkeypatch):
-    monkeypatch.setattr(rec_prefix, name, mistake)
+    monkeypatch.setattr(interior_point, name, mistake)
     assert replayed(CASES["recursive"], IN_PLACE)

@@ -17,7 +17,7 @@ from dplearn.privacy.events import BoundedRange, PureDP, ZeroConcentrated
 from dplearn.releases import SyntheticTable, schema_fits
 from tests.laws.test_point_mutants import holds_between
 
-KEYS = importlib.import_module("dplearn.mechanisms.frequent_keys")
+KEYS = importlib.import_module("dplearn.mechanisms.stable_histogram")
 SCHEMA = importlib.import_module("dplearn.releases.learned_schema")
 
 

@@ -8,7 +8,6 @@ from dplearn.audit.cases import CASES
 from dplearn.audit.cases.line import line_case
 from dplearn.audit.enumeration import distribution_on
 from dplearn.concepts import lines as concepts
-from dplearn.core import lines as core
 from dplearn.core.exact import exp_bounds
 from dplearn.learners import line
 from dplearn.learners.line import LineClassifier
@@ -17,11 +16,11 @@ from tests.laws.conftest import OnePair
 
 
 def lead_for_a_distance(monkeypatch):
-    monkeypatch.setattr(core, "distance_of_lead", lambda lead: max(0, lead - 1))
+    monkeypatch.setattr(concepts, "distance_of_lead", lambda lead: max(0, lead - 1))
 
 
 def distance_one_too_far(monkeypatch):
-    monkeypatch.setattr(core, "distance_of_lead", lambda lead: (lead + 1) // 2)
+    monkeypatch.setattr(concepts, "distance_of_lead", lambda lead: (lead + 1) // 2)
 
 
 def multiplicity_not_subtracted(monkeypatch):
@@ -33,7 +32,7 @@ def multiplicity_not_subtracted(monkeypatch):
             return found, distance
         slope, intercept = found
         on_it = [count for (x, y), count in points.items() if (slope * x + intercept - y) % p == 0]
-        return found, core.distance_of_lead(sum(on_it))
+        return found, concepts.distance_of_lead(sum(on_it))
 
     monkeypatch.setattr(line, "leading_line", leading)
 

@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 
 from dplearn import LinearRegressor
-from dplearn.audit.cases.linear_regression import CASES, LINEAR_REPLAYS, UNIVERSE, moments_case
+from dplearn.audit.cases.linear_regression import LINEAR_REPLAYS, UNIVERSE
 from dplearn.audit.fits import ready
-from dplearn.learners import linear_moments
-from dplearn.learners.linear_moments import moments_query
+from dplearn.learners.linear import regression
+from dplearn.learners.linear.regression import target_moments_query
 from dplearn.queries import Examples, VectorQuery
 from dplearn.records.targets import STEPS, TargetRange
 from tests.changed import with_recipe
 from tests.laws.oracle_mistakes import parts_that_the_data_scale
 
-ENDS = UNIVERSE[3:]
 #: Two longer rows; the last number is the target.
 LONG = ((100.0, 1.0, 1.0), (1.0, -100.0, -1.0))
 #: Two rows as long as can be, whose inner product, targets included, is nearly 0.
@@ -33,17 +32,12 @@ def share_moved(pair, *, made=LinearRegressor, delta=1e-6, bits=6):
         learner._finest = bits
         table = np.array(rows if isinstance(rows[0], tuple) else [rows])
         fit = ready(learner, table[:, :-1], table[:, -1])
-        query = moments_query(fit.plan)
+        query = target_moments_query(fit.plan)
         totals.append(query.total(fit.summary).astype(object))
     move = totals[0] - totals[1]
     if fit.plan.order == 1:
         return float(np.abs(move).sum() / query.l1)
     return math.sqrt((move**2).sum() / query.squared_l2)
-
-
-def excess(case):
-    """By what factor a case exceeds its claim."""
-    return math.log(case.run().exp_epsilon) / float(case.claim.epsilon)
 
 
 @pytest.mark.parametrize("case", LINEAR_REPLAYS, ids=lambda case: case.name)
@@ -70,39 +64,38 @@ def test_noise_for_an_added_record_where_one_is_replaced_is_too_small(monkeypatc
     assert share_moved(ORTHOGONAL) > 1.3
 
 
-@pytest.mark.nightly  # its witness, the same mistake with Gaussian noise, runs with every change
-def test_half_of_the_l1_sensitivity_breaks_the_enumerated_claim(monkeypatch):
-    right = linear_moments.moments_query
+def test_half_of_the_l1_sensitivity_is_too_small(monkeypatch):
+    pair, known = (UNIVERSE[3], UNIVERSE[4]), {"delta": 0, "bits": 0}
+    right = VectorQuery.__init__
 
-    def half(plan):
-        query = right(plan)
-        query.l1 //= 2
-        return query
+    def half(self, *given, **more):
+        right(self, *given, **more)
+        self.l1 //= 2
 
-    assert 0.83 < excess(CASES[1]) <= 1
-    monkeypatch.setattr("dplearn.audit.cases.linear_regression.moments_query", half)
-    assert excess(moments_case("half", ENDS)) > 1.6
+    assert share_moved(pair, **known) == pytest.approx(5 / 6)  # the exact epsilon of the enumerated case
+    monkeypatch.setattr(VectorQuery, "__init__", half)
+    assert share_moved(pair, **known) > 1.6
 
 
 def test_a_constant_that_is_left_out_of_the_length_moves_them_too_far(monkeypatch):
-    right = linear_moments._shortened
+    right = regression._shortened
 
     def apart(columns, targets, plan):
         rows = right(columns, targets, plan)
         rows[:, -2], rows[:, -1] = plan.steps, targets
         return rows
 
-    monkeypatch.setattr(linear_moments, "_shortened", apart)
+    monkeypatch.setattr(regression, "_shortened", apart)
     assert share_moved(LONG) > 1.1
 
 
 def test_lengths_that_are_taken_before_rounding_move_them_too_far(monkeypatch):
-    right = linear_moments.norm_powers
+    right = regression.norm_powers
 
     def before(rows, order):
         return 0.0 * right(rows, order) if (rows == np.rint(rows)).all() else right(rows, order)
 
-    monkeypatch.setattr(linear_moments, "norm_powers", before)
+    monkeypatch.setattr(regression, "norm_powers", before)
     assert share_moved(HALVES, bits=0) > 1.1
 
 
@@ -150,9 +143,9 @@ def test_a_length_that_the_longest_row_sets_moves_them_too_far():
 def test_one_weight_for_all_products_with_the_norm_for_two_moves_them_too_far(
     monkeypatch, delta, weight, pair
 ):
-    right = linear_moments._weights
+    right = regression._weights
     assert share_moved(pair, delta=delta) <= 1
-    monkeypatch.setattr(linear_moments, "_weights", lambda plan: np.full_like(right(plan), weight))
+    monkeypatch.setattr(regression, "_weights", lambda plan: np.full_like(right(plan), weight))
     assert share_moved(pair, delta=delta) > 1.01
 
 
@@ -168,7 +161,3 @@ def test_noise_that_the_data_scale_breaks_replay(monkeypatch):
     case = LINEAR_REPLAYS[1]
     parts_that_the_data_scale(monkeypatch)
     assert case.with_fit(case.fit).replay(seeds=1)
-
-
-def _changed(params, **values):
-    return type(params)(**{**vars(params), **values})

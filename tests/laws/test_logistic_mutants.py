@@ -1,7 +1,6 @@
 """Deliberate mistakes in logistic regression: each breaks the claim or the replay."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,14 +15,13 @@ from dplearn.audit.cases.logistic_regression import (
     logistic_fit_case,
     logistic_plan_case,
 )
-from dplearn.audit.cases.queries import local_oracle
-from dplearn.learners import logistic_columns, logistic_weights
-from dplearn.learners import logistic_queries as queries
-from dplearn.learners.logistic_queries import mean_row_query, moments_query
+from dplearn.learners.linear import columns, logistic_steps
+from dplearn.learners.linear import logistic_queries as queries
+from dplearn.learners.linear.logistic_queries import mean_row_query, moments_query
 from dplearn.mechanisms import noisy_counts
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, Examples, VectorQuery
-from tests.laws.oracle_mistakes import parts_that_the_data_scale, reports_of_the_same_records
+from tests.laws.oracle_mistakes import parts_that_the_data_scale
 from tests.learners.logistic_plans import plan_of
 
 CASES = {case.name: case for case in LOGISTIC_CASES}
@@ -158,21 +156,6 @@ def test_products_of_columns_whose_doubled_weight_is_forgotten_break_the_claim(m
     assert excess(answered(forgotten(moments_query), 1, UNIVERSE[::2])) > 1.5
 
 
-def test_a_portion_that_answers_two_local_queries_breaks_the_claim(monkeypatch):
-    def fit(rows, dice):
-        """Ask about labels alone, of two portions."""
-        plan = plan_of(1, 2, bits=0)
-        records = Examples(plan.rows(np.empty((2, 0))), np.array(rows)[:, -1].astype(int))
-        oracle = local_oracle(records, ApproxDP(1), dice)
-        asked = queries.products_query(plan, queries.Mapped(plan, np.eye(1)), queries.label_parts(plan))
-        return str([oracle.ask(asked, Fraction(1, 2))[0].means.round(6).tolist() for _ in range(2)]), None
-
-    case = CASES["logistic_local_queries"].with_fit(fit)
-    assert excess(case) <= 1
-    reports_of_the_same_records(monkeypatch)
-    assert excess(case.with_fit(fit)) > 1.9
-
-
 def test_shares_that_the_data_settle_break_replay(monkeypatch):
     case = LOGISTIC_REPLAYS[1]
     parts_that_the_data_scale(monkeypatch)
@@ -183,7 +166,7 @@ MASSES = CASES["logistic_masses"]
 
 
 def test_masses_with_noise_for_an_added_record_break_the_claim(monkeypatch):
-    right = logistic_columns.mass_query
+    right = columns.mass_query
 
     def half(plan):
         query = right(plan)
@@ -199,15 +182,13 @@ def test_columns_that_are_kept_by_their_exact_masses_break_the_claim(monkeypatch
     def by_data(rows, dice):
         shown, _ = MASSES.fit(rows, dice)
         masses = np.abs(np.array(rows)[:, :2]).sum(axis=0)
-        return shown + str(logistic_columns.kept_columns(masses, threshold=0.0, most=1)), None
+        return shown + str(columns.kept_columns(masses, threshold=0.0, most=1)), None
 
     assert excess(MASSES.with_fit(by_data)) == math.inf
 
 
 def test_masses_of_squares_that_are_not_shares_break_the_claim(monkeypatch):
-    monkeypatch.setattr(
-        logistic_columns, "_masses", lambda rows, most: np.rint(rows.data**2 * most).astype(np.int64)
-    )
+    monkeypatch.setattr(columns, "_masses", lambda rows, most: np.rint(rows.data**2 * most).astype(np.int64))
     assert excess(MASSES.with_fit(MASSES.fit)) > 1.5
 
 
@@ -228,12 +209,12 @@ def test_weighted_gradients_with_noise_for_an_added_record_break_the_claim(monke
 @pytest.mark.nightly
 def test_classes_that_are_counted_with_half_the_noise_break_the_claim(monkeypatch):
     case = CASES["logistic_class_weights"]
-    right = logistic_weights.count_query
+    right = logistic_steps.count_query
 
     def half(n_classes):
         query = right(n_classes)
         query.l1 //= 2
         return query
 
-    monkeypatch.setattr(logistic_weights, "count_query", half)
+    monkeypatch.setattr(logistic_steps, "count_query", half)
     assert excess(case.with_fit(case.fit)) > 1.2

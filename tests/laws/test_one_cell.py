@@ -15,7 +15,7 @@ import pytest
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, Hashed, IntegerRange
 from dplearn.domains.cells import frame_column, object_array
 from dplearn.domains.keys import read_keys
-from dplearn.domains.large import LargeIntegerRange
+from dplearn.domains.numbers import LargeIntegerRange
 from dplearn.records.part_tables import table_of
 
 EXACT = 2**53  # floats represent all integers up to here

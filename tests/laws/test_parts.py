@@ -27,7 +27,7 @@ from dplearn.learners import (
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
 )
-from dplearn.model_selection.held import answers_from_a_budget
+from dplearn.model_selection.candidates import answers_from_a_budget
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy import Guarantee, PrivacyLedger
 from dplearn.records.rows import taken

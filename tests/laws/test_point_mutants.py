@@ -15,7 +15,7 @@ from dplearn.core.exact import at_most_exp
 from dplearn.learners import point
 from dplearn.records.rows import Examples
 
-SECRECY = importlib.import_module("dplearn.privacy.subsampled")
+SECRECY = importlib.import_module("dplearn.privacy.derived")
 HISTOGRAM = importlib.import_module("dplearn.mechanisms.stable_histogram")
 
 

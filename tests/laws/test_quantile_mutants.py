@@ -15,7 +15,7 @@ from dplearn.audit.enumeration import distribution_on
 from dplearn.core import ranks as ranked
 from dplearn.core.exact import at_most_exp, decay_ratio
 from dplearn.core.ranks import Cell, SortedCodes
-from dplearn.mechanisms import halving, rank_selection
+from dplearn.mechanisms import rank_selection
 from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP
@@ -23,7 +23,7 @@ from dplearn.releases import extremes
 from tests.laws.conftest import OnePair
 
 # The package exports a function by the module's name.
-first_reaching = import_module("dplearn.mechanisms.first_reaching")
+first_reaching = import_module("dplearn.mechanisms.sparse_vector")
 QUARTER, HALF = Fraction(1, 4), Fraction(1, 2)
 
 
@@ -119,7 +119,7 @@ def test_ends_of_the_domain_taken_from_the_data_tell_them(monkeypatch):
 
     case, pair = pair_of("median")
     assert case.replay() == []
-    monkeypatch.setattr(halving, "Cell", between_extremes)
+    monkeypatch.setattr(rank_selection, "Cell", between_extremes)
     assert worst(case, pair) is None
     assert case.replay()
 
@@ -129,7 +129,7 @@ def test_ends_of_cells_taken_from_the_data_tell_them(monkeypatch):
         data = ranks.window(first, last)
         return Cell(ranks, first, last, *((data[0], data[-1] + 1) if data else (start, stop)))
 
-    monkeypatch.setattr(halving, "Cell", from_data)
+    monkeypatch.setattr(rank_selection, "Cell", from_data)
     for name in ("two_quantiles", "quartiles"):
         assert worst(*pair_of(name)) is None
 
@@ -156,7 +156,7 @@ def test_cells_that_share_the_datum_between_them_have_another_law(monkeypatch):
 
     case, (rows, _) = pair_of("quartiles")
     right = distribution(case, rows).key()
-    monkeypatch.setattr(halving, "ApartCodes", Shared)
+    monkeypatch.setattr(rank_selection, "ApartCodes", Shared)
     assert distribution(case, rows).key() != right
 
 
@@ -166,7 +166,7 @@ def test_cells_that_share_the_datum_between_them_have_another_law(monkeypatch):
 def test_levels_that_each_spend_everything_cost_twice(monkeypatch):
     case, pair = pair_of("quartiles")
     right = worst(case, pair)
-    monkeypatch.setattr(halving, "ApproxDP", lambda epsilon: ApproxDP(2 * epsilon))
+    monkeypatch.setattr(rank_selection, "ApproxDP", lambda epsilon: ApproxDP(2 * epsilon))
     assert float(worst(case, pair)) > float(right) ** 1.8
     assert not keeps(replace(case, claim=ApproxDP(case.claim.epsilon * 9 / 10)), pair)
 

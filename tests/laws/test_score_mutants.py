@@ -5,7 +5,7 @@ import pytest
 
 from dplearn.audit.cases.scores import CASES as SCORE_CASES
 from dplearn.fit import execute
-from dplearn.model_selection import statistics, table_noise, trial
+from dplearn.model_selection import search, statistics, table_noise
 from tests.laws.conftest import OnePair
 
 CASES = {case.name: case for case in SCORE_CASES}
@@ -64,26 +64,26 @@ def all_rows_of_a_person(monkeypatch):
 
 
 def each_table_has_the_whole_budget(monkeypatch):
-    honest = trial.Trial._noisy
+    honest = search.Trial._noisy
     monkeypatch.setattr(
-        trial.Trial,
+        search.Trial,
         "_noisy",
         lambda self, counts, privacy, dice, *, tables=1: honest(self, counts, privacy, dice),
     )
 
 
 def the_winners_counts_again_without_noise(monkeypatch):
-    honest = trial.Trial._by_tables
+    honest = search.Trial._by_tables
 
     def by_tables(self, dice):
         choice = honest(self, dice)
         exact = self._counted(choice.index, dice)[0]
         table = choice.tables[choice.index]
-        return trial.replace(
-            choice, tables={**choice.tables, choice.index: trial.replace(table, counts=exact)}
+        return search.replace(
+            choice, tables={**choice.tables, choice.index: search.replace(table, counts=exact)}
         )
 
-    monkeypatch.setattr(trial.Trial, "_by_tables", by_tables)
+    monkeypatch.setattr(search.Trial, "_by_tables", by_tables)
 
 
 AT_NIGHT = pytest.mark.nightly

@@ -10,10 +10,9 @@ from dplearn.audit.cases import search as search_cases
 from dplearn.audit.cases.scores import CASES as SCORE_CASES
 from dplearn.audit.cases.search import CASES as SEARCH_CASES
 from dplearn.mechanisms import random_stopping
-from dplearn.model_selection import plan, search, statistics, table_noise, trial, tuned_threshold
-from dplearn.privacy import gaussian_stopping
-from dplearn.privacy.gaussian_stopping import gaussian_runs_delta
-from dplearn.privacy.random_stopping import RandomStopping
+from dplearn.model_selection import plan, search, statistics, table_noise, tuned_threshold
+from dplearn.privacy import random_stopping as costs
+from dplearn.privacy.random_stopping import RandomStopping, gaussian_runs_delta
 from dplearn.privacy.shares import gaussian_budget
 from tests.laws.conftest import OnePair
 
@@ -54,7 +53,7 @@ def number_of_runs_shown(monkeypatch):
 
 
 def growth_of_the_slope_forgotten(monkeypatch):
-    monkeypatch.setattr(gaussian_stopping, "_growth", lambda stopping, mu: 1.0)
+    monkeypatch.setattr(costs, "_growth", lambda stopping, mu: 1.0)
 
 
 def number_of_runs_forgotten(monkeypatch):
@@ -93,7 +92,7 @@ def errors_without_noise(monkeypatch):
 
 def candidate_chosen_by_true_errors(monkeypatch):
     monkeypatch.setattr(
-        trial, "permute_and_flip", lambda qualities, *, privacy, dice, sensitivity: int(np.argmax(qualities))
+        search, "permute_and_flip", lambda qualities, *, privacy, dice, sensitivity: int(np.argmax(qualities))
     )
 
 
@@ -113,7 +112,7 @@ def records_that_test_train_too(monkeypatch):
 
 
 def number_of_runs_published(monkeypatch):
-    honest = trial.Trial._counted
+    honest = search.Trial._counted
     fitted = []
 
     def counted(self, index, dice):
@@ -127,7 +126,7 @@ def number_of_runs_published(monkeypatch):
         fitted.clear()
         publish(self, *found)
 
-    monkeypatch.setattr(trial.Trial, "_counted", counted)
+    monkeypatch.setattr(search.Trial, "_counted", counted)
     monkeypatch.setattr(search.PrivateSearchCV, "_publish", published)
 
 

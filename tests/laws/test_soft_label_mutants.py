@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
-from dplearn.core import score_bins
+from dplearn.core import soft_votes
 from dplearn.core.exact import decay_ratio, log_bounds
-from dplearn.core.score_bins import FIXED_POINT_ONE
-from dplearn.core.soft_votes import Lead, SoftVotes, soft_tally
+from dplearn.core.soft_votes import FIXED_POINT_ONE, Lead, SoftVotes, soft_tally
 from dplearn.core.votes import tally
 from dplearn.ensembles import aggregators
 from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS, SoftBallot, StableScores
@@ -89,7 +88,7 @@ def test_bins_taken_from_the_data_have_infinite_epsilon():
 def ends_ignored(fixed_scores, n_bins):
     """Scores in the half bins at both ends are in no shifted histogram at all."""
     votes = soft_tally(fixed_scores, n_bins)
-    inside = score_bins.shifted_bins(score_bins.half_bins(fixed_scores, 2), 2)
+    inside = soft_votes.shifted_bins(soft_votes.half_bins(fixed_scores, 2), 2)
     few = tally(np.where(inside == 1, -1, inside), 2)
     return SoftVotes(fixed_scores, votes.n_bins, 1, votes.plain, Lead(few.winner, few.distance))
 

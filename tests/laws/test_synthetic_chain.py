@@ -20,13 +20,22 @@ import pytest
 from dplearn.audit import exact_distribution
 from dplearn.audit.cases import CASES
 from dplearn.domains import Bits, Categories, Schema
-from dplearn.mechanisms.exponential import exponential_mechanism
+from dplearn.mechanisms.selection import exponential_mechanism
 from dplearn.privacy import ApproxDP
-from dplearn.releases.table_columns import table_columns
-from dplearn.releases.table_counts import TableNoise, counts_of
-from dplearn.releases.table_model import NetworkStep
-from dplearn.releases.table_network import ReleasedTables, _add_qualities, candidates_of
-from dplearn.releases.table_plan import TableBudget, checked_layout, synthetic_table_plan
+from dplearn.releases.table_network import (
+    NetworkStep,
+    ReleasedTables,
+    _add_qualities,
+    candidates_of,
+    counts_of,
+)
+from dplearn.releases.table_plan import (
+    TableBudget,
+    TableNoise,
+    checked_layout,
+    synthetic_table_plan,
+    table_columns,
+)
 
 BIT = Bits(binarize=None)
 

@@ -32,7 +32,7 @@ from dplearn.releases.mean import _Mean
 from dplearn.releases.quantiles import _Quantiles
 from dplearn.releases.release import ColumnRelease, Release
 from dplearn.releases.stable_counts import _StableCounts
-from dplearn.releases.table_release import LearnedTableRelease, TableRelease
+from dplearn.releases.synthetic_table import LearnedTableRelease, TableRelease
 from tests.laws.conftest import OnePair
 from tests.laws.test_enumeration import ONE_PAIR
 
@@ -43,8 +43,7 @@ PARTED = {
     "local_conjunction": "ConjunctionClassifier",
     "small_classifier": "ExponentialMechanismClassifier",
     "small_transfer": "KnowledgeTransferClassifier",
-    "linear_local": "LinearRegressor",
-    "linear_moments": "LinearRegressor",
+    "linear": "LinearRegressor",
     "small_soft_labels": "SoftLabelAggregateClassifier",
     "logistic": "StatisticalQueryLogisticRegression",
     "naive_bayes": "StatisticalQueryNaiveBayes",

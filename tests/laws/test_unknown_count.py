@@ -436,7 +436,5 @@ def test_learned_schemas_and_local_reports_are_refused():
     for kind, given in ((AdditiveClassifier, {}), (AdditiveRegressor, {"target_range": (0, 2)})):
         with pytest.raises(ValueError, match="neighbors must be 'replace_one' for domain='learn'"):
             kind(neighbors="add_remove", **given).fit(X, Y)
-        with pytest.raises(ValueError, match="trust_model must be 'central' for neighbors='add_remove'"):
-            kind(neighbors="add_remove", domain=None, trust_model="local", **given).fit(X, Y)
     with pytest.raises(ValueError, match="neighbors must be one of 'replace_one'"):
         LocalOracle(Y, privacy=ApproxDP(1, neighbors="add_remove"), dice=None, stream=None)

@@ -1,7 +1,7 @@
 """Plans of logistic regression from the shape of rows, for tests of its queries and steps."""
 
 from dplearn.estimator.public import Public
-from dplearn.learners.logistic_plan import LogisticPlan
+from dplearn.learners.linear.logistic_queries import LogisticPlan
 from dplearn.privacy import ApproxDP
 
 

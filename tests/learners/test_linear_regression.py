@@ -1,7 +1,8 @@
-"""The linear regressor: what it learns, from what input, what it refuses, and what its intervals cover."""
+"""Linear regression: rows on their grid, how far their moments are apart, the posterior, the regressor."""
 
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,230 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from dplearn import BudgetExceededError, LinearRegressor, PrivacyLedger
-from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Schema
+from dplearn.core import row_blocks
+from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema
+from dplearn.estimator.public import Public
+from dplearn.learners.linear.regression import (
+    LinearModel,
+    LinearPlan,
+    bounded_rows,
+    matrix_of,
+    target_moments_query,
+)
+from dplearn.privacy import ApproxDP
+from dplearn.records.design_matrix import DesignMatrix
+from dplearn.records.targets import STEPS
+
+
+def plan_of(n_features, order=2, bits=4, design=None):
+    noise = {1: "laplace", 2: "gaussian"}[order]
+    return LinearPlan(ApproxDP(1), noise, public=Public(10, n_features), bits=bits, design=design)
+
+
+def tables(rng, n, d):
+    """Rows of any magnitude, and targets."""
+    X = rng.uniform(-1, 1, (n, d)) * 10.0 ** rng.integers(-3, 4, (n, 1))
+    X[: n // 4] = rng.choice([-1.0, 0.0, 1.0, 1e300, -1.7e308, 5e-324], (n // 4, d))
+    return X, rng.integers(-STEPS, STEPS + 1, n)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("bits", [0, 1, 4, 9])
+@pytest.mark.parametrize("d", [1, 3, 40])
+def test_no_row_is_longer_than_its_bound(order, bits, d):
+    plan = plan_of(d, order, bits)
+    with np.errstate(all="raise"):
+        rows = bounded_rows(*tables(np.random.default_rng(0), 5000, d), plan)
+    columns = np.abs(rows[:, :-1].astype(np.int64)).astype(object)
+    assert (rows == np.rint(rows)).all()
+    assert ((columns**order).sum(axis=1) <= plan.reach**order).all()
+    assert np.abs(rows[:, -1]).max() <= plan.target_reach
+    moments = np.abs(target_moments_query(plan).inputs(rows)).astype(object)  # no row is cut to zeros
+    assert ((moments**order).sum(axis=1) <= target_moments_query(plan).norm ** order).all()
+    assert rows[:, :-1].any(axis=1).mean() > (0.5 if bits else 0.05)
+
+
+def test_rows_that_are_short_enough_are_rounded_to_the_nearest_step():
+    plan = plan_of(3, bits=6)
+    X = np.array([[0.1, -0.2, 0.3]])
+    assert bounded_rows(X, np.array([STEPS // 2]), plan)[0, :-1].tolist() == [6, -13, 19, 64]
+
+
+def test_longer_rows_are_shortened_with_their_constants_and_targets():
+    plan = plan_of(2, bits=12)
+    X, codes = np.array([[3.0, 4.0], [0.1, 0.2]]), np.array([STEPS, STEPS])
+    long, short = bounded_rows(X, codes, plan) / plan.steps
+    assert np.linalg.norm(long[:-1]) == pytest.approx(np.sqrt(2), abs=1e-3)
+    assert long[:3] / long[2] == pytest.approx([3, 4, 1], abs=1e-2)
+    assert short[3] == pytest.approx(plan.target_unit)
+    assert long[3] / long[2] == pytest.approx(plan.target_unit, rel=1e-2)
+
+
+def test_a_row_depends_on_its_record_alone():
+    plan, (X, codes) = plan_of(5), tables(np.random.default_rng(1), 200, 5)
+    alone = [bounded_rows(X[[i]], codes[[i]], plan)[0] for i in range(len(X))]
+    assert np.array_equal(bounded_rows(X, codes, plan), alone)
+    fortran = bounded_rows(np.asfortranarray(X), codes, plan)
+    assert np.array_equal(fortran, alone)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_the_total_is_the_sum_over_records_also_in_blocks(order, monkeypatch):
+    plan = plan_of(4, order)
+    rows = bounded_rows(*tables(np.random.default_rng(2), 300, 4), plan)
+    query = target_moments_query(plan)
+    expected = query.inputs(rows).sum(axis=0)
+    assert np.array_equal(query.total(rows), expected)
+    monkeypatch.setattr(row_blocks, "_FEWEST", 7)
+    monkeypatch.setattr(row_blocks, "_MOST", 7)
+    assert np.array_equal(query.total(rows), expected)
+    whole = rows.astype(np.int64)
+    assert np.array_equal(matrix_of(plan, expected), whole.T @ whole)
+
+
+def squared_move(query, rows):
+    one, other = query.inputs(rows).astype(object)
+    return int(((one - other) ** 2).sum())
+
+
+def l1_move(query, rows):
+    one, other = query.inputs(rows).astype(object)
+    return int(np.abs(one - other).sum())
+
+
+def climbed(plan, move, rng, steps=4000):
+    """Return the greatest move found by changing one number of a pair of records at a time.
+
+    Targets of any size and columns beyond their bounds are tried, too.
+    """
+    query, d = target_moments_query(plan), plan.n_numbers - 2
+    best = 0
+    for _ in range(4):
+        X, codes = rng.uniform(-1, 1, (2, d)), rng.integers(-STEPS, STEPS + 1, 2)
+        found = move(query, bounded_rows(X, codes, plan))
+        for _ in range(steps // 4):
+            new_X, new_codes = X.copy(), codes.copy()
+            place = rng.integers(0, 2), rng.integers(0, d)
+            kind = rng.integers(0, 4)
+            if kind == 0:
+                new_codes[place[0]] = rng.choice([-STEPS, 0, STEPS])
+            elif kind == 1:
+                new_X[place] = rng.choice([-1.0, 0.0, 1.0, 5.0, -5.0, 1e6])
+            else:
+                new_X[place] += rng.normal() * 0.3
+            now = move(query, bounded_rows(new_X, new_codes, plan))
+            if now >= found:
+                X, codes, found = new_X, new_codes, now
+        best = max(best, found)
+    return best
+
+
+@pytest.mark.parametrize("d", [2, pytest.param(6, marks=pytest.mark.nightly)])
+def test_no_pair_of_records_moves_the_moments_further_than_claimed_and_one_nearly_does(d):
+    rng = np.random.default_rng(d)
+    plan = plan_of(d, bits=7)
+    query = target_moments_query(plan)
+    assert query.squared_l2 == 2 * (5 * plan.energy) ** 2
+    share = climbed(plan, squared_move, rng) / query.squared_l2
+    assert 0.93 < share <= 1  # two long rows whose inner product, targets included, is 0
+    with_laplace = plan_of(d, 1, bits=7)
+    query = target_moments_query(with_laplace)
+    assert query.l1 < 2 * query.norm
+    # Both rows contain the constant, so they do not differ in all numbers.
+    assert 0.84 < climbed(with_laplace, l1_move, rng) / query.l1 <= 1
+
+
+def test_a_design_has_as_many_active_numbers_as_columns():
+    design = DesignMatrix(Product([Categories(list("abcdefgh")), Bits(), Grid(0, 9)]))
+    plan = plan_of(3, design=design)
+    assert (plan.n_numbers, plan.active) == (12, 3)
+    assert plan.reach == plan_of(3).reach
+    assert plan.basis().shape == (11, 10)
+    rows = design.of(np.array([["c", 1, 4.0]], dtype=object))
+    assert np.append(rows, 1.0) @ (np.eye(11) - plan.basis() @ plan.basis().T) == pytest.approx(np.zeros(11))
+    assert replace(plan, bits=0).reach >= 1
+
+
+@pytest.mark.parametrize("stray", [np.nan, np.inf, -np.inf])
+def test_a_row_that_is_not_finite_counts_as_zeros_or_keeps_its_norm(stray):
+    plan = plan_of(2)
+    rows = bounded_rows(np.array([[stray, 0.5], [0.5, 0.5]]), np.array([STEPS, STEPS]), plan)
+    assert (rows[:, :-1].astype(object) ** 2).sum(axis=1).max() <= plan.reach**2
+    assert np.abs(rows[:, -1].astype(int)).max() <= plan.target_reach
+
+
+@pytest.mark.parametrize(("order", "least"), [(1, 0.99), (2, 0.9)])
+def test_an_added_record_moves_the_totals_by_nearly_its_bound_and_never_by_more(order, least):
+    query, plan = target_moments_query(plan_of(2, order, bits=6)), plan_of(2, order, bits=6)
+    X, _ = tables(np.random.default_rng(0), 5000, 2)
+    rows = bounded_rows(X, np.full(5000, STEPS), plan)
+    moments = np.abs(query.inputs(rows)).astype(object)
+    moves = (moments**order).sum(axis=1)
+    bound = query.added_l1 if order == 1 else query.added_squared_l2
+    assert least * bound < moves.max() <= bound
+    assert bound < (query.l1 if order == 1 else query.squared_l2)
+
+
+def moments_of(rng, n, d, weights, noise=0.1):
+    rows = np.column_stack([rng.uniform(-1, 1, (n, d)), np.ones(n)])
+    targets = rows @ weights + noise * rng.normal(size=n)
+    full = np.column_stack([rows, targets])
+    return full.T @ full / n
+
+
+def with_noise(moments, variance, rng):
+    noise = rng.normal(size=moments.shape) * np.sqrt(variance)
+    return moments + np.triu(noise) + np.triu(noise, 1).T
+
+
+def test_without_noise_it_is_least_squares():
+    weights = np.array([0.3, -0.2, 0.0, 0.1])
+    moments = moments_of(np.random.default_rng(0), 100_000, 3, weights)
+    model = LinearModel.of(moments, 1e-14, np.eye(4))
+    assert model.weights == pytest.approx(np.linalg.solve(moments[:-1, :-1], moments[:-1, -1]), abs=1e-5)
+    assert model.residual == pytest.approx(0.01, rel=0.05)
+    assert np.sqrt(np.diag(model.covariance)).max() < 1e-5
+
+
+def test_a_unit_of_the_target_is_taken_off():
+    moments = moments_of(np.random.default_rng(1), 10_000, 2, np.array([0.3, -0.2, 0.1]))
+    scale = np.diag([1.0, 1.0, 1.0, 2.5])
+    model, scaled = (
+        LinearModel.of(each, 1e-14, np.eye(3), unit)
+        for each, unit in ((moments, 1.0), (scale @ moments @ scale, 2.5))
+    )
+    assert scaled.weights == pytest.approx(model.weights, rel=1e-4)
+    assert scaled.residual == pytest.approx(model.residual, rel=1e-4)
+
+
+@pytest.mark.parametrize("deviation", [0.003, 0.03, 0.1])
+def test_posterior_intervals_cover_the_weights_without_noise(deviation):
+    rng, missed = np.random.default_rng(2), []
+    for _ in range(200):
+        weights = rng.normal(size=6) * 0.3
+        moments = moments_of(rng, 2000, 5, weights)
+        exact = np.linalg.solve(moments[:-1, :-1], moments[:-1, -1])
+        model = LinearModel.of(with_noise(moments, deviation**2, rng), deviation**2, np.eye(6))
+        spread = np.sqrt(np.diag(model.covariance))
+        missed.append(np.abs(model.weights - exact) > 1.96 * spread)
+    assert np.mean(missed) < 0.09
+
+
+def test_noise_alone_gives_small_weights_and_a_wide_residual():
+    rng = np.random.default_rng(3)
+    model = LinearModel.of(with_noise(np.zeros((9, 9)), 1.0, rng), 1.0, np.eye(8))
+    assert np.abs(model.weights).max() < 1
+    assert model.residual >= 1
+
+
+@pytest.mark.parametrize("moments", [np.zeros((3, 3)), -np.eye(3), 1e100 * np.eye(3), np.ones((3, 3))])
+@pytest.mark.parametrize("variance", [1e-30, 1.0, 1e100])
+def test_moments_that_no_table_has_give_finite_weights(moments, variance):
+    model = LinearModel.of(moments, variance, np.eye(2))
+    assert np.isfinite(model.weights).all()
+    assert np.isfinite(model.covariance).all()
+    assert model.residual > 0
+
 
 X, Y = load_diabetes(return_X_y=True)
 COLUMNS = Grid(-0.2, 0.2, size=4096)
@@ -53,14 +277,6 @@ def test_a_linear_relation_is_learned_at_a_small_epsilon(epsilon, delta, least):
     plain = LinearRegression().fit(table[:10_000], target[:10_000])
     assert small.score(table[10_000:], target[10_000:]) > least * plain.score(table[10_000:], target[10_000:])
     assert small.coef_ == pytest.approx(plain.coef_, abs=0.15)
-
-
-def test_many_local_reports_are_learned_from():
-    table, target = made(300_000, d=2, noise=0.05)
-    local = learner(trust_model="local", epsilon=4.0, target_range=(-1, 1)).fit(table, target)
-    assert local.noise_ == "local"
-    assert local.guarantee_.delta == 0
-    assert local.score(table[:2000], target[:2000]) > 0.7
 
 
 def test_rows_beyond_the_reach_are_learned_from_too():
@@ -142,7 +358,7 @@ def test_predictions_are_within_the_range_of_the_target(fitted):
     assert ((ends >= 0) & (ends <= 400)).all()
 
 
-@pytest.mark.parametrize("settings", [{}, {"delta": 0.0}, {"trust_model": "local"}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"delta": 0.0}], ids=str)
 @pytest.mark.parametrize(
     "table",
     [np.zeros((50, 3)), np.ones((50, 1)), np.ones((1, 2)), np.full((9, 2), 1e300), made(40, d=600)[0]],
@@ -150,8 +366,6 @@ def test_predictions_are_within_the_range_of_the_target(fitted):
 )
 @pytest.mark.filterwarnings("ignore:n_samples is")
 def test_any_table_is_fitted(table, settings):
-    if "trust_model" in settings and table.shape[1] > 100:
-        return  # refused: see below
     for target in (np.zeros(len(table)), np.linspace(0, 400, len(table))):
         with np.errstate(all="raise"):
             model = learner(epsilon=1.0, **settings).fit(table, target)
@@ -167,8 +381,6 @@ def test_a_constant_target_is_learned():
 def test_too_many_columns_are_refused_with_advice():
     with pytest.raises(ValueError, match=r"at most 4094 numeric columns.*got 5000: declare fewer buckets"):
         learner().plan(100, n_features=5000)
-    with pytest.raises(ValueError, match=r"local.*at most 8192 products"):
-        learner(trust_model="local").plan(100, n_features=200)
     assert learner(epsilon=1.0).plan(10**6, n_features=3000).n_moments == 3002 * 3003 // 2
 
 
@@ -215,7 +427,6 @@ def test_a_target_outside_its_range_is_clipped_where_the_learner_says_so():
         ({"clip_target": 1}, TypeError, "clip_target must be"),
         ({"epsilon": 0}, ValueError, "epsilon must be"),
         ({"delta": 1.0}, ValueError, "delta"),
-        ({"trust_model": "remote"}, ValueError, "trust_model must be one of"),
         ({"domain": "floats"}, TypeError, "domain must be"),
     ],
 )
@@ -225,7 +436,7 @@ def test_bad_parameters_are_named(parameters, error, message):
 
 
 def test_the_plan_matches_the_fit():
-    for settings in ({}, {"delta": 0.0}, {"trust_model": "local"}, {"domain": COLUMNS}):
+    for settings in ({}, {"delta": 0.0}, {"domain": COLUMNS}):
         model = learner(epsilon=3.0, **settings)
         plan = model.plan(len(X), n_features=10)
         with warnings.catch_warnings(record=True) as caught:
@@ -240,18 +451,16 @@ def test_the_plan_matches_the_fit():
     assert learner(domain=[Bits(), Categories(["a", "b"])]).plan(100).n_moments == 15
 
 
-@pytest.mark.parametrize("settings", [{}, {"delta": 0.0}, {"trust_model": "local"}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"delta": 0.0}], ids=str)
 def test_the_noise_of_products_with_the_target_is_as_planned(settings, monkeypatch):
-    from dplearn.learners import linear_regression
-
     seen = []
-    right = linear_regression.LinearModel.of
+    right = LinearModel.of
 
     def watched(moments, variance, basis, unit):
         seen.append(moments[:-1, -1] / unit)
         return right(moments, variance, basis, unit)
 
-    monkeypatch.setattr(linear_regression.LinearModel, "of", watched)
+    monkeypatch.setattr(LinearModel, "of", watched)
     table, target = made(500, d=3)
     for seed in range(60):
         learner(epsilon=2.0, target_range=(-1, 1), random_state=seed, **settings).fit(table, target)
@@ -259,8 +468,7 @@ def test_the_noise_of_products_with_the_target_is_as_planned(settings, monkeypat
     errors = np.array(seen) - np.mean(seen, axis=0)
     assert np.mean(np.abs(errors).max(axis=1) > plan.tolerance) < 0.2
     assert errors.std() < 1.1 * plan.deviation
-    if "trust_model" not in settings:
-        assert errors.std() > 0.9 * plan.deviation
+    assert errors.std() > 0.9 * plan.deviation
 
 
 @pytest.mark.parametrize("value", [0.0, 1e300])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from dplearn.learners.logistic_queries import (
+from dplearn.learners.linear.logistic_queries import (
     Mapped,
     label_parts,
     mean_row_query,

@@ -1,4 +1,8 @@
+"""Logistic regression: what it learns, plans, refuses and warns of."""
+
 import pickle
+from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,9 +15,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from dplearn import BudgetExceededError, PrivacyLedger
+from dplearn.chance import SeededDice
 from dplearn.domains import Bits, Categories, DomainError, Floats, IntegerRange, Schema
 from dplearn.estimator import query_fits
-from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
+from dplearn.estimator.public import Public
+from dplearn.learners.linear.logistic import (
+    MOST_COLUMNS,
+    STEPS,
+    StatisticalQueryLogisticRegression,
+    deviation_of,
+    logistic_plan,
+)
+from dplearn.learners.linear.logistic_queries import Mapped, label_parts, products_query
+from dplearn.privacy import ApproxDP
+from dplearn.queries import CentralOracle, Examples
 from dplearn.queries.factories import oracle_for
 
 X, Y = load_iris(return_X_y=True)
@@ -117,27 +132,16 @@ def test_a_refused_fit_has_no_cost():
         learner(ledger=ledger, random_state=None).fit(X, Y)
 
 
-@pytest.mark.parametrize("model", ["central", "local"])
-def test_the_guarantee_is_the_cost(model):
-    guarantee = learner(trust_model=model, n_steps=1).fit(np.tile(X, (9, 1)), np.tile(Y, 9)).guarantee_
-    assert guarantee.delta == (0 if model == "local" else pytest.approx(1e-6))
-    assert "in every column, values are finite numbers" in guarantee.assumes
-
-
-def test_many_local_reports_classify():
-    rng = np.random.default_rng(0)
-    table = rng.normal(size=(60_000, 3))
-    labels = table[:, 0] + table[:, 1] + 0.3 * rng.normal(size=60_000) > 0
-    model = learner(trust_model="local", epsilon=2.0).fit(table, labels)
-    assert (model.noise_, model.n_steps_) == ("local", 24)
-    assert model.score(table, labels) > 0.85
+def test_the_guarantee_is_the_cost(fitted):
+    assert (fitted.guarantee_.epsilon, fitted.guarantee_.delta) == (100, Fraction("1e-6"))
+    assert "in every column, values are finite numbers" in fitted.guarantee_.assumes
 
 
 def test_the_plan_matches_the_fit():
-    for settings in ({}, {"delta": 0.0}, {"trust_model": "local", "epsilon": 1.0}):
-        model, times = learner(**settings), 1 + 40 * ("trust_model" in settings)
-        plan = model.plan(times * len(X), n_features=4, n_labels=3)
-        model.fit(np.tile(X, (times, 1)), np.tile(Y, times))
+    for settings in ({}, {"delta": 0.0}):
+        model = learner(**settings)
+        plan = model.plan(len(X), n_features=4, n_labels=3)
+        model.fit(X, Y)
         assert (plan.n_steps, plan.noise) == (model.n_steps_, model.noise_)
         assert plan.guarantee.epsilon == model.guarantee_.epsilon
         assert plan.guarantee.delta == model.guarantee_.delta
@@ -147,7 +151,7 @@ def test_the_plan_matches_the_fit():
 
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("n_steps", [1, 4])
-@pytest.mark.parametrize("settings", [{}, {"delta": 0.0}, {"trust_model": "local"}])
+@pytest.mark.parametrize("settings", [{}, {"delta": 0.0}])
 def test_the_plan_has_the_number_of_queries_of_a_fit(monkeypatch, settings, n_steps, labels):
     oracles = []
 
@@ -215,7 +219,6 @@ def test_a_plan_without_a_shape_is_refused():
     [
         ({"epsilon": 0}, "epsilon must be"),
         ({"delta": 1.0}, "delta"),
-        ({"trust_model": "remote"}, "trust_model must be one of"),
         ({"n_steps": 0}, "n_steps must be"),
         ({"n_steps": "many"}, "n_steps must be"),
         ({"classes": [0, "a"]}, "classes must be"),
@@ -248,3 +251,79 @@ def test_a_seed_repeats_a_fit_and_other_parameters_have_other_noise(fitted):
 def test_a_fitted_model_contains_no_records(fitted):
     arrays = [value for value in vars(fitted).values() if isinstance(value, np.ndarray)]
     assert max(array.size for array in arrays) == 25
+
+
+def planned(n, d, k, *, epsilon=1, delta=0, n_steps=None, beta="1/20"):
+    settings = {
+        "n_steps": n_steps,
+        "class_weight": None,
+        "finest": 10,
+        "levels": 9,
+        "most_columns": MOST_COLUMNS,
+    }
+    return logistic_plan(
+        SimpleNamespace(cost=ApproxDP(epsilon, delta), **settings), Public(n, d, k), beta=Fraction(beta)
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "n", "steps", "second_moments"),
+    [
+        ({"delta": "1e-6"}, 30_000, STEPS[2], True),
+        ({"delta": "1e-6"}, 1_500, 1, True),
+        ({"delta": "1e-6"}, 100, 1, False),
+        ({}, 100_000, STEPS[1], True),
+        ({}, 10_000, 1, False),
+        ({"n_steps": 5}, 100, 5, True),
+    ],
+)
+def test_more_steps_are_taken_where_the_noise_allows(settings, n, steps, second_moments):
+    plan = planned(n, 64, 5, **settings)
+    assert (plan.n_steps, plan.second_moments) == (steps, second_moments)
+
+
+def test_rows_are_on_the_finest_grid_whose_noise_can_be_drawn():
+    fine = planned(10_000, 20, 2, delta="1e-6")
+    coarse = planned(10_000, 20, 2, epsilon="0.001", delta="1e-6")
+    assert fine.bits == 10 > coarse.bits >= 3
+    assert planned(10_000, 20, 2, epsilon="1e-9").bits == 10
+    with pytest.raises(ValueError, match="epsilon must be large enough"):
+        planned(10_000, 20, 2, epsilon="1e-12", delta="1e-12")
+
+
+@pytest.mark.parametrize("settings", [{"delta": "1e-6"}, {}])
+def test_the_deviation_is_that_of_answers(settings):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(4000, 30)), np.zeros(4000, dtype=int)
+    y[::2] = 1
+    plan = planned(4000, 30, 2, **settings)
+    records = Examples(plan.rows(X), y)
+    oracle = CentralOracle(records, privacy=plan.guarantee, dice=SeededDice(0))
+    query = products_query(plan, Mapped(plan, np.eye(31)), label_parts(plan))
+    share = plan.shares[1]
+    exact = query.total(records) / 4000 * float(query.unit)
+    off = oracle.ask(query, share)[0].means - exact
+    assert 0.7 < np.sqrt((off**2).mean()) / deviation_of(plan, query, share) < 1.4
+
+
+def test_a_single_class_is_refused():
+    with pytest.raises(ValueError, match="at least 2 classes, got 1 class"):
+        planned(10, 3, 1)
+
+
+def test_the_tolerance_holds_as_often_as_it_says():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(500, 3)), rng.integers(3, size=500)
+    for settings in ({"delta": "1e-6"}, {}):
+        plan = planned(500, 3, 3, beta="1/4", **settings)
+        query = products_query(plan, Mapped(plan, np.eye(4)), label_parts(plan))
+        records = Examples(plan.rows(X), y)
+        exact = query.total(records) / 500 * float(query.unit)
+        off = []
+        for seed in range(60):
+            oracle = CentralOracle(records, privacy=plan.guarantee, dice=SeededDice(seed))
+            off.append(np.abs(oracle.ask(query, plan.shares[1])[0].means - exact).max())
+        assert (
+            sum(np.array(off) > plan.tolerance) <= 24
+        )  # 15 are expected at most; 24 is three deviations more
+        assert max(off) > plan.tolerance / 3

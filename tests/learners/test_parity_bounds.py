@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.core.binomial import success_bounds
+from dplearn.core.confidence_bounds import success_bounds
 from dplearn.core.gf2 import pack
 from dplearn.estimator.public import PublicOutputs
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations

@@ -21,7 +21,7 @@ from dplearn.domains import Categories, DomainError, Grid, IntegerRange, Schema
 from dplearn.learners.point import PointClassifier
 from dplearn.learners.reductions import SecretSampleClassifier
 from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError
-from dplearn.privacy.subsampled import subsampled
+from dplearn.privacy.derived import subsampled
 
 X = np.arange(2000)[:, None] % 100
 Y = (X[:, 0] > 40).astype(int)

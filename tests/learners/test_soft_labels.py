@@ -32,8 +32,7 @@ from dplearn import (
 )
 from dplearn.audit import FaultyDice, fitted_with
 from dplearn.chance import SystemDice
-from dplearn.core.score_bins import FIXED_POINT_ONE, fixed_point
-from dplearn.core.soft_votes import soft_tally
+from dplearn.core.soft_votes import FIXED_POINT_ONE, fixed_point, soft_tally
 from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS
 from dplearn.ensembles.asking import Scores
 from dplearn.ensembles.teachers import answers_of

@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 
 from dplearn import BudgetExceededError, PrivacyLedger
 from dplearn.chance import SeededDice
-from dplearn.core.nonuniform_floats import NONUNIFORM_SIZE
+from dplearn.core.cuts import NONUNIFORM_SIZE
 from dplearn.domains import (
     Bits,
     Categories,

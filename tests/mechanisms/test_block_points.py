@@ -13,8 +13,8 @@ from dplearn.chance import SeededDice
 from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.privacy import ApproxDP
-from dplearn.releases.block_errors import BlockPlan, block_plan
-from dplearn.releases.interior_point_sizes import recursive_sizes
+from dplearn.releases.cdf_errors import BlockPlan, block_plan
+from dplearn.releases.interior_point import recursive_sizes
 
 MUCH = ApproxDP(10**6, 0.99)
 

@@ -1,5 +1,9 @@
-"""Noisy counts: their laws are the formulas and keep the claim in every setting; no message shows a count."""
+"""Noisy counts: their laws are the formulas and keep the claim in every setting; no message shows a count.
 
+Trees of noisy counts: what is cut, what it costs, and that only released numbers decide.
+"""
+
+import math
 from fractions import Fraction
 from itertools import product
 from math import ceil, isqrt, log, sqrt
@@ -9,12 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.audit import exact_distribution
+from dplearn.audit import exact_distribution, replay_privacy
 from dplearn.audit.distributions import least_exp_epsilon
-from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
+from dplearn.audit.rules import RULES, moved_by
+from dplearn.chance import EnumeratingDice, ReplayDice, SeededDice, SystemDice
 from dplearn.core.distributions import gaussian_probabilities
 from dplearn.core.exact import at_most_exp, decay_ratio, exp_bounds
 from dplearn.mechanisms import gaussian_counts, gaussian_sums, laplace_counts
+from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, GaussianSums, ZeroConcentratedDP
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
@@ -413,3 +419,132 @@ def test_bad_privacy_and_sensitivity_are_named_with_their_value():
         gaussian_counts(5, privacy=ZeroConcentratedDP(1), dice=EnumeratingDice(), squared_sensitivity=1.5)
     with pytest.raises(ValueError, match=r"^sigma2 must be below 2\*\*56"):
         gaussian_counts(5, privacy=ZeroConcentratedDP("1e-18"), dice=SystemDice())
+
+
+HUGE = ApproxDP(10**6)
+
+
+def tree_of(codes, size, *, privacy=HUGE, fan_out=4, threshold=3, seed=0, **options):
+    return tree_counts(
+        codes, size, fan_out=fan_out, threshold=threshold, privacy=privacy, dice=SeededDice(seed), **options
+    )
+
+
+def test_without_noise_every_node_that_reaches_the_bar_is_cut_and_no_other():
+    codes = np.repeat([0, 5, 200], [2, 3, 4])
+    levels = tree_of(codes, 256)
+    for above, level in zip(levels, [*levels[1:], None], strict=True):
+        cut = set() if level is None else set(level.parents.tolist())
+        reached = (above.counts >= 3) & (above.lengths > 1)
+        assert cut == set(np.flatnonzero(reached).tolist())
+    singles = {
+        int(start): int(count)
+        for level in levels
+        for start, length, count in zip(level.starts, level.lengths, level.counts, strict=True)
+        if length == 1
+    }
+    assert singles[5] == 3
+    assert singles[200] == 4
+
+
+def test_a_root_with_fewer_records_than_the_bar_is_left_whole():
+    assert len(tree_of([1, 2], 100)) == 1
+
+
+def test_a_domain_of_one_code_needs_no_counts():
+    assert len(tree_of([0, 0, 0], 1)) == 1
+
+
+@pytest.mark.parametrize("size", [2**64 - 1, 2**64, 2**1000])
+def test_domains_of_any_size_cost_what_the_records_cost(size):
+    codes = [size // 3] * 300 + [size - 1] * 300
+    levels = tree_of(codes, size, privacy=ApproxDP(1000), fan_out=16, threshold=100)
+    # Two paths, and few besides.
+    assert all(level.starts.size <= 64 for level in levels)
+    [place] = np.flatnonzero(levels[-1].starts == size - 1)
+    assert int(levels[-1].lengths[place]) == 1
+
+
+@pytest.mark.parametrize("privacy", [ApproxDP(2), ZeroConcentratedDP(1)], ids=["laplace", "gaussian"])
+def test_noise_has_the_scale_that_all_levels_share(privacy):
+    levels = tree_of([0] * 4000, 2**12, privacy=privacy, fan_out=64, threshold=10**6, low=None)
+    assert len(levels) == 1
+    levels = tree_of([0] * 4000, 2**12, privacy=privacy, fan_out=64, threshold=1, seed=3)
+    noise = np.concatenate([level.counts[1:] for level in levels[1:]])
+    # Two levels: Laplace of epsilon / 2 for a change of 2, or sigma2 = depth / rho.
+    expected = 2 * 2**2 if isinstance(privacy, ApproxDP) else 2
+    assert noise.size > 1000
+    assert noise.var() == pytest.approx(expected, rel=0.2)
+    assert abs(noise.mean()) < 5 * np.sqrt(expected / noise.size)
+
+
+def test_a_replaced_record_moves_at_most_two_counts_of_each_level():
+    generator = np.random.default_rng(0)
+    codes = generator.integers(0, 1000, 200)
+    rules = {**RULES, "discrete_laplace": moved_by(2)}
+
+    def fit(rows, dice):
+        return tree_counts(
+            rows, 1000, fan_out=3, threshold=5, privacy=ApproxDP(3), dice=dice, low=0, high=200
+        )
+
+    for _ in range(5):
+        other = codes.copy()
+        other[generator.integers(200)] = generator.integers(1000)
+        report = replay_privacy(fit, codes, other, rules=rules)
+        assert report.kept
+        assert report.n_draws
+
+
+def test_one_draw_is_made_for_each_level():
+    dice = ReplayDice(SeededDice(0))
+    levels = tree_counts([0] * 50, 81, fan_out=3, threshold=5, privacy=ApproxDP(100), dice=dice)
+    assert len(dice.trace) == len(levels) - 1 == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": 0}, "threshold must be an integer at least 1"),
+        ({"fan_out": 1}, "fan_out must be an integer at least 2"),
+        ({"privacy": ApproxDP(0)}, "epsilon must be a finite number above 0"),
+        ({"privacy": ZeroConcentratedDP(0)}, "rho must be a finite number above 0"),
+    ],
+    ids=["threshold", "fan_out", "epsilon", "rho"],
+)
+def test_public_parameters_are_checked(options, message):
+    with pytest.raises(ValueError, match=message):
+        tree_of([1] * 9, 16, **options)
+
+
+# Theorem 4.6 as it was published: docs/errata.md has the story.
+
+
+def both_blocks_accept(records, j, k, per_length, per_block):
+    """About how probable it is, over one cut of noisy length, that the blocks on its two sides both accept.
+
+    A block's mechanism accepts with probability proportional to exp(per_block s): s is 1 if x is in it, less
+    1 for each record that the cut at j would not have put there. One record more or less moves s by 1.
+    """
+    total = 0.0
+    for cut in range(len(records) + 1):
+        first, second = records[:cut], records[cut:]
+        s = ("x" in first) - abs(first.count("a") - j) - first.count("b") - first.count("z")
+        s += ("x" in second) - second.count("a") - abs(second.count("b") - k) - second.count("z")
+        total += math.exp(-per_length * abs(cut - j - 1) + per_block * s)
+    return total
+
+
+@pytest.mark.parametrize(
+    ("per_length", "per_block", "exceeds"),
+    [(0.1, 0.3, True), (0.1, 1, True), (0.3, 0.3, False), (1, 1, False)],
+)
+def test_two_cuts_that_leave_the_same_blocks_of_the_others_cost_more_than_is_counted(
+    per_length, per_block, exceeds
+):
+    with_x, without = "a" * 40 + "x" + "b" * 40, "a" * 40 + "b" * 40 + "z"
+    chances = [both_blocks_accept(records, 40, 40, per_length, per_block) for records in (with_x, without)]
+    cost = math.log(chances[0] / chances[1])
+    assert (cost > 2 * per_length + 2 * per_block + 0.01) is exceeds
+    if (per_length, per_block) == (0.1, 0.3):
+        assert cost == pytest.approx(0.8703, abs=1e-4)

@@ -12,11 +12,11 @@ from dplearn.audit import exact_distribution
 from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
 from dplearn.core.exact import decay_ratio
 from dplearn.mechanisms import (
-    exponential,
     exponential_mechanism,
     permute_and_flip,
     select_exponential,
     select_permute_and_flip,
+    selection,
 )
 
 MECHANISMS = [exponential_mechanism, permute_and_flip]
@@ -131,8 +131,8 @@ def test_putting_what_costs_much_together_changes_no_probability(
         )
 
     expected = distribution()
-    monkeypatch.setattr(exponential, "_MANY", 0)
-    monkeypatch.setattr(exponential, "power_at_most", lambda ratio, target: threshold)
+    monkeypatch.setattr(selection, "_MANY", 0)
+    monkeypatch.setattr(selection, "power_at_most", lambda ratio, target: threshold)
     found = distribution()
     assert {seen: found.probability(seen) for seen in found.masses} == {
         seen: expected.probability(seen) for seen in expected.masses

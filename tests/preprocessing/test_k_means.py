@@ -8,8 +8,8 @@ from sklearn.cluster import KMeans
 
 from dplearn.domains import Grid
 from dplearn.preprocessing import PrivateKMeans
+from dplearn.preprocessing.boxed_columns import spread_query
 from dplearn.preprocessing.k_means import ClusterRound, cluster_query
-from dplearn.preprocessing.spread import spread_query
 
 RNG = np.random.default_rng(3)
 MIDDLES = np.array([[-6, 0], [6, 0], [0, 6]])

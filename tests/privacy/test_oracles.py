@@ -61,10 +61,10 @@ QUICK = (
     "privacy.gaussian_dp.sums_sigma2",
     "privacy.privacy_filter.PrivacyFilter",
     "privacy.random_stopping.RandomStopping",
-    "privacy.renyi_curves.pure_and_concentrated",
+    "privacy.conversion.pure_and_concentrated",
     "privacy.theorems.optimal_homogeneous",
     "core.exact.decay_ratio",
-    "core.normal.tail_bounds",
+    "privacy.gaussian_dp.tail_bounds",
 )
 
 

@@ -33,7 +33,7 @@ from sklearn.preprocessing import (
 from dplearn import ExponentialMechanismClassifier, StatisticalQueryLogisticRegression
 from dplearn.domains import Grid
 from dplearn.preprocessing import CellEncoder
-from dplearn.preprocessing.robust_scaler import PrivateRobustScaler
+from dplearn.preprocessing.quantile_columns import PrivateRobustScaler
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.pipelines import fitted_together, pipeline_guarantee
 

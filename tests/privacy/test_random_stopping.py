@@ -1,14 +1,22 @@
-"""The best of a random number of runs: costs, laws of the number, and the condition of the proof."""
+"""The best of a random number of runs: costs, laws of the number, and the condition of the proof.
+
+The cost of the best of a random number of Gaussian-DP runs: bounds, budgets, worst ratios.
+"""
 
 from fractions import Fraction
-from math import exp
+from itertools import combinations
+from math import erfc, exp, sqrt
+from statistics import NormalDist
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplearn.audit.cases.search import _OF_100000, CASES
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.random_stopping import RandomStopping
+from dplearn.privacy.random_stopping import RandomStopping, _growth, gaussian_run_budget, gaussian_runs_delta
+from dplearn.privacy.shares import gaussian_budget
 
 distributions = st.builds(RandomStopping, st.integers(1, 60), st.integers(0, 5))
 
@@ -78,3 +86,84 @@ def test_numbers_that_make_no_law_are_refused(most, concentration):
 def test_a_delta_that_would_reach_one_is_refused():
     with pytest.raises(ValueError, match="delta"):
         RandomStopping(100).total(ApproxDP(1, "0.1"))
+
+
+NORMAL = NormalDist()
+few = st.builds(RandomStopping, st.integers(1, 12), st.integers(0, 3))
+
+
+def slope(stopping, x):
+    return sum(k * w * x ** (k - 1) for k, w in enumerate(stopping.weights, 1)) / sum(stopping.weights)
+
+
+@settings(max_examples=30)
+@given(few, st.floats(0.01, 3), st.floats(-6, 6))
+def test_no_point_of_the_trade_off_has_a_greater_ratio_of_slopes(stopping, mu, z):
+    ratio = slope(stopping, NORMAL.cdf(z)) / slope(stopping, NORMAL.cdf(z - mu))
+    assert ratio <= _growth(stopping, mu) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("most", "concentration", "mu"), [(40, 1, 0.1), (7, 0, 0.5), (20, 3, 2.0)])
+def test_the_bound_on_the_ratio_is_nearly_reached(most, concentration, mu):
+    stopping = RandomStopping(most, concentration)
+    reached = max(
+        slope(stopping, NORMAL.cdf(z)) / slope(stopping, NORMAL.cdf(z - mu)) for z in np.linspace(-5, 8, 2000)
+    )
+    assert reached <= _growth(stopping, mu) <= reached * 1.001
+
+
+def test_one_run_costs_what_a_release_costs():
+    total = ApproxDP(1, "1e-6")
+    ratio = gaussian_run_budget(RandomStopping(1), total) / gaussian_budget(total)
+    assert abs(ratio - 1) < Fraction(1, 10**9)
+
+
+@settings(max_examples=15)
+@given(few, st.floats(0.05, 0.7), st.floats(-3, 1), st.floats(0.1, 3), st.floats(0.2, 3))
+def test_coarse_gaussian_runs_keep_the_bound(stopping, mu, low, width, epsilon):
+    """A normal number in three outcomes, ranked so that the middle one, of the least numbers, is rare."""
+    high = low + width
+
+    def best(mean):
+        middle, top = NORMAL.cdf(low - mean), 1 - NORMAL.cdf(high - mean)
+        ends = [0, 1 - middle - top, 1 - top, 1]
+        f = [sum(w * x**k for k, w in enumerate(stopping.weights, 1)) / sum(stopping.weights) for x in ends]
+        return np.diff(f)
+
+    one, other = best(0), best(mu)
+    bound = float(gaussian_runs_delta(stopping, Fraction(mu) ** 2, Fraction(epsilon)))
+    for a, b in ((one, other), (other, one)):
+        assert np.maximum(0, a - exp(epsilon) * b).sum() <= bound * (1 + 1e-9) + 1e-13
+
+
+@pytest.mark.parametrize("most", [2, 40, 400])
+@pytest.mark.parametrize("concentration", [0, 1, 2])
+@pytest.mark.parametrize("epsilon", ["0.1", "2"])
+def test_the_profile_gives_a_run_more_than_its_epsilon_and_delta_alone(most, concentration, epsilon):
+    stopping, total = RandomStopping(most, concentration), ApproxDP(epsilon, "1e-6")
+    budget, known = gaussian_run_budget(stopping, total), gaussian_budget(stopping.run_of(total))
+    assert gaussian_runs_delta(stopping, 2 * budget, total.epsilon) <= total.delta
+    assert budget > Fraction(5, 4) * known
+    assert budget < gaussian_budget(total)
+
+
+def test_several_fits_in_a_run_and_large_distributions_have_a_budget():
+    total = ApproxDP(1, "1e-6")
+    assert (
+        0 < gaussian_run_budget(RandomStopping(9), total, 4) <= gaussian_run_budget(RandomStopping(9), total)
+    )
+    huge = RandomStopping(2000)
+    assert gaussian_run_budget(huge, total) == gaussian_budget(huge.run_of(total))
+    assert gaussian_run_budget(RandomStopping(9), ApproxDP(1, "1e-25")) == 0
+
+
+def test_the_enumerated_runs_are_gaussian_and_their_claim_is_the_bound():
+    """Each event of the case has a trade-off within that of mu = 1/2."""
+    one, other = (np.array(weights) / 100_000 for weights in _OF_100000.values())
+    for size in (1, 2):
+        for event in combinations(range(3), size):
+            p, q = one[list(event)].sum(), other[list(event)].sum()
+            assert abs(NORMAL.inv_cdf(p) - NORMAL.inv_cdf(q)) <= 0.5
+    claim = next(case.claim for case in CASES if case.name == "best_of_gaussian_runs")
+    assert gaussian_runs_delta(RandomStopping(7), Fraction(1, 4), claim.epsilon) <= claim.delta
+    assert abs(erfc(2.6 / sqrt(2)) / 2 - one[1]) < 1e-5

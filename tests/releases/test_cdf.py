@@ -1,16 +1,28 @@
-"""cdf: what it guarantees, what it refuses, what it charges, and how near it comes."""
+"""Released distribution functions: within their bounds and bands, with the methods of scipy."""
+
+import builtins
+import pickle
+import sys
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dplearn.audit import freeze
+from dplearn.chance import SeededDice
+from dplearn.core.intervals import depth_of
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange
-from dplearn.domains.large import LargeIntegerRange
+from dplearn.domains.numbers import LargeIntegerRange
+from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
-from dplearn.releases.cdf import cdf, cdf_plan
+from dplearn.releases.cdf import CDFPlan, cdf, cdf_plan, distribution_of, distribution_of_points
+from dplearn.releases.cdf_errors import BlockPlan, TreePlan, tree_plan
 
 AGES = IntegerRange(0, 120)
 VALUES = [20] * 300 + [40] * 500 + [41] * 200
+PLAIN = ApproxDP(10**6)  # as good as no noise
+FOUR_BLOCKS = BlockPlan(100, 1, 2, 2, 10, PLAIN, PLAIN, None, PLAIN)
 
 
 def test_the_guarantee_says_what_is_public_and_whether_noise_repeats():
@@ -120,9 +132,6 @@ def test_a_hundred_thousand_records_of_32_bits_are_known_to_within_half_a_percen
     assert ((low <= upto) & (upto <= high)).all()
 
 
-# By blocks.
-
-
 @pytest.mark.parametrize("domain", [IntegerRange(0, 2**32 - 1), Floats()], ids=["integers", "floats"])
 def test_blocks_are_as_near_as_they_promise_and_bands_hold(domain):
     n = 20_000
@@ -209,3 +218,229 @@ def test_from_as_many_records_as_are_needed_the_error_is_at_most_alpha(method, a
 def test_no_number_of_records_makes_blocks_fail_less_often_than_they_do():
     plan = cdf_plan(100_000, method="blocks", domain=AGES, beta=0.001)
     assert (plan.error, plan.n_needed) == (1, None)
+
+
+def made_from(codes, domain, *, privacy=PLAIN, fan_out=4, threshold=1, seed=0):
+    plan = TreePlan(domain.size, fan_out, depth_of(domain.size, fan_out), threshold, privacy, privacy)
+    levels = tree_counts(
+        codes, domain.size, fan_out=fan_out, threshold=threshold, privacy=privacy, dice=SeededDice(seed)
+    )
+    return distribution_of(levels, CDFPlan(privacy, len(codes), "tree", domain, plan))
+
+
+@given(
+    st.lists(st.integers(0, 29), min_size=1, max_size=40),
+    st.sampled_from(["0.01", "0.5", "1000"]),
+    st.integers(0, 20),
+)
+def test_it_is_a_distribution_function_whatever_the_noise(codes, epsilon, seed):
+    domain = IntegerRange(-10, 19)
+    found = made_from(codes, domain, privacy=ApproxDP(epsilon), seed=seed)
+    x = np.arange(-12, 22)
+    shares = found.cdf(x)
+    assert (np.diff(shares) >= 0).all()
+    assert shares[:2].tolist() == [0, 0]
+    assert shares[-3:].tolist() == [1, 1, 1]
+    assert np.allclose(found.sf(x), 1 - shares)
+    q = np.linspace(0, 1, 41)
+    values = found.ppf(q)
+    assert (np.diff(values) >= 0).all()
+    assert (found.cdf(values) >= q - 1e-9).all()
+    inner = values > domain.low
+    assert (found.cdf(values[inner] - 1) <= q[inner] + 1e-9).all()
+
+
+@given(st.lists(st.integers(0, 29), min_size=1, max_size=40))
+def test_without_noise_it_is_the_distribution_of_the_records(codes):
+    found = made_from(codes, IntegerRange(0, 29))
+    x = np.arange(30)
+    assert np.allclose(found.cdf(x), [np.mean(np.array(codes) <= each) for each in x])
+    low, high = found.band(beta=0.05, of="sample").at(x)
+    assert (low <= found.cdf(x) + 1e-9).all()
+    assert (high >= found.cdf(x) - 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("domain", "values", "queries"),
+    [
+        (IntegerRange(-5, 100), [-5, 0, 0, 7, 100], [-9, -5, 0.5, 7, 99.9, 100, 1e9]),
+        (Grid(0, 1, size=11), [0.0, 0.31, 0.5, 0.5, 1.0], [-1, 0, 0.3, 0.5, 0.99, 2]),
+        (Floats(), [-1e300, -1.5, 0.0, 1.0, 2.5], [-np.inf, -2, -1.5, -1e-300, 0, 1, 2.4999, 2.5, np.inf]),
+        (Floats(significand_bits=3), [-3.0, -1.0, 0.0, 1.0, 1.5], [-3.3, -3, -2.99, -0.9, 0, 1.01, 1.6]),
+        (LargeIntegerRange(-(2**70), 2**70), [-(2**70), 0, 5, 2**69, 2**70], [-(2**90), -1, 5, 2**70, 2**90]),
+    ],
+    ids=["integers", "grid", "floats", "few floats", "large integers"],
+)
+def test_thresholds_are_counted_in_the_values_that_the_domain_tells_apart(domain, values, queries):
+    found = made_from(domain.encode(np.array(values, dtype=object)), domain, fan_out=16)
+    rounded = domain.decode(domain.encode(np.array(values, dtype=object)))
+    assert found.cdf(queries).tolist() == pytest.approx([np.mean(rounded <= x) for x in queries])
+    assert found.ppf([0.19, 0.39, 1.0]).tolist() == rounded[[0, 1, 4]].tolist()
+    assert found.cdf(found.support()).tolist() == pytest.approx([np.mean(rounded == found.support()[0]), 1])
+
+
+def test_scalars_give_scalars_and_arrays_their_shape():
+    found = made_from([3, 3, 5], IntegerRange(0, 9))
+    assert np.ndim(found.cdf(3)) == np.ndim(found.ppf(0.5)) == np.ndim(found.band().at(3)[0]) == 0
+    assert found.cdf([[3, 4], [5, 6]]).shape == found.ppf([[0.1, 0.2], [0.3, 1]]).shape == (2, 2)
+    assert found.median() == 3
+    assert found.interval(0.9) == (3, 5)
+
+
+def test_nan_has_no_share_and_infinities_have_none_or_all():
+    found = made_from([3, 3, 5], IntegerRange(0, 9))
+    shares = found.cdf([np.nan, -np.inf, np.inf])
+    assert np.isnan(shares[0])
+    assert shares[1:].tolist() == [0, 1]
+    assert np.isnan(found.band().at(np.nan)).all()
+
+
+def test_what_is_no_number_is_refused():
+    found = made_from([3, 3, 5], IntegerRange(0, 9))
+    with pytest.raises(DomainError):
+        found.cdf("three")
+    with pytest.raises(ValueError, match="q must be numbers from 0 to 1"):
+        found.ppf([0.5, 1.5])
+    with pytest.raises(ValueError, match="q must be numbers from 0 to 1"):
+        found.ppf(float("nan"))
+    with pytest.raises(ValueError, match="confidence must be"):
+        found.interval(2)
+    with pytest.raises(ValueError, match="of must be one of 'population', 'sample'"):
+        found.band(of="records")
+
+
+def test_an_uncut_domain_is_uniform():
+    found = made_from([0, 0], Floats(), threshold=10)
+    assert found.knots.tolist() == [0, found.domain.size]
+    assert found.cdf(0.0) == pytest.approx(0.5)
+    assert found.ppf([0, 1]).tolist() == [-sys.float_info.max, sys.float_info.max]
+
+
+def test_synthetic_records_follow_the_distribution():
+    found = made_from(np.repeat([2, 7, 8], [50, 30, 20]), IntegerRange(0, 9))
+    drawn = found.rvs(20_000, random_state=0)
+    assert np.allclose([np.mean(drawn == value) for value in (2, 7, 8)], [0.5, 0.3, 0.2], atol=0.02)
+    assert found.rvs((2, 3), random_state=1).tolist() == found.rvs((2, 3), random_state=1).tolist()
+    assert np.ndim(found.rvs()) == 0
+
+
+def test_bands_for_the_population_are_wider_and_bands_for_more_confidence_too():
+    found = made_from(np.arange(1000) % 30, IntegerRange(0, 29), privacy=ApproxDP(1))
+    x = np.arange(30)
+
+    def width(band):
+        low, high = band.at(x)
+        assert (low <= high).all()
+        assert (np.diff(low) >= 0).all()
+        assert (np.diff(high) >= 0).all()
+        return high - low
+
+    sample, population = width(found.band(of="sample")), width(found.band())
+    assert (sample[:-1] < population[:-1]).all()
+    assert (width(found.band(beta=0.001)) >= population).all()
+    low, high = found.band(of="sample").at([-1, 29])
+    assert (low[1], high[0]) == (1, 0)
+
+
+def test_bands_hold_the_function_of_the_sample_as_often_as_they_say():
+    domain = IntegerRange(0, 2**16 - 1)
+    plan = tree_plan(domain.size, ApproxDP(1))
+    generator = np.random.default_rng(0)
+    codes = np.minimum(generator.geometric(1e-3, 5000), 2**16 - 1)
+    x = np.unique(np.concatenate([codes, codes - 1]))
+    truth = np.searchsorted(np.sort(codes), x, "right") / codes.size
+    missed, widths, runs = 0, [], 40
+    for seed in range(runs):
+        levels = tree_counts(
+            codes,
+            plan.size,
+            fan_out=plan.fan_out,
+            threshold=plan.threshold,
+            privacy=plan.privacy,
+            dice=SeededDice(seed),
+        )
+        found = distribution_of(levels, CDFPlan(plan.guarantee, codes.size, "tree", domain, plan))
+        low, high = found.band(beta=0.2, of="sample").at(x)
+        missed += ((truth < low) | (truth > high)).any()
+        widths.append((high - low).mean())
+        assert np.abs(found.cdf(x) - truth).max() <= plan.error(codes.size, 0.01)
+    assert missed <= 0.2 * runs
+    assert np.mean(widths) < 0.2
+
+
+def test_it_pickles_and_shows_its_guarantee_and_no_numbers_of_records():
+    found = made_from([3, 3, 5], IntegerRange(0, 9))
+    again = pickle.loads(pickle.dumps(found))
+    assert again.cdf([2, 3, 5]).tolist() == found.cdf([2, 3, 5]).tolist()
+    assert "guarantee=ApproxDP(epsilon=1000000" in repr(found)
+    assert "knots=" in repr(found.band())
+    with pytest.raises(AttributeError):
+        found.cumulative = None
+
+
+def test_plots_are_drawn_where_they_are_told(monkeypatch):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    found = made_from(np.arange(100) % 10, IntegerRange(0, 9), privacy=ApproxDP(1))
+    _, ax = pyplot.subplots()
+    assert found.plot(ax) is ax
+    assert len(ax.collections) == 1
+    own = found.plot(beta=None)
+    assert own is not ax
+    assert not own.collections
+    pyplot.close("all")
+
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match="plot needs matplotlib"):
+        found.plot()
+
+
+def made_of_points(points, n=40):
+    return distribution_of_points(points, CDFPlan(PLAIN, n, "blocks", IntegerRange(0, 99), FOUR_BLOCKS))
+
+
+def test_single_points_have_the_middle_ranks_of_their_blocks():
+    found = made_of_points([10, 20, 30, 40])
+    assert found.cdf([-1, 9, 10, 20, 30, 40, 99]).tolist() == [0, 0.125, 0.125, 0.375, 0.625, 0.875, 1]
+    assert found.cdf(15) == pytest.approx(0.25, abs=0.02)
+
+
+def test_points_that_agree_have_all_of_their_blocks():
+    found = made_of_points([10, 20, 20, 40])
+    assert found.cdf([19, 20]).tolist() == [0.25, 0.75]
+    assert found.median() == 20
+    assert made_of_points([0, 0, 99, 99]).cdf([0, 98, 99]).tolist() == [0.5, 0.5, 1]
+    assert made_of_points([7] * 4).cdf([6, 7]).tolist() == [0, 1]
+
+
+def test_what_is_left_between_the_sides_is_half_way_between_their_points():
+    assert made_of_points([10, 20, 20, 20], n=60).cdf([19, 20, 98]).tolist() == pytest.approx(
+        [1 / 6, 1, 1], abs=1e-9
+    )
+    assert made_of_points([10, 10, 30, 30], n=60).cdf([10, 29]).tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_bands_of_points_reach_from_the_point_before_to_the_next():
+    band = made_of_points([10, 20, 30, 40]).band(beta=0.05, of="sample")
+    low, high = band.at([5, 10, 15, 20, 35, 40, 99])
+    assert low.tolist() == pytest.approx([0, 1 / 40, 1 / 40, 11 / 40, 21 / 40, 31 / 40, 1], abs=1e-3)
+    assert high.tolist() == pytest.approx([9 / 40, 19 / 40, 19 / 40, 29 / 40, 39 / 40, 1, 1], abs=1e-3)
+
+
+@given(st.lists(st.integers(0, 99), min_size=4, max_size=4))
+def test_any_four_points_make_a_distribution_within_its_band(points):
+    found = made_of_points(sorted(points))
+    x = np.arange(-1, 101)
+    shares = found.cdf(x)
+    low, high = found.band(beta=0.05, of="sample").at(x)
+    assert (np.diff(shares) >= 0).all()
+    assert (shares[0], shares[-1]) == (0, 1)
+    # No step is further off than the error guaranteed: half a block beyond the band's own half.
+    assert (shares - low <= 15 / 40 + 1e-3).all()
+    assert (high - shares <= 15 / 40 + 1e-3).all()

@@ -4,9 +4,12 @@ from fractions import Fraction
 
 import pytest
 
+from dplearn.domains import Floats, IntegerRange
 from dplearn.privacy import ApproxDP
-from dplearn.releases.few_records import count_warnings, few_records_warnings, quantile_warnings, written
-from dplearn.releases.tree_errors import tree_plan
+from dplearn.releases import cdf_plan
+from dplearn.releases.cdf_errors import tree_plan
+from dplearn.releases.quantiles import quantile_warnings
+from dplearn.releases.release import few_records_warnings, written
 from dplearn.theory import quantile_errors
 
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
@@ -49,11 +52,11 @@ def test_nothing_is_said_below_the_bar():
 
 
 def test_counts_are_warned_of_where_the_promised_error_is_a_half():
-    plan = tree_plan(2**64, ApproxDP(1))
+    plan = tree_plan(Floats().size, ApproxDP(1))
     enough = plan.sample_size(0.5, 0.05)
     assert plan.n_inside < 2753 < enough - 1
     for n in (100, 2753, enough - 1):
-        [message] = count_warnings(n, plan)
+        [message] = cdf_plan(n).warnings
         assert message.startswith(f"n_samples is {n}: with epsilon 1, counts")
     assert message == (
         "n_samples is 9923: with epsilon 1, counts among 2^64 values may be off by 50 % of the records, so"
@@ -61,10 +64,10 @@ def test_counts_are_warned_of_where_the_promised_error_is_a_half():
         " cdf_plan(..., alpha=0.5).n_needed; declare a smaller domain=, such as Grid(0, 100, 1001),"
         " spend more epsilon, or use a coarser domain of floats, Floats(significand_bits=...)"
     )
-    [message] = count_warnings(100, tree_plan(73, ApproxDP("0.5")))
+    [message] = cdf_plan(100, epsilon=0.5, domain=IntegerRange(0, 72)).warnings
     assert message.endswith("; declare fewer values in domain=, or spend more epsilon")
-    assert count_warnings(enough, plan) == ()
-    assert count_warnings(1, tree_plan(1, ApproxDP(1))) == ()
+    assert cdf_plan(enough).warnings == ()
+    assert cdf_plan(1, domain=IntegerRange(0, 0)).warnings == ()
 
 
 def test_numbers_of_values_are_written_out_unless_they_are_large():

@@ -1,4 +1,4 @@
-"""Quantiles as users ask for them: values, guarantees, refusals."""
+"""Quantiles are within their bounds, the bounds within theirs, and windows are taken where they gain."""
 
 import sys
 from fractions import Fraction
@@ -8,15 +8,57 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dplearn.chance import SeededDice
+from dplearn.core.exact import selection_ratio
+from dplearn.core.ranks import SortedCodes
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange, LargeIntegerRange
+from dplearn.mechanisms.rank_selection import codes_at_fractions
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
-from dplearn.releases.quantile_errors import quantile_errors
-from dplearn.releases.quantiles import median, median_plan, quantiles, quantiles_plan
-
-# Of few records it is said that they are few: tests/releases/test_few_records.py.
+from dplearn.releases.quantiles import (
+    _halving_errors,
+    median,
+    median_plan,
+    noise_bounds,
+    quantile_errors,
+    quantile_range_sample_size,
+    quantile_sample_size,
+    quantiles,
+    quantiles_plan,
+    window_terms,
+    windows_for,
+)
 
 WAGES = np.random.default_rng(0).lognormal(8, 1, 20_000)
 QUARTERS = [0.25, 0.5, 0.75]
+DOMAINS = {
+    "floats": (Floats(), WAGES),
+    "coarse floats": (Floats(significand_bits=3, smallest=1, largest=1e4), WAGES),
+    "grid": (Grid(0, 1e6, 1000), WAGES),
+    "clipped grid": (Grid(0, 1000, 100, outside="clip"), WAGES),
+    "integers": (IntegerRange(0, 10**7), WAGES.astype(int)),
+    "large integers": (LargeIntegerRange(-(2**80), 2**80), WAGES[:2000].astype(int).tolist()),
+}
+MANY = np.random.default_rng(1).normal(size=200_000)
+LARGE = {
+    "floats": (Floats(), MANY),
+    "short floats": (Floats(), MANY.astype(np.float32)),
+    "rounded": (Floats(), np.round(MANY)),
+    "whole numbers as floats": (Floats(), (MANY * 1000).astype(np.int64)),
+    "grid": (Grid(-100, 100, 10**6), MANY),
+    "integers": (IntegerRange(-(10**6), 10**6), (MANY * 1000).astype(np.int32)),
+    "clipped integers": (IntegerRange(0, 10, outside="clip"), (MANY * 1000).astype(np.int16)),
+    "unsigned": (IntegerRange(5, 10**6), (MANY * 1000).clip(5).astype(np.uint16)),
+}
+TWENTIETHS = [i / 20 for i in range(1, 20)]
+N, SIZE = 3000, 2**40
+RNG = np.random.default_rng(0)
+DATA = {
+    "spread": RNG.integers(0, SIZE, N),
+    "together": RNG.integers(SIZE // 2, SIZE // 2 + 5, N),
+    "at the end": np.full(N, SIZE - 1),
+}
+WANTED = ([0.5], [0.25], [0.25, 0.5, 0.75], [0.1, 0.37, 0.61234567])
+TWENTIETHS = tuple(Fraction(i, 20) for i in range(1, 20))
 
 
 def ranks_of(values, found):
@@ -47,16 +89,6 @@ def test_the_guarantee_says_what_is_assumed_and_repeated():
     assert median(WAGES, random_state=3).value != median(WAGES, random_state=4).value
 
 
-DOMAINS = {
-    "floats": (Floats(), WAGES),
-    "coarse floats": (Floats(significand_bits=3, smallest=1, largest=1e4), WAGES),
-    "grid": (Grid(0, 1e6, 1000), WAGES),
-    "clipped grid": (Grid(0, 1000, 100, outside="clip"), WAGES),
-    "integers": (IntegerRange(0, 10**7), WAGES.astype(int)),
-    "large integers": (LargeIntegerRange(-(2**80), 2**80), WAGES[:2000].astype(int).tolist()),
-}
-
-
 @pytest.mark.parametrize("kind", DOMAINS)
 def test_looking_through_numbers_gives_what_their_codes_give(kind):
     domain, values = DOMAINS[kind]
@@ -72,19 +104,6 @@ def test_a_series_and_a_strided_view_are_read_as_they_are():
     expected = median(WAGES, random_state=2).value
     assert median(pd.Series(WAGES), random_state=2).value == expected
     assert median(table[:, 0], random_state=2).value == expected
-
-
-MANY = np.random.default_rng(1).normal(size=200_000)
-LARGE = {
-    "floats": (Floats(), MANY),
-    "short floats": (Floats(), MANY.astype(np.float32)),
-    "rounded": (Floats(), np.round(MANY)),
-    "whole numbers as floats": (Floats(), (MANY * 1000).astype(np.int64)),
-    "grid": (Grid(-100, 100, 10**6), MANY),
-    "integers": (IntegerRange(-(10**6), 10**6), (MANY * 1000).astype(np.int32)),
-    "clipped integers": (IntegerRange(0, 10, outside="clip"), (MANY * 1000).astype(np.int16)),
-    "unsigned": (IntegerRange(5, 10**6), (MANY * 1000).clip(5).astype(np.uint16)),
-}
 
 
 @pytest.mark.parametrize("kind", LARGE)
@@ -166,9 +185,6 @@ def test_one_record_is_enough_to_ask():
     assert np.isfinite(quantiles([5.0], [0, 0.5, 1], epsilon=Fraction(1, 10**6)).values).all()
 
 
-# Plans.
-
-
 def test_the_guarantee_is_the_releases():
     domain = IntegerRange(18, 120)
     plan = quantiles_plan(300, [0.25, 0.75], epsilon=0.1, domain=domain)
@@ -233,9 +249,6 @@ def test_parameters_of_a_plan_are_checked_by_name(name, value, error):
         quantiles_plan(**{"n_samples": 10, "q": 0.5, name: value})
 
 
-TWENTIETHS = [i / 20 for i in range(1, 20)]
-
-
 @pytest.mark.parametrize("kind", ["spread", "rounded", "alike"])
 def test_many_quantiles_are_found_in_windows_within_their_errors(kind):
     values = {"spread": WAGES, "rounded": np.round(WAGES, -3), "alike": np.full(len(WAGES), 7.0)}[kind]
@@ -266,3 +279,191 @@ def test_where_the_noise_is_too_great_for_windows_the_data_are_halved(monkeypatc
     less, _ = ranks_of(WAGES, found.values)
     assert np.abs(less - TWENTIETHS).max() < 0.02
     assert quantiles_plan(10_000, TWENTIETHS).method == "halving"
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("k", [1, 3, 6])
+def test_errors_stay_within_the_bound(kind, k):
+    q = [(i + 1) / (k + 1) for i in range(k)]
+    bound = quantile_errors(q, SIZE, N, epsilon=2, beta=0.5)
+    ranks, failures = SortedCodes(DATA[kind]), 0
+    fractions = [Fraction(i + 1, k + 1) for i in range(k)]
+    for seed in range(12):
+        found = codes_at_fractions(ranks, SIZE, fractions, privacy=ApproxDP(2), dice=SeededDice(seed, kind))
+        less, upto = np.array([ranks.count(code) for code in found]).T
+        failures += bool(np.any((less > np.array(q) * N + bound) | (upto < np.array(q) * N - bound)))
+    assert failures <= 6
+
+
+def test_a_single_quantiles_error_is_that_of_the_exponential_mechanism():
+    [error] = quantile_errors([0.5], SIZE, 10**6, epsilon=1, beta=0.05)
+    assert error == pytest.approx(2 * np.log(SIZE / 0.05), abs=1)
+
+
+def test_errors_fall_with_epsilon_and_grow_with_the_domain_and_certainty():
+    def worst(**changed):
+        given = {"size": SIZE, "n_samples": 10**6, "epsilon": 1, "beta": 0.05} | changed
+        return quantile_errors([0.25, 0.5, 0.75], **given).max()
+
+    assert worst(epsilon=2) < worst() < worst(size=SIZE**2)
+    assert worst() < worst(beta=1e-6)
+    assert worst(n_samples=50) == 50  # nothing is guaranteed, and nothing misses by more
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("epsilon", 0), ("beta", 1), ("n_samples", 0), ("size", 0), ("q", [1.5])]
+)
+def test_parameters_of_bounds_are_checked(name, value):
+    given = {"q": [0.5], "size": 8, "n_samples": 10, "epsilon": 1, "beta": 0.1} | {name: value}
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        quantile_errors(given.pop("q"), given.pop("size"), given.pop("n_samples"), **given)
+
+
+@pytest.mark.parametrize("q", WANTED, ids=str)
+@pytest.mark.parametrize("alpha", [0.2, 0.01])
+def test_the_sample_size_is_where_errors_begin_to_be_a_small_share(q, alpha):
+    n = quantile_sample_size(q, SIZE, epsilon=1, alpha=alpha)
+
+    def worst(records):
+        return quantile_errors(q, SIZE, records, epsilon=1).max()
+
+    assert worst(n - 1) > alpha * (n - 1)
+    assert worst(n) <= alpha * n
+    past = 1 << (n - 1).bit_length()
+    later = [*range(n, n + 40), past, past + 1, 2 * past + 1, 10 * n]
+    assert all(worst(records) <= alpha * records + 1 for records in later)
+    if q != WANTED[-1]:  # whose fractions are rounded anew for each number of records
+        assert all(worst(records) <= alpha * records for records in later)
+
+
+@pytest.mark.parametrize(("alpha", "bits", "naive"), [(0.3, 26, 504), (0.2, 39, 1010), (0.05, 10, 1980)])
+def test_a_number_of_records_that_fails_just_past_a_power_of_two_is_no_sample_size(alpha, bits, naive):
+    def suffices(n):
+        return quantile_errors([0.25, 0.75], 2**bits, n, epsilon=1).max() <= alpha * n
+
+    past = (1 << naive.bit_length()) + 1
+    assert suffices(naive)
+    assert not suffices(past)
+    n = quantile_sample_size([0.25, 0.75], 2**bits, epsilon=1, alpha=alpha)
+    assert n > past
+    assert all(map(suffices, range(n, n + 100)))
+
+
+@pytest.mark.parametrize("q", WANTED, ids=str)
+def test_within_the_data_from_where_errors_leave_both_sides_some(q):
+    n = quantile_range_sample_size(q, SIZE, epsilon=1)
+
+    def leaves_some(records):
+        errors = quantile_errors(q, SIZE, records, epsilon=1)
+        return np.all(errors < np.minimum(q, 1 - np.array(q)) * records)
+
+    assert leaves_some(n)
+    assert not leaves_some(n - 1)
+
+
+@pytest.mark.parametrize("size", [2, 2**20, 2**64])
+@pytest.mark.parametrize("epsilon", [1, Fraction(1, 10)])
+def test_no_fewer_equal_data_keep_their_median_among_them(size, epsilon):
+    beta = Fraction(1, 20)
+    n = quantile_range_sample_size([0.5], size, epsilon=epsilon, beta=beta)
+
+    def outside(records):
+        # Code c costs |2 * 0 - n| = n on either side of the data, and 0 where they are.
+        weight = (size - 1) * float(selection_ratio(Fraction(epsilon), 2)) ** records
+        return weight / (1 + weight)
+
+    assert outside(n) <= beta
+    fewer = (
+        n - 2 - int(np.ceil(4 / float(epsilon) * (1 / 20 + (size == 2))))
+    )  # ln(size / (size - 1) / (1 - beta))
+    assert fewer < 1 or outside(fewer) > beta
+
+
+def test_the_ends_are_promised_to_lie_nowhere():
+    for q in ([0], [1], [0, 0.5], [0.5, 1]):
+        assert quantile_range_sample_size(q, SIZE, epsilon=1) is None
+        assert quantile_sample_size(q, SIZE, epsilon=1, alpha=0.1) > 100
+
+
+@pytest.mark.parametrize(("name", "value"), [("alpha", 0), ("alpha", 1), ("epsilon", 0), ("beta", 0)])
+def test_parameters_of_sample_sizes_are_checked(name, value):
+    given = {"epsilon": 1, "alpha": 0.1, "beta": 0.1} | {name: value}
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        quantile_sample_size([0.5], 8, **given)
+
+
+def test_windows_are_chosen_where_they_halve_the_bound_at_least():
+    terms = windows_for(TWENTIETHS, 2**64, 10**6, epsilon=Fraction(1))
+    halved = _halving_errors(TWENTIETHS, 2**64, 10**6, Fraction(1), Fraction(1, 20)).max()
+    ours = quantile_errors(TWENTIETHS, 2**64, 10**6, epsilon=1).max()
+    assert terms is not None
+    assert terms.reach < ours <= halved / 2
+    assert windows_for(TWENTIETHS, 2**64, 10**4, epsilon=Fraction(1)) is None  # too near each other
+    assert (
+        windows_for(TWENTIETHS[4::5], 2**64, 10**6, epsilon=Fraction(1)) is None
+    )  # quartiles have few levels
+    assert windows_for((Fraction(0), *TWENTIETHS), 2**64, 10**6, epsilon=Fraction(1)) is None
+
+
+def test_the_errors_of_windows_need_a_probability_of_failure():
+    assert quantile_errors(TWENTIETHS, 2**64, 10**6, epsilon=1, beta=1e-12).tolist() == [10**6] * 19
+
+
+@pytest.mark.parametrize(
+    ("q", "size", "epsilon", "alpha", "greater"),
+    [
+        ([Fraction(i, 20) for i in range(1, 20)], 2**64, 1, "0.0117", range(53_200, 63_000, 200)),
+        (
+            [Fraction(i, 1000) for i in (54, 103, 135, 306, 493, 573, 601, 864, 926)],
+            2**32,
+            20,
+            Fraction(38, 3684),
+            range(3680, 3720),
+        ),
+    ],
+)
+def test_greater_numbers_of_records_are_enough_too_where_windows_begin(q, size, epsilon, alpha, greater):
+    """Was: terms with the least predicted error, and gaps of rounded targets, whose bounds rise and fall."""
+    needed = quantile_sample_size(q, size, epsilon=epsilon, alpha=alpha)
+    for n in (needed, *(n for n in greater if n > needed)):
+        assert quantile_errors(q, size, n, epsilon=epsilon).max() <= Fraction(alpha) * n + 1
+    methods = [windows_for(tuple(q), size, n, epsilon=Fraction(epsilon)) is not None for n in greater]
+    assert methods == sorted(methods)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(20)])
+@pytest.mark.parametrize("size", [2, 1001, 2**64])
+@pytest.mark.parametrize("k", [5, 99])
+def test_terms_cost_at_most_epsilon_and_meet_the_assumptions_of_the_proof(epsilon, size, k):
+    n = 10**7
+    terms = window_terms(tuple(Fraction(i, k + 1) for i in range(1, k + 1)), size, n, epsilon=epsilon)
+    assert epsilon * Fraction(9, 10) < terms.epsilon <= epsilon
+    assert terms.zone <= 2 * terms.reach <= terms.least
+    assert n > (k + 1) * terms.least
+    assert min(terms.gaps) >= terms.least + terms.ramp
+
+
+def test_there_are_no_terms_where_windows_would_meet():
+    ends = (Fraction(0), Fraction(1, 2), Fraction(1))
+    assert window_terms(ends, 2, 10**9, epsilon=Fraction(1)) is None
+    tenths = tuple(Fraction(i, 10) for i in range(1, 10))
+    assert window_terms(tenths, 2**64, 10**4, epsilon=Fraction(1)) is None
+    assert window_terms(tenths, 2**64, 10**5, epsilon=Fraction(1)) is not None
+
+
+def test_the_noise_of_ranks_stays_within_its_bound():
+    """The exact law of the noise is known by convolution."""
+    k, ratio, beta = 5, 0.6, 0.01
+    move = (1 - ratio) / (1 + ratio) * ratio ** np.abs(np.arange(-200, 201))
+    sums = [np.ones(1)]
+    for _ in range(k + 1):
+        sums.append(np.convolve(sums[-1], move))
+    missed = 0.0
+    for rank, bound in enumerate(noise_bounds(k, ratio, beta), 1):
+        one, other = sums[rank], sums[k + 1 - rank]
+        reach = min(len(one), len(other)) // 2
+        middle = [len(each) // 2 for each in (one, other)]
+        law = np.array([one[middle[0] + x] * other[middle[1] - x] for x in range(-reach, reach + 1)])
+        law /= law.sum()
+        missed += law[np.abs(np.arange(-reach, reach + 1)) > bound].sum()
+    assert beta / 10**5 < missed < beta  # Chernoff's bound twice

@@ -12,7 +12,7 @@ from dplearn.domains import IntegerRange, LargeIntegerRange
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.releases import median, stable_counts
 from dplearn.releases.quantiles import release_quantiles
-from dplearn.releases.reading import read_codes, read_column
+from dplearn.releases.release import read_codes, read_column
 
 BIG = 2**53
 NEAR_BIG = IntegerRange(BIG, BIG + 1, outside="clip")

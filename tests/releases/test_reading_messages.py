@@ -10,7 +10,7 @@ import pytest
 from dplearn import ExponentialMechanismClassifier
 from dplearn.domains import Categories, DomainError, Floats, Grid, IntegerRange, Schema
 from dplearn.releases import cdf, quantiles
-from dplearn.releases.reading import as_number_domain, is_pair, read_codes, read_column
+from dplearn.releases.release import as_number_domain, is_pair, read_codes, read_column
 
 DAY = datetime.date(2020, 1, 1)
 

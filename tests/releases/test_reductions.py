@@ -1,4 +1,4 @@
-"""Interior points and thresholds made of one another, with exact, wrong and private algorithms."""
+"""Reductions between interior points, counts, thresholds and distributions keep their bounds."""
 
 from collections import Counter
 from itertools import count, product
@@ -6,6 +6,7 @@ from math import log
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from dplearn.chance import SeededDice
 from dplearn.concepts import Corners
@@ -14,7 +15,7 @@ from dplearn.domains import IntegerRange, Product
 from dplearn.mechanisms import select_exponential
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.privacy import ApproxDP
-from dplearn.releases import cdf, cdf_plan
+from dplearn.releases import cdf, cdf_plan, learned_distribution
 from dplearn.releases.reductions import (
     interior_point_from_counts,
     interior_point_from_threshold_learner,
@@ -351,3 +352,50 @@ def test_a_learner_needs_concepts_and_a_label_for_each_value():
         learner_from_release([1], [1], [], **how)
     with pytest.raises(ValueError, match="2 labels and 1 values"):
         learner_from_release([1], [1, 0], [0], **how)
+
+
+def of_records(generator, n_values, n=500):
+    return np.bincount(generator.integers(0, n_values, n) ** 2 // n_values, minlength=n_values) / n
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.01, 0.2])
+@pytest.mark.parametrize("kind", ["thresholds", "random"])
+def test_the_answers_are_within_alpha_and_the_truth_within_twice_that(alpha, kind):
+    generator = np.random.default_rng(0)
+    truth = of_records(generator, 40)
+    queries = np.tri(40) if kind == "thresholds" else (generator.random((25, 40)) < 0.3).astype(float)
+    answers = queries @ truth + generator.uniform(-alpha, alpha, len(queries))
+    learned = learned_distribution(queries, answers)
+    assert learned.weights.min() >= 0
+    assert learned.weights.sum() == pytest.approx(1)
+    assert learned.discrepancy <= alpha + 1e-9
+    assert np.abs(queries @ (learned.weights - truth)).max() <= 2 * alpha + 1e-9
+
+
+def test_no_other_distribution_is_nearer():
+    generator = np.random.default_rng(1)
+    queries, answers = np.tri(6), np.append(generator.random(5), 1.0)
+    least = learned_distribution(queries, answers).discrepancy
+    others = generator.dirichlet(np.full(6, 0.5), 2000) @ queries.T
+    assert np.abs(others - answers).max(axis=1).min() >= least > 0.1
+
+
+def test_sparse_queries_give_the_same():
+    answers = [0.2, 0.1, 0.9]
+    dense, sparse = (learned_distribution(queries, answers) for queries in (np.tri(3), csr_matrix(np.tri(3))))
+    assert dense.weights.tolist() == sparse.weights.tolist()
+
+
+@pytest.mark.parametrize(
+    ("queries", "answers", "said"),
+    [
+        ([[0, 1]], [0.5, 0.5], "answers must have shape"),
+        ([[0, 2]], [0.5], "queries lie between 0 and 1"),
+        ([[0, np.nan]], [0.5], "must be finite"),
+        ([[0, 1]], [np.inf], "must be finite"),
+        (np.empty((1, 0)), [0.5], "answers must have shape"),
+    ],
+)
+def test_bad_input_is_named(queries, answers, said):
+    with pytest.raises(ValueError, match=said):
+        learned_distribution(queries, answers)

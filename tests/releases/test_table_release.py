@@ -16,7 +16,7 @@ from dplearn.privacy.shares import concentrated_budget
 from dplearn.releases import SyntheticTable, learned_schema_plan
 from dplearn.releases.learned_schema import SchemaRelease
 from dplearn.releases.schema_fits import SchemaFitPlan
-from dplearn.releases.table_release import TableRelease
+from dplearn.releases.synthetic_table import TableRelease
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:synthetic records have one value or none in each of the columns"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dplearn.audit import fitted_with, sample_privacy
-from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
+from dplearn.learners.linear.logistic import StatisticalQueryLogisticRegression
 from dplearn.privacy import ApproxDP
 
 ROWS = ((0.0, 0), (1.0, 1))

@@ -1,11 +1,20 @@
-"""Dimensions of known classes, their trees, and the bound for pure learners."""
+"""Dimensions of known classes, their trees, and the bound for pure learners.
 
+The recursion over version spaces is exact, or says that it is not.
+
+Explicit trees: every leaf is checked, and a wrong leaf is found.
+"""
+
+from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import gcd
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from dplearn import (
@@ -16,9 +25,14 @@ from dplearn import (
     ThresholdClassifier,
 )
 from dplearn.concepts import Conjunctions, DecisionStumps, FiniteClass, Parities, Thresholds
+from dplearn.concepts.finite import VersionSpaces
 from dplearn.domains import Floats, IntegerRange, Product
 from dplearn.theory import (
     LittlestoneDimension,
+    MistakeTree,
+    ball_mistake_tree,
+    box_mistake_tree,
+    halfspace_mistake_tree,
     least_sample_size,
     littlestone_dimension,
     mistake_tree,
@@ -238,3 +252,111 @@ def test_numbers_out_of_range_are_refused(wrong):
 def test_fractions_and_floats_give_the_same():
     exact = {name: Fraction(str(value)) for name, value in ASKED.items()}
     assert pure_private_lower_bound(64, **exact) == pure_private_lower_bound(64, **ASKED)
+
+
+def dimension(table):
+    """The definition, over sets of rows."""
+
+    @cache
+    def of(rows):
+        found = 0
+        for column in np.array(sorted(rows)).T if len(rows) > 1 else ():
+            parts = [
+                frozenset(row for row, bit in zip(sorted(rows), column, strict=True) if bit == b)
+                for b in (0, 1)
+            ]
+            if all(parts):
+                found = max(found, 1 + min(map(of, parts)))
+        return found
+
+    return of(frozenset(map(tuple, table)))
+
+
+def rows_of(numbers, width):
+    return [[number >> i & 1 for i in range(width)] for number in sorted(numbers)]
+
+
+@settings(deadline=None, derandomize=True, database=None, max_examples=60)
+@given(st.sets(st.integers(0, 31), min_size=1, max_size=20))
+def test_the_dimension_is_that_of_the_definition(numbers):
+    table = rows_of(numbers, 5)
+    spaces = VersionSpaces(table)
+    least, most = spaces.bounds()
+    assert least == most == dimension(table)
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 20])
+def test_a_full_memo_leaves_bounds_and_a_tree_of_the_lower_one(most):
+    generator = np.random.default_rng(0)
+    table = np.unique(generator.integers(0, 2, (200, 12)), axis=0)
+    exact, same = VersionSpaces(table).bounds()
+    spaces = VersionSpaces(table, most=most)
+    least, greatest = spaces.bounds()
+    assert exact == same
+    assert least <= exact <= greatest == len(table).bit_length() - 1
+    points, concepts = spaces.tree(least)
+    assert (len(points), len(concepts)) == (2**least - 1, 2**least)
+    assert most > 2 or least < greatest
+
+
+def test_a_memo_of_one_space_proves_less():
+    table = rows_of(range(64), 6)
+    assert VersionSpaces(table, most=1).bounds() == (2, 6)
+    assert VersionSpaces(table).bounds() == (6, 6)
+
+
+def test_no_tree_is_deeper_than_the_dimension():
+    with pytest.raises(ValueError, match="no mistake tree of depth 2"):
+        VersionSpaces(np.eye(4, dtype=int)).tree(2)
+
+
+@pytest.mark.parametrize(("bits", "d"), [(1, 1), (5, 1), (10, 1), (3, 2), (2, 3), (1, 4), (3, 3), (1, 5)])
+def test_halfspaces_and_balls_have_trees_of_the_stated_depth(bits, d):
+    for grown in (halfspace_mistake_tree, ball_mistake_tree):
+        tree = grown(bits, d)
+        tree.check()
+        assert tree.depth == bits * (d * (d - 1) // 2 + 1)
+        assert all(0 <= x < 2**bits for point in tree.points for x in point)
+
+
+@pytest.mark.parametrize(("bits", "d"), [(1, 3), (2, 1), (4, 1), (3, 2), (2, 3), (3, 3), (2, 5)])
+def test_boxes_have_trees_of_the_stated_depth(bits, d):
+    tree = box_mistake_tree(bits, d)
+    tree.check()
+    assert tree.depth == 2 * d * (bits - 1)
+    assert all(0 <= x < 2**bits for point in tree.points for x in point)
+    assert all(0 <= x < 2**bits for box in tree.concepts for x in (*box.low, *box.high))
+
+
+def test_balls_are_balls():
+    assert min(ball.radius2 for ball in ball_mistake_tree(2, 3).concepts) >= 0
+
+
+@pytest.mark.parametrize("tree", [halfspace_mistake_tree(2, 2), box_mistake_tree(2, 2)])
+def test_the_concepts_of_a_tree_have_its_depth_as_a_table(tree):
+    points = sorted(set(tree.points))
+    table = np.array([[concept(point) for point in points] for concept in tree.concepts])
+    assert littlestone_dimension(table).lower >= tree.depth
+
+
+def test_a_wrong_leaf_a_wrong_point_and_a_missing_leaf_are_found():
+    tree = halfspace_mistake_tree(2, 2)
+    swapped = replace(tree, concepts=tree.concepts[::-1])
+    with pytest.raises(ValueError, match="concept 0 must have label 0 at"):
+        swapped.check()
+    moved = replace(tree, points=(tree.points[1], *tree.points[1:]))
+    with pytest.raises(ValueError, match="node 1"):
+        moved.check()
+    for short in (replace(tree, concepts=tree.concepts[:-1]), replace(tree, points=tree.points[:-1])):
+        with pytest.raises(ValueError, match="must have a power of two"):
+            short.check()
+    with pytest.raises(ValueError, match="power of two"):
+        MistakeTree((), ()).check()
+
+
+@pytest.mark.parametrize("grown", [box_mistake_tree, halfspace_mistake_tree, ball_mistake_tree])
+def test_trees_that_cannot_be_listed_are_refused(grown):
+    with pytest.raises(ValueError, match="at most 16 levels, got"):
+        grown(20, 3)
+    with pytest.raises(ValueError, match="n_features must be an integer at least 1"):
+        grown(2, 0)

@@ -37,7 +37,8 @@ from dplearn.learners.additive_plan import Bits
 from dplearn.learners.additive_queries import Block, mass_query, moment_query, residual_query
 from dplearn.learners.additive_queries import Rows as Tables
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, NEIGHBORS
+from dplearn.privacy.base import NEIGHBORS
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.queries import CentralOracle, Examples, StatisticalQuery
 from dplearn.queries.central_oracle import COUNT_SHARE
 from dplearn.records.targets import STEPS

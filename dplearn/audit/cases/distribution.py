@@ -20,12 +20,11 @@ from dplearn.chance.dice import Dice
 from dplearn.core.intervals import Level, depth_of
 from dplearn.domains import IntegerRange
 from dplearn.mechanisms.block_points import block_points
-from dplearn.mechanisms.rec_prefix import RecursiveSizes
-from dplearn.mechanisms.tree_counts import tree_counts
+from dplearn.mechanisms.interior_point import RecursiveSizes
+from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
-from dplearn.releases.block_errors import BlockPlan
-from dplearn.releases.distribution import CDFPlan, distribution_of, distribution_of_points
-from dplearn.releases.tree_errors import TreePlan
+from dplearn.releases.cdf import CDFPlan, distribution_of, distribution_of_points
+from dplearn.releases.cdf_errors import BlockPlan, TreePlan
 
 __all__ = ["CASES", "block_case", "distribution_case", "released", "released_blocks"]
 

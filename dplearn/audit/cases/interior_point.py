@@ -22,8 +22,13 @@ from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import ReleaseFit, Rows
 from dplearn.chance.dice import Dice
 from dplearn.domains import IntegerRange
-from dplearn.mechanisms import rec_prefix
-from dplearn.mechanisms.rec_prefix import PrefixLevel, RecursiveSizes, choose_prefix, recursive_interior_point
+from dplearn.mechanisms import interior_point
+from dplearn.mechanisms.interior_point import (
+    PrefixLevel,
+    RecursiveSizes,
+    choose_prefix,
+    recursive_interior_point,
+)
 from dplearn.privacy import ApproxDP
 from dplearn.releases.interior_point import _InteriorPoint
 
@@ -94,7 +99,7 @@ def _lengths_case(
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         paired = sorted(rows)[: n - sizes.levels[0].aside]
-        return str(rec_prefix._shared_length(paired, size, 0, sizes, dice)), ()
+        return str(interior_point._shared_length(paired, size, 0, sizes, dice)), ()
 
     return AuditCase(
         name, fit, universe, n, sizes.base, ordered=False, rules=None, part_of=_RELEASE, required=required

@@ -19,7 +19,7 @@ from dplearn.domains import Floats, Learn
 from dplearn.domains.cells import object_array
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.learners.generic import ExponentialMechanismClassifier
-from dplearn.mechanisms.frequent_keys import frequent_keys
+from dplearn.mechanisms.stable_histogram import frequent_keys
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import ZeroConcentrated

@@ -1,4 +1,4 @@
-"""Audit cases of linear regression: a whole local fit, and the central moments, on the coarsest grid.
+"""Audit cases of linear regression: a whole fit on the coarsest grid.
 
 On the coarsest grid the numbers of a row are 1, 0 or -1, and a far record has lost its constant and its
 target. The moments of two rows that share no number move most, by 5 of the claimed 6: no row has a target but
@@ -6,20 +6,15 @@ not a constant. With Gaussian noise the support of the moments is too large; fit
 on neighbours, and the noise itself is enumerated by the case of `gaussian_counts`.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.fits import Fit, Rows, StagedFit, TableFit, WholeFit, ready, two_parts
+from dplearn.audit.fits import Fit, Rows, StagedFit, WholeFit
 from dplearn.audit.rules import RULES, moved_by
-from dplearn.chance.dice import Dice
-from dplearn.learners.linear_moments import moments_query
-from dplearn.learners.linear_regression import LinearRegressor
+from dplearn.learners.linear import LinearRegressor
 from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle
 
 __all__ = ["CASES", "LINEAR_REPLAYS", "UNIVERSE", "linear_case"]
 
@@ -76,8 +71,8 @@ def linear_case(
         fit,
         universe,
         n,
-        ApproxDP(model.epsilon, 0 if model.trust_model == "local" else model.delta),
-        ordered=model.trust_model == "local",
+        ApproxDP(model.epsilon, model.delta),
+        ordered=False,
         rules={**RULES, "discrete_laplace": moved_by(moves)},
         verifies=("LinearRegressor",),
         required=required,
@@ -94,58 +89,10 @@ def _shown(fitted: LinearRegressor) -> tuple[str, Any]:
     return str([np.round(part, 6).tolist() for part in released]), fitted
 
 
-def moments_case(name: str, universe: Any, n: int = 1, *, required: Required = NOTHING_REQUIRED) -> AuditCase:
-    """Return a case of the released moments of a fit with Laplace noise, on the coarsest grid.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    universe : sequence of tuples of numbers
-        Records, the target last.
-    n : int, default=1
-        Number of records.
-    required : Required
-        Required evidence of the case.
-    """
-    case = linear_case(name, n, universe, required=required)
-    fit: Any = case.fit
-    return replace(case, fit=_Moments(fit, case.claim), verifies=(), part_of=("LinearRegressor",))
-
-
-@dataclass(frozen=True)
-class _Moments(TableFit):
-    """The released moments of a fit; all that makes no draw is done once a table."""
-
-    staged: StagedFit
-    claim: ApproxDP
-    split: Callable[[Rows], tuple[Any, Any]] = _split
-
-    def in_two_parts(self) -> "_Moments":
-        """Return the same moments of a table in two parts."""
-        return replace(self, split=lambda rows: two_parts(*_split(rows)))
-
-    def on(self, rows: Rows) -> Callable[[Dice], Any]:
-        fit = ready(self.staged.whole.make(), *self.split(rows))
-        query = moments_query(fit.plan)
-
-        def run(dice: Dice) -> tuple[str, Any]:
-            oracle = CentralOracle(fit.summary, privacy=self.claim, dice=dice)
-            return str(oracle.ask(query)[0].means.tolist()), oracle.rounds
-
-        return run
-
-
-CASES = (
-    linear_case(
-        "linear_local", 1, UNIVERSE[3:], trust_model="local", staged=False, required=Required(2, 0.4)
-    ),
-    moments_case("linear_moments", UNIVERSE[3:], required=Required(2, 0.833)),
-)
+CASES = (linear_case("linear", 1, UNIVERSE[3:], staged=False, required=Required(2, 0.833)),)
 
 #: Fits that are too large to enumerate; they are replayed on neighbours.
 LINEAR_REPLAYS = (
     linear_case("linear_laplace", 4, _PLAIN, bits=8, moves=1 << 22),
     linear_case("linear_gaussian", 4, _PLAIN, bits=12, delta=1e-6),
-    linear_case("linear_local_replay", 15, _PLAIN, bits=8, trust_model="local"),
 )

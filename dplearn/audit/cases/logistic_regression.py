@@ -10,24 +10,25 @@ from typing import Any
 import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.cases.queries import local_oracle
 from dplearn.audit.fits import Rows, WholeFit
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.estimator.public import Public
-from dplearn.learners.logistic_columns import kept_columns, mass_query, sparse_rows
-from dplearn.learners.logistic_noise import MOST_COLUMNS
-from dplearn.learners.logistic_plan import LogisticPlan
-from dplearn.learners.logistic_queries import (
+from dplearn.learners.linear import (
+    MOST_COLUMNS,
+    WEIGHT_UNITS,
+    LogisticPlan,
     Mapped,
+    StatisticalQueryLogisticRegression,
+    kept_columns,
     label_parts,
-    mean_row_query,
+    mass_query,
     products_query,
+    released_weights,
     score_queries,
+    sparse_rows,
+    take_steps,
 )
-from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
-from dplearn.learners.logistic_steps import take_steps
-from dplearn.learners.logistic_weights import WEIGHT_UNITS, released_weights
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, Examples
 
@@ -110,7 +111,7 @@ def logistic_fit_case(
         universe,
         n,
         ApproxDP(model.epsilon, model.delta),
-        ordered=model.trust_model == "local",
+        ordered=False,
         rules={**RULES, "discrete_laplace": moved_by(moves)},
         verifies=_LEARNER,
         required=required,
@@ -163,17 +164,6 @@ def logistic_plan_case(
         part_of=_LEARNER,
         required=required,
     )
-
-
-def _local_queries(rows: Rows, dice: Dice) -> tuple[str, Any]:
-    """Ask one record for its row, and the other for what its label says."""
-    plan = LogisticPlan(ApproxDP(1), "local", 1, second_moments=False, public=_SHAPE, bits=0)
-    X, y = _split(rows)
-    oracle = local_oracle(Examples(plan.rows(X), y), ApproxDP(1), dice)
-    half = Fraction(1, 2)
-    mean = oracle.ask(mean_row_query(plan), half)[0].means
-    labels = oracle.ask(products_query(plan, Mapped(plan, np.eye(2)), label_parts(plan)), half)[0].means
-    return str([mean.round(6).tolist(), labels.round(6).tolist()]), oracle.rounds
 
 
 def _kept(rows: Rows, dice: Dice) -> tuple[str, Any]:
@@ -249,15 +239,6 @@ CASES = (
         part_of=_LEARNER,
         required=Required(6, 0.999),
     ),
-    AuditCase(
-        "logistic_local_queries",
-        _local_queries,
-        UNIVERSE[2:6:3],
-        2,
-        ApproxDP(1),
-        part_of=_LEARNER,
-        required=Required(4, 0.47),
-    ),
 )
 
 #: Whole fits that are too large to enumerate; they are replayed on neighbours.
@@ -272,5 +253,4 @@ LOGISTIC_REPLAYS = (
     logistic_fit_case(
         "logistic_balanced", 4, UNIVERSE, bits=10, delta=1e-6, n_steps=3, class_weight="balanced"
     ),
-    logistic_fit_case("logistic_local", 15, _PLAIN, bits=10, trust_model="local", n_steps=2),
 )

@@ -20,10 +20,10 @@ from dplearn.audit.rules import RULES, Rule, each_moved_by
 from dplearn.chance.dice import Dice
 from dplearn.core.ranks import Cell, SortedCodes, rank_sensitivity
 from dplearn.domains import Floats, IntegerRange
-from dplearn.mechanisms.first_reaching import first_reaching
 from dplearn.mechanisms.quantile_windows import WindowTerms, codes_in_windows
 from dplearn.mechanisms.rank_selection import code_near_rank
-from dplearn.preprocessing.min_max_clipper import PrivateMinMaxClipper
+from dplearn.mechanisms.sparse_vector import first_reaching
+from dplearn.preprocessing.quantile_columns import PrivateMinMaxClipper
 from dplearn.privacy import ApproxDP
 from dplearn.releases.quantiles import _Quantiles
 

@@ -24,7 +24,7 @@ from dplearn.estimator.public import Public
 from dplearn.model_selection.measures import NoisyTable
 from dplearn.model_selection.metrics import PrivateScorer
 from dplearn.model_selection.plan import SearchPlan
-from dplearn.model_selection.search import PrivateSearchCV, SearchFit
+from dplearn.model_selection.search import PrivateSearchCV, SearchFit, Trial
 from dplearn.model_selection.statistics import (
     BinnedScores,
     ConfusionCounts,
@@ -33,7 +33,6 @@ from dplearn.model_selection.statistics import (
     Statistic,
     TargetSums,
 )
-from dplearn.model_selection.trial import Trial
 from dplearn.privacy import ApproxDP
 from dplearn.records.rows import Examples
 

@@ -11,7 +11,7 @@ from dplearn.audit.fits import Rows
 from dplearn.chance.dice import Dice
 from dplearn.learners.reductions import SecretSampleClassifier
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.subsampled import subsampled
+from dplearn.privacy.derived import subsampled
 
 __all__ = ["CASES"]
 

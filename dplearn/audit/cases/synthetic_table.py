@@ -27,9 +27,8 @@ from dplearn.domains.base import Domain
 from dplearn.domains.cells import object_array
 from dplearn.learners.synthetic_data import SyntheticDataClassifier
 from dplearn.privacy import ApproxDP
-from dplearn.releases.table_columns import table_columns
-from dplearn.releases.table_plan import checked_layout
-from dplearn.releases.table_release import LearnedTableRelease, TableChoices, TableRelease
+from dplearn.releases.synthetic_table import LearnedTableRelease, TableChoices, TableRelease
+from dplearn.releases.table_plan import checked_layout, table_columns
 
 __all__ = ["CASES", "SYNTHETIC_REPLAYS", "same_tables", "synthetic_case"]
 

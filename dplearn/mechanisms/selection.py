@@ -1,0 +1,310 @@
+"""Private selection on integer qualities: the exponential mechanism, and permute-and-flip."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dplearn.chance.dice import Dice
+from dplearn.core.distributions import power_at_most
+from dplearn.core.exact import selection_ratio
+from dplearn.core.grouping import check_integers, group_counts, nth_equal
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.guarantees import epsilon_of
+
+_MANY = 1 << 10  # with more groups of costs than this, the groups of high cost are merged
+_RARE = 64  # merged groups are examined with probability at most 2**-64
+
+
+def exponential_mechanism(
+    qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, sensitivity: int = 1
+) -> int:
+    """Return the index of a candidate; its probability grows exponentially with its quality.
+
+    Parameters
+    ----------
+    qualities : ndarray of int of shape (k,)
+        Private. Greater is better.
+    privacy : ApproxDP
+        Its `epsilon` is spent whole; its `delta` is not used.
+    dice : Dice
+        Source of chance.
+    sensitivity : int, default=1
+        The most by which one quality differs between neighbours.
+
+    Returns
+    -------
+    int
+        Index i, with probability proportional to ratio ** (best quality - qualities[i]); ratio is
+        exp(-epsilon / (2 sensitivity)) rounded up to a rational number.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `qualities` is not a nonempty array of integers, or `sensitivity` not a positive integer.
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in.
+
+    **Assumes.** Each quality moves by at most `sensitivity` between neighbours; the number of candidates
+    and their order are public.
+
+    **Accuracy.** With probability at least 1 - beta the quality is below the best by at most
+    ln(k / beta) / ln(1 / ratio), which is 2 sensitivity ln(k / beta) / epsilon to one part in 2**30.
+
+    **Source.** McSherry and Talwar (2007), Theorem 6; Kasiviswanathan et al. (2011), Section 3. There the
+    weights are real numbers; here their ratio is rational, candidates are grouped by quality, and the
+    draw is exact.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import exponential_mechanism
+    >>> from dplearn.privacy import ApproxDP
+    >>> exponential_mechanism(np.array([10, 60, 20]), privacy=ApproxDP(1), dice=SeededDice(0))
+    1
+    """
+    qualities = check_integers("qualities", qualities)
+    distinct, multiplicities = group_counts(qualities)
+    group = select_exponential(
+        [-quality for quality in distinct],
+        multiplicities,
+        privacy=privacy,
+        dice=dice,
+        sensitivity=sensitivity,
+    )
+    return nth_equal(qualities, distinct[group[0]], group[1])
+
+
+def select_exponential(
+    costs: Sequence[int],
+    multiplicities: Sequence[int],
+    *,
+    privacy: ApproxDP,
+    dice: Dice,
+    sensitivity: int = 1,
+) -> tuple[int, int]:
+    """Select a candidate by the exponential mechanism, with the candidates given as groups of equal cost.
+
+    Parameters
+    ----------
+    costs : sequence of int
+        Private. The cost (negative quality) of each candidate in group i.
+    multiplicities : sequence of int
+        Private. The number of candidates in group i; integers of any size.
+    privacy : ApproxDP
+        Its `epsilon` is spent whole; its `delta` is not used.
+    dice : Dice
+        Source of chance.
+    sensitivity : int, default=1
+        The most by which one candidate's cost differs between neighbours.
+
+    Returns
+    -------
+    group : int
+        Group of the candidate: an index into `costs`.
+    member : int
+        Index of the candidate in its group, from 0 to multiplicities[group] - 1.
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in. Proof: let a candidate's
+    weight be ratio ** cost. Between neighbours every weight, and so their sum, changes by a factor of at
+    most ratio ** -sensitivity <= exp(epsilon / 2), and a probability is a weight divided by the sum.
+
+    **Assumes.** Each candidate's cost moves by at most `sensitivity` between neighbours; the set of all
+    candidates is public, their grouping need not be.
+
+    **Accuracy.** As for `exponential_mechanism`, with k the sum of `multiplicities`.
+
+    **Source.** As for `exponential_mechanism`.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import select_exponential
+    >>> from dplearn.privacy import ApproxDP
+    >>> costs, multiplicities = [0, 5, 100], [1, 3, 1000]  # 1,000 candidates make 100 errors
+    >>> select_exponential(costs, multiplicities, privacy=ApproxDP(1), dice=SeededDice(0))
+    (1, 0)
+    """
+    ratio = selection_ratio(epsilon_of(privacy), sensitivity)
+    draw = _draw_from_many if len(costs) > _MANY else _draw
+    return draw(ratio, costs, multiplicities, dice)
+
+
+def _draw(
+    ratio: Fraction, costs: Sequence[int], multiplicities: Sequence[int], dice: Dice
+) -> tuple[int, int]:
+    group = dice.power_weighted(ratio, costs, multiplicities)
+    return group, dice.below(multiplicities[group])
+
+
+def _draw_from_many(
+    ratio: Fraction, costs: Sequence[int], multiplicities: Sequence[int], dice: Dice
+) -> tuple[int, int]:
+    """Return a candidate with the probabilities of `_draw`; rarely examine the candidates of high cost.
+
+    Let w be the weight of a candidate, I the total weight of the near candidates, whose cost is less than
+    `cutoff`, and O that of the F far ones. In the first draw one group of F candidates with cost `cutoff`
+    and weight B >= O represents the far candidates. A far candidate is drawn with probability B / (I + B) / F
+    and accepted with probability ratio ** (cost - cutoff): together w / (I + B) for one candidate and
+    O / (I + B) for all. With the remaining probability, (B - O) / (I + B), a second draw from the exact
+    distribution replaces the first. Hence every candidate has probability
+    w / (I + B) + (B - O) / (I + B) * w / (I + O) = w / (I + O), as in the exact distribution. If k candidates
+    have the least cost, then I >= k and B <= 2**-64 k: this bounds the probability that far candidates are
+    examined.
+    """
+    total, least = sum(multiplicities), min(costs)
+    best = max(1, multiplicities[costs.index(least)])
+    cutoff = least + power_at_most(ratio, Fraction(best, total << _RARE))
+    near = [group for group, cost in enumerate(costs) if cost < cutoff]
+    sizes = [multiplicities[group] for group in near]
+    piece, member = _draw(
+        ratio, [*(costs[group] for group in near), cutoff], [*sizes, total - sum(sizes)], dice
+    )
+    if piece < len(near):
+        return near[piece], member
+    far = [group for group, cost in enumerate(costs) if cost >= cutoff]
+    ends = list(accumulate((multiplicities[group] for group in far), initial=0))
+    place = bisect_right(ends, member) - 1
+    excess = costs[far[place]] - cutoff
+    if dice.geometric(ratio, low=excess - 1, high=excess) == excess:
+        return far[place], member - ends[place]
+    return _draw(ratio, costs, multiplicities, dice)
+
+
+def permute_and_flip(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, sensitivity: int = 1) -> int:
+    """Return the index of the first candidate, in random order, that a biased coin accepts.
+
+    Parameters
+    ----------
+    qualities : ndarray of int of shape (k,)
+        Private. Greater is better.
+    privacy : ApproxDP
+        Its `epsilon` is spent whole; its `delta` is not used.
+    dice : Dice
+        Source of chance.
+    sensitivity : int, default=1
+        The most by which one quality differs between neighbours.
+
+    Returns
+    -------
+    int
+        The first candidate i, in a uniformly random order, whose coin of bias
+        ratio ** (best quality - qualities[i]) succeeds.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `qualities` is not a nonempty array of integers, or `sensitivity` not a positive integer.
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in.
+
+    **Assumes.** Each quality moves by at most `sensitivity` between neighbours; the number of candidates
+    and their order are public.
+
+    **Accuracy.** For all qualities, its expected quality is at least that of `exponential_mechanism` at the
+    same epsilon; the bound of that mechanism with probability 1 - beta holds too.
+
+    **Source.** McKenna and Sheldon (2020), Theorems 1 and 2. Here the biases are rational, and all candidates
+    of equal quality are drawn together, so that the time does not grow with their number.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import permute_and_flip
+    >>> from dplearn.privacy import ApproxDP
+    >>> permute_and_flip(np.array([10, 60, 20]), privacy=ApproxDP(1), dice=SeededDice(0))
+    1
+    """
+    qualities = check_integers("qualities", qualities)
+    distinct, multiplicities = group_counts(qualities)
+    group, member = select_permute_and_flip(
+        [-quality for quality in distinct],
+        multiplicities,
+        privacy=privacy,
+        dice=dice,
+        sensitivity=sensitivity,
+    )
+    return nth_equal(qualities, distinct[group], member)
+
+
+def select_permute_and_flip(
+    costs: Sequence[int],
+    multiplicities: Sequence[int],
+    *,
+    privacy: ApproxDP,
+    dice: Dice,
+    sensitivity: int = 1,
+) -> tuple[int, int]:
+    """Select a candidate by permute-and-flip, with the candidates given as groups of equal cost.
+
+    Parameters
+    ----------
+    costs : sequence of int
+        Private. The cost (negative quality) of each candidate in group i.
+    multiplicities : sequence of int
+        Private. The number of candidates in group i; integers of any size.
+    privacy : ApproxDP
+        Its `epsilon` is spent whole; its `delta` is not used.
+    dice : Dice
+        Source of chance.
+    sensitivity : int, default=1
+        The most by which one candidate's cost differs between neighbours.
+
+    Returns
+    -------
+    group : int
+        Group of the candidate: an index into `costs`.
+    member : int
+        Index of the candidate in its group, from 0 to multiplicities[group] - 1.
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in. Proof: let P(c) be the
+    probability of candidate c. P(c) is unchanged when all costs move by the same amount, decreases in the
+    cost of c and increases in the cost of every other candidate, so on the worst neighbour the cost of c is
+    lower by 2 sensitivity and the other costs are equal. Let p_h be the biases of the other candidates'
+    coins, relative to the best of the *other* candidates, and f(t) the product of the (1 - p_h t). If the
+    cost of c exceeds that of the best other candidate by g, P(c) = ratio**g times the integral of f over
+    [0, 1]. If it is less by g, P(c) is the integral of f(ratio**g t) over [0, 1], which is ratio**-g times
+    the integral of f over [0, ratio**g]. A cost that is lower by 2 sensitivity multiplies the factor by
+    ratio**(-2 sensitivity) <= exp(epsilon) in total, and can only shrink the range of integration; f is
+    nonnegative.
+
+    **Assumes.** Each candidate's cost moves by at most `sensitivity` between neighbours; the set of all
+    candidates is public, their grouping need not be.
+
+    **Accuracy.** As for `permute_and_flip`.
+
+    **Source.** As for `permute_and_flip`.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import select_permute_and_flip
+    >>> from dplearn.privacy import ApproxDP
+    >>> costs, multiplicities = [0, 5, 100], [1, 3, 1000]  # 1,000 candidates make 100 errors
+    >>> select_permute_and_flip(costs, multiplicities, privacy=ApproxDP(1), dice=SeededDice(0))
+    (1, 0)
+    """
+    ratio = selection_ratio(epsilon_of(privacy), sensitivity)
+    group = dice.permute_and_flip(ratio, costs, multiplicities)
+    return group, dice.below(multiplicities[group])

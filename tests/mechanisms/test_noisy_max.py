@@ -1,0 +1,428 @@
+"""Report noisy max: its exact distribution and epsilon, and the scale that it needs.
+
+A published bound on a secret epsilon: seldom too small, and useful where teachers agree.
+"""
+
+from fractions import Fraction
+from itertools import product
+from math import ceil, lcm, log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplearn.audit import exact_distribution
+from dplearn.audit.distributions import OutputDistribution, least_exp_epsilon
+from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
+from dplearn.core.exact import at_most_exp, decay_ratio, selection_ratio
+from dplearn.mechanisms import permute_and_flip, report_noisy_max, sanitized_noisy_max_epsilon
+from dplearn.mechanisms.noisy_max import costs_of_candidates
+from dplearn.privacy import ApproxDP, BoundedRange, Composition, Gaussian
+from dplearn.privacy.noisy_max import (
+    epsilon_candidates,
+    publishable_noisy_max_cost,
+    secret_noisy_max_epsilon,
+    secret_noisy_max_total,
+)
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
+
+
+def walked(qualities, epsilon, tail_bits, **parameters):
+    privacy = ApproxDP(epsilon)
+    return exact_distribution(
+        lambda dice: report_noisy_max(np.array(qualities), privacy=privacy, dice=dice, **parameters),
+        tail_bits,
+    )
+
+
+def formula(qualities, ratio):
+    """The literal definition, summed: i wins with v if all before it stay below v, all behind at most at it.
+
+    No noise is negative, so no v below the best quality wins, and P[G_j < t] = 1 - ratio**t. As a function of
+    x = ratio**(v - best) the product of these is a polynomial.
+    """
+    best = max(qualities)
+    distribution = {}
+    for i, mine in enumerate(qualities):
+        polynomial = [Fraction(1)]
+        for j, other in enumerate(qualities):
+            if j != i:
+                c = ratio ** (best - other + (j > i))
+                polynomial = [a - c * b for a, b in zip([*polynomial, 0], [0, *polynomial], strict=True)]
+        first = ratio ** (best - mine) * (1 - ratio)
+        distribution[i] = sum(c * first / (1 - ratio ** (k + 1)) for k, c in enumerate(polynomial))
+    return distribution
+
+
+@pytest.mark.parametrize("qualities", [(3,), (2, 2), (0, 3), (3, 0), (1, 2, 1), (4, 2, 4), (0, 1, 2)])
+@pytest.mark.parametrize("epsilon", [2, 5])
+def test_the_law_is_that_of_the_first_greatest_of_independent_noisy_qualities(qualities, epsilon):
+    distribution = walked(qualities, epsilon, tail_bits=14)
+    wanted = formula(qualities, selection_ratio(Fraction(epsilon)))
+    assert sum(wanted.values()) == 1
+    for i, p in wanted.items():
+        assert distribution.probability(i) <= p <= distribution.probability(i) + distribution.left_out
+
+
+def worst(pairs, ratio):
+    distributions = {q: as_law(formula(q, ratio)) for pair in pairs for q in pair}
+    return max(least_exp_epsilon(distributions[a], distributions[b])[0] for a, b in pairs)
+
+
+def as_law(probabilities):
+    total = lcm(*(p.denominator for p in probabilities.values()))
+    return OutputDistribution({i: int(p * total) for i, p in probabilities.items()}, total)
+
+
+def neighbours(k, high, sensitivity):
+    tables = list(product(range(high), repeat=k))
+    return [
+        (a, b)
+        for a, b in product(tables, repeat=2)
+        if np.abs(np.subtract(a, b)).max() <= sensitivity and a != b
+    ]
+
+
+@pytest.mark.parametrize("sensitivity", [1, 2, 3])
+@pytest.mark.parametrize("epsilon", ["0.1", "0.5", 3])
+def test_no_pair_of_neighbours_exceeds_epsilon_and_two_candidates_attain_it(epsilon, sensitivity):
+    epsilon = Fraction(epsilon)
+    ratio = selection_ratio(epsilon, sensitivity)
+    exact = worst(neighbours(2, 2 * sensitivity + 2, sensitivity), ratio)
+    assert at_most_exp(exact, epsilon)
+    # From 2 sensitivity behind to level, all but for ties, of which the first candidate wins every one.
+    assert not at_most_exp(exact, epsilon * Fraction(999, 1000))
+
+
+@pytest.mark.parametrize(
+    "epsilon", [1, *[pytest.param(each, marks=pytest.mark.nightly) for each in ("0.1", 3)]]
+)
+def test_no_pair_of_neighbours_with_three_candidates_exceeds_epsilon(epsilon):
+    epsilon = Fraction(epsilon)
+    assert at_most_exp(worst(neighbours(3, 4, 1), selection_ratio(epsilon)), epsilon)
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", 2])
+def test_noise_of_scale_one_over_epsilon_would_cost_twice_epsilon(epsilon):
+    epsilon = Fraction(epsilon)
+    exact = worst(neighbours(2, 4, 1), decay_ratio(epsilon))
+    assert not at_most_exp(exact, epsilon * Fraction(1999, 1000))
+
+
+def test_noise_of_scale_one_over_epsilon_is_enough_where_all_counts_move_in_one_direction():
+    one_way = [(a, b) for a, b in neighbours(3, 4, 1) if all(x <= y for x, y in zip(a, b, strict=True))]
+    pairs = one_way + [(b, a) for a, b in one_way]
+    assert at_most_exp(worst(pairs, decay_ratio(Fraction(1))), Fraction(1))
+
+
+def test_qualities_that_move_by_more_than_the_sensitivity_break_the_claim():
+    assert not at_most_exp(
+        worst([((0, 4), (2, 2)), ((2, 2), (0, 4))], selection_ratio(Fraction(1))), Fraction(1)
+    )
+
+
+@pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(1, 10), Fraction(1, 1000)])
+def test_the_accuracy_line_holds(beta):
+    ratio = selection_ratio(Fraction(1))
+    bound = log(3 / beta) / -log(ratio)
+    for base in product(range(4), repeat=3):
+        qualities = tuple(ceil(bound / 2) * quality for quality in base)
+        distribution = formula(qualities, ratio)
+        far = [i for i, quality in enumerate(qualities) if max(qualities) - quality > bound]
+        assert sum(distribution[i] for i in far) <= beta
+
+
+def test_as_ties_become_rare_it_becomes_permute_and_flip():
+    qualities = (0, 300, 100)
+    noisy = formula(qualities, selection_ratio(Fraction(1, 100)))
+    flip = exact_distribution(
+        lambda dice: permute_and_flip(np.array(qualities), privacy=ApproxDP("0.01"), dice=dice)
+    )
+    assert all(abs(p - flip.probability(i)) < Fraction(1, 100) for i, p in noisy.items())
+
+
+# What goes in and what comes out
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">u8", ">i2"])
+def test_every_integer_dtype_gives_the_same_index(dtype):
+    qualities = np.array([3, 9, 7, 9])
+    for seed in range(20):
+        first, second = (
+            report_noisy_max(values, privacy=ApproxDP(1), dice=SeededDice(seed))
+            for values in (qualities, qualities.astype(dtype))
+        )
+        assert first == second
+        assert type(second) is int
+
+
+@pytest.mark.parametrize("epsilon", ["1e-30", "1e-12", 1, 10**9])
+@pytest.mark.parametrize(
+    "qualities",
+    [
+        np.array([-(2**63), 2**63 - 1]),
+        np.array([0, 2**64 - 1], dtype="u8"),
+        np.array([0, 2**64 - 1], dtype=">u8"),
+        np.array([2**62, -(2**62)]),
+    ],
+    ids=str,
+)
+def test_no_size_of_noise_or_quality_overflows(epsilon, qualities):
+    for seed in range(5):
+        chosen = report_noisy_max(qualities, privacy=ApproxDP(epsilon), dice=SeededDice(seed))
+        assert chosen in (0, 1)
+        if epsilon in (1, 10**9):
+            assert chosen == int(qualities.argmax())
+
+
+def test_qualities_that_differ_only_beyond_53_bits_are_told_apart():
+    qualities = np.array([2**62 + 1, 2**62 + 20, 2**62])
+    assert report_noisy_max(qualities, privacy=ApproxDP(50), dice=SystemDice()) == 1
+
+
+def test_a_million_candidates_are_compared():
+    qualities = np.zeros(10**6, dtype=np.uint8)
+    qualities[77_777] = 200
+    assert report_noisy_max(qualities, privacy=ApproxDP(1), dice=SystemDice()) == 77_777  # else: exp(-86)
+
+
+MESSAGE = "qualities must be a nonempty one-dimensional array of integers"
+
+
+@pytest.mark.parametrize(
+    "bad", [[], [0.5], [[1, 2]], ["a"], [None], [True], 3, pytest.param([object()], id="object")], ids=repr
+)
+def test_qualities_that_are_no_integers_are_refused(bad):
+    with pytest.raises(TypeError, match=f"^{MESSAGE}$"):
+        report_noisy_max(np.array(bad), privacy=ApproxDP(1), dice=EnumeratingDice())
+
+
+@repeatable
+@given(st.lists(st.floats() | st.text(max_size=5) | st.booleans(), min_size=1, max_size=4))
+def test_no_message_depends_on_the_qualities(values):
+    with pytest.raises(TypeError) as refusal:
+        report_noisy_max(np.array(values), privacy=ApproxDP(1), dice=EnumeratingDice())
+    assert str(refusal.value) == MESSAGE
+
+
+def test_bad_public_parameters_are_named():
+    with pytest.raises(ValueError, match=r"^epsilon must be a finite number above 0, got 0$"):
+        report_noisy_max(np.array([1]), privacy=ApproxDP(0), dice=EnumeratingDice())
+    with pytest.raises(ValueError, match=r"^sensitivity must be an integer at least 1, got 0$"):
+        report_noisy_max(np.array([1]), privacy=ApproxDP(1), dice=EnumeratingDice(), sensitivity=0)
+
+
+PUBLIC = {"n_teachers": 250, "sigma2": 1600, "delta": 1e-5, "privacy": ApproxDP(1)}
+AGREED = np.tile([250] + [0] * 9, (1000, 1))
+
+
+def test_the_bound_covers_the_secret_epsilon_and_lies_far_below_what_any_votes_cost():
+    secret = secret_noisy_max_epsilon(AGREED, sigma2=1600, delta=1e-5)
+    any_votes = publishable_noisy_max_cost(1000, 1600).total(1e-5).epsilon
+    bounds = [sanitized_noisy_max_epsilon(AGREED, dice=SeededDice(i), **PUBLIC) for i in range(50)]
+    assert all(isinstance(bound, Fraction) for bound in bounds)
+    assert min(bounds) >= secret
+    assert sorted(bounds)[45] < any_votes / 2
+
+
+def test_where_teachers_do_not_agree_little_is_gained_and_the_last_candidate_is_true():
+    flat = np.tile([25] * 10, (1000, 1))
+    bounds = {sanitized_noisy_max_epsilon(flat, dice=SeededDice(i), **PUBLIC) for i in range(50)}
+    any_votes = publishable_noisy_max_cost(1000, 1600).total(1e-5).epsilon
+    assert max(bounds) > any_votes
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int32, np.uint64])
+def test_counts_of_any_integer_type_give_the_same(dtype):
+    counts = np.tile([200, 30, 20], (40, 1))
+    bounds = [
+        sanitized_noisy_max_epsilon(each, dice=SeededDice(3), **PUBLIC)
+        for each in (counts, counts.astype(dtype))
+    ]
+    assert bounds[0] == bounds[1]
+
+
+def test_the_order_of_queries_and_of_labels_does_not_matter():
+    counts = np.array([[200, 30, 20], [250, 0, 0], [100, 100, 50]] * 30)
+    shuffled = counts[::-1, ::-1]
+    for seed in range(10):
+        first = sanitized_noisy_max_epsilon(counts, dice=SeededDice(seed), **PUBLIC)
+        assert sanitized_noisy_max_epsilon(shuffled, dice=SeededDice(seed), **PUBLIC) == first
+
+
+def test_votes_beyond_the_teachers_and_no_queries_are_no_errors_that_could_tell():
+    for counts in (np.array([[2**62, 0]]), np.array([[-5, 3]]), np.zeros((0, 2), dtype=int)):
+        assert sanitized_noisy_max_epsilon(counts, dice=SystemDice(), **PUBLIC) > 0
+
+
+@pytest.mark.parametrize("counts", [[12345, 678], [[12345.5, 1]], [[12345]], "12345"])
+def test_errors_show_no_count(counts):
+    with pytest.raises(TypeError, match="counts must be integers of shape") as caught:
+        sanitized_noisy_max_epsilon(counts, dice=SystemDice(), **PUBLIC)
+    assert "123" not in str(caught.value)
+
+
+# Candidates for a published epsilon: costs move by one between neighbours, what is too small is far.
+
+
+ORDERS = 1 + np.exp(np.linspace(-3, 7, 400))
+
+
+def candidates_of(counts, **changes):
+    public = {
+        "sigma2": Fraction(1, 2),
+        "delta": Fraction(1, 100),
+        "epsilon": Fraction(3),
+        "beta": Fraction(1, 20),
+    }
+    shape = {"n_queries": len(counts), "n_labels": len(counts[0]), "n_teachers": int(np.sum(counts[0]))}
+    return epsilon_candidates(**shape | public | changes)
+
+
+def costs_of(counts, **changes):
+    ordered = np.sort(np.array(counts), axis=1)
+    return costs_of_candidates(candidates_of(counts, **changes), ordered[:, -1] - ordered[:, -2])
+
+
+def one_query(teachers, labels):
+    return [c for c in product(range(teachers + 1), repeat=labels) if sum(c) == teachers]
+
+
+def moved(counts):
+    """Return a query after one teacher's vote has moved, or not."""
+    yield tuple(counts)
+    for giver, taker in product(range(len(counts)), repeat=2):
+        if giver != taker and counts[giver]:
+            changed = list(counts)
+            changed[giver] -= 1
+            changed[taker] += 1
+            yield tuple(changed)
+
+
+def true_epsilon(counts, candidates):
+    """Return epsilon of all answers and of the release of the bound, from the secret curve of these votes."""
+    curve = secret_noisy_max_total(counts, sigma2=candidates.sigma2, orders=ORDERS)
+    curve = curve + BoundedRange(candidates.epsilon).renyi(ORDERS)
+    epsilons = curve - np.log(ORDERS * float(candidates.delta)) / (ORDERS - 1) + np.log1p(-1 / ORDERS)
+    return float(epsilons.min())
+
+
+@pytest.mark.parametrize(("teachers", "labels", "epsilon"), [(12, 2, 3), (8, 3, 6), (5, 4, 12)])
+def test_costs_move_by_at_most_one_between_all_neighbouring_votes_of_two_queries(teachers, labels, epsilon):
+    every = one_query(teachers, labels)
+    pairs = every if labels == 2 else every[::3]
+    seen = {}
+
+    def costs(first, second):
+        key = tuple(sorted((tuple(sorted(first)), tuple(sorted(second)))))
+        if key not in seen:
+            seen[key] = np.array(costs_of(key, epsilon=Fraction(epsilon)))
+        return seen[key]
+
+    largest = 0
+    for first, second in product(pairs, repeat=2):
+        mine = costs(first, second)
+        for other in product(moved(first), moved(second)):
+            largest = max(largest, int(np.abs(costs(*other) - mine).max()))
+    assert largest == 1
+    assert len({tuple(each) for each in seen.values()}) > 4
+
+
+@pytest.mark.parametrize(("teachers", "labels", "epsilon"), [(12, 2, 3), (9, 3, 6), (20, 2, "1/2")])
+def test_what_does_not_cost_more_than_the_reserve_is_no_less_than_the_secret_epsilon(
+    teachers, labels, epsilon
+):
+    every = one_query(teachers, labels)
+    for first, second in zip(every, reversed(every), strict=True):
+        counts = [first, second, first]
+        candidates = candidates_of(counts, epsilon=Fraction(epsilon))
+        secret = true_epsilon(counts, candidates)
+        costs = costs_of(counts, epsilon=Fraction(epsilon))
+        assert min(costs) == 0
+        for value, cost in zip(candidates.values, costs, strict=True):
+            # The curve was looked at on a grid of orders of its own: a fine one.
+            assert cost > candidates.reserve or float(value) >= secret * (1 - 1e-2)
+
+
+@pytest.mark.nightly
+@repeatable
+@given(st.integers(1, 200), st.integers(1, 400), st.floats(-3, 9), st.floats(-3, 2), st.data())
+def test_a_candidate_that_is_too_small_is_selected_with_probability_at_most_beta(
+    n, teachers, log_s, log_e, data
+):
+    gaps = np.array(data.draw(st.lists(st.integers(0, teachers), min_size=n, max_size=n)))
+    epsilon, beta = Fraction(float(np.exp(log_e))), data.draw(st.sampled_from(["0.5", "0.05", "1e-6"]))
+    candidates = epsilon_candidates(
+        n_queries=n,
+        n_labels=4,
+        n_teachers=teachers,
+        sigma2=float(np.exp(log_s)),
+        delta=1e-5,
+        epsilon=epsilon,
+        beta=beta,
+    )
+    costs = costs_of_candidates(candidates, gaps)
+    ratio = selection_ratio(epsilon)
+    weights = [ratio**cost for cost in costs]
+    small = sum(w for w, cost in zip(weights, costs, strict=True) if cost > candidates.reserve)
+    assert min(costs) == 0
+    assert small <= Fraction(beta) * sum(weights)
+    assert list(candidates.values) == sorted(candidates.values)
+
+
+def test_the_last_candidate_is_true_of_any_votes_and_the_first_near_what_the_release_alone_costs():
+    candidates = candidates_of([[250, 0]] * 1000, sigma2=1600, delta=1e-5, epsilon=Fraction(1))
+    everything = Composition({Gaussian(1600, 2): 1000, BoundedRange(1): 1}).total(1e-5).epsilon
+    alone = Composition({BoundedRange(1): 1}).total(1e-5).epsilon
+    assert everything <= candidates.values[-1] <= everything * (1 + Fraction(1, 10**5))
+    assert alone <= candidates.values[0] * (1 + Fraction(1, 100))
+
+
+def test_votes_that_all_agree_cost_far_less_than_any_votes_and_flat_ones_nothing_less():
+    public = {"sigma2": 1600, "delta": 1e-5, "epsilon": Fraction(1)}
+    agreed, flat = [[250, 0, 0]] * 1000, [[84, 83, 83]] * 1000
+    values = candidates_of(agreed, **public).values
+    assert float(values[costs_of(agreed, **public).index(0)]) < 0.5 * float(values[-1])
+    assert costs_of(flat, **public)[-1] == 0
+    assert min(costs_of(flat, **public)[:-1]) > candidates_of(flat, **public).reserve
+
+
+@pytest.mark.parametrize("queries", [0, 1, 10**6])
+@pytest.mark.parametrize("sigma2", ["1e-100", "1", "1e100"])
+def test_extremes_give_costs_all_the_same(sigma2, queries):
+    candidates = epsilon_candidates(
+        n_queries=queries,
+        n_labels=2,
+        n_teachers=10,
+        sigma2=sigma2,
+        delta="1e-300",
+        epsilon=Fraction(1),
+        beta="1e-9",
+    )
+    costs = costs_of_candidates(candidates, np.full(queries, 10))
+    assert len(costs) == len(candidates.values) == 64
+    assert min(costs) == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_labels": 1}, "n_labels must be an integer at least 2"),
+        ({"n_teachers": 0}, "n_teachers must be an integer at least 1"),
+        ({"sigma2": 0}, "sigma2 must be a finite number at least"),
+        ({"delta": 0}, "delta must be a finite number above 0 and below 1"),
+        ({"beta": 1}, "beta must be a finite number above 0 and below 1"),
+        ({"epsilon": 0}, "epsilon must be a finite number above 0"),
+    ],
+)
+def test_errors_name_the_parameter(changes, message):
+    with pytest.raises(ValueError, match=message):
+        candidates_of([[3, 0]], **changes)
+
+
+def test_a_float_means_its_shortest_decimal_and_equal_questions_share_their_tables():
+    by_float = candidates_of([[3, 0]], delta=0.1)
+    assert by_float.delta == Fraction(1, 10)
+    assert candidates_of([[3, 0]], delta="0.1") is by_float

@@ -1,0 +1,205 @@
+"""No private rule is accurate on its own records with fewer than the bound, by linear programs.
+
+Lower bounds: never above achieved sizes, attained by one record, growing with log*.
+"""
+
+import math
+from fractions import Fraction
+from itertools import product
+from math import ceil, exp, log
+
+import numpy as np
+import pytest
+
+from dplearn.learners.pure_lower_bound import least_failure
+from dplearn.releases.interior_point import interior_point_sample_size
+from dplearn.theory import empirical_lower_bound
+from dplearn.theory.lower_bounds import _too_few, interior_point_lower_bound
+from tests.learners.private_rules import best_rule, tables_of
+
+ASKED = {"epsilon": 1.0, "alpha": 0.05, "beta": 0.05}
+
+
+def best_success(n, points, copies, wrong, epsilon, delta):
+    """The best chance of at most `wrong` errors at points with copies of one label, in the worst case.
+
+    Records: 0 is elsewhere, then both labels of each point. No hypothesis needs to err elsewhere.
+    """
+    universe = 1 + 2 * points
+    hypotheses = list(product((0, 1), repeat=points))
+    payoffs = []
+    for labels in hypotheses:
+        table = [1 + 2 * v + label for v, label in enumerate(labels) for _ in range(copies)]
+        table += [0] * (n - len(table))
+        payoffs.append(
+            [
+                (tuple(sorted(table)), i, 1.0)
+                for i, h in enumerate(hypotheses)
+                if sum(np.not_equal(h, labels)) <= wrong
+            ]
+        )
+    return best_rule(tables_of(universe, n), universe, len(hypotheses), payoffs, epsilon, delta)
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.03])
+@pytest.mark.parametrize(
+    ("n", "points", "copies", "wrong"),
+    [
+        (1, 1, 1, 0),
+        (3, 1, 2, 0),
+        (2, 2, 1, 0),
+        (2, 2, 1, 1),
+        (4, 2, 2, 1),
+        (5, 1, 4, 0),
+        pytest.param(3, 3, 1, 1, marks=pytest.mark.nightly),
+    ],
+)
+def test_no_private_rule_beats_the_proof(n, points, copies, wrong, delta):
+    epsilon = 0.7
+    best = best_success(n, points, copies, wrong, epsilon, delta)
+    apart = least_failure(np.array([copies]), 0.0, -math.inf, epsilon, delta / math.expm1(epsilon))[0]
+    # The mean share of wrong points is at least `apart`, and at most 1 - best + best * wrong / points.
+    assert 1 - best + best * wrong / points >= apart - 1e-7
+    if points == 1:
+        assert 1 - best == pytest.approx(apart, abs=1e-7)
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.01])
+@pytest.mark.parametrize("vc", [1, 2, 3])
+def test_with_every_smaller_number_some_table_defeats_all_rules(vc, delta):
+    asked = {"epsilon": 1.3, "delta": delta, "alpha": 0.45, "beta": 0.12}
+    needed = empirical_lower_bound(vc, **asked)
+    assert 3 <= needed <= 6
+    for n in range(1, needed):
+        tried = [
+            (points, copies)
+            for points in range(1, vc + 1)
+            for copies in range(1, n // points + 1)
+            if points < vc or points * copies == n
+        ]
+        worst = min(
+            best_success(n, points, copies, math.floor(0.45 * n / copies), 1.3, delta)
+            for points, copies in tried
+            if points <= 2
+        )
+        assert worst < 1 - asked["beta"]
+
+
+def closed_form(vc, a):
+    """The bound for real numbers of copies, and group privacy alone."""
+    alpha = beta = 0.05
+    wrong = 1 / a + beta * (1 - 1 / a)
+    return (vc - 1) / (a * alpha) * math.log((1 - wrong) / wrong)
+
+
+def test_it_is_above_the_bound_of_group_privacy_alone():
+    best = max(closed_form(101, a) for a in np.linspace(2, 20, 2000))
+    assert round(best) == 463
+    assert empirical_lower_bound(101, **ASKED) == 564 > best
+
+
+def test_it_is_above_the_bound_by_exchanged_labels():
+    """Two labels, with m copies each; at most a share 2 / a of the points with one label are wrong."""
+
+    def exchanged(a):
+        wrong = 0.05 + 0.95 * 2 / a
+        return 100 / (a * 0.05) * math.log((1 - wrong) / wrong) / 2
+
+    assert round(max(exchanged(a) for a in np.linspace(5, 20, 2000))) == 116
+
+
+def test_it_is_proportional_to_the_dimension_and_inversely_to_alpha_and_epsilon():
+    assert empirical_lower_bound(10_001, **ASKED) == pytest.approx(
+        100 * empirical_lower_bound(101, **ASKED), rel=1e-3
+    )
+    for name in ("alpha", "epsilon"):
+        tenth = empirical_lower_bound(101, **ASKED | {name: ASKED[name] / 100})
+        assert tenth > 90 * empirical_lower_bound(101, **ASKED)
+    # An error on the records of 1/n or more: without privacy one record would do.
+    assert empirical_lower_bound(1, **ASKED) == 5
+
+
+def test_more_is_never_needed_for_an_easier_task():
+    for name, values in (
+        ("alpha", (0.01, 0.1, 0.3, 0.9)),
+        ("beta", (0.01, 0.1, 0.4, 0.9)),
+        ("epsilon", (0.01, 0.5, 2, 100)),
+        ("delta", (0, 1e-6, 0.1)),
+    ):
+        found = [empirical_lower_bound(30, **ASKED | {name: value}) for value in values]
+        assert found == sorted(found, reverse=True), name
+    assert empirical_lower_bound(30, **ASKED | {"beta": 0.9}) == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "name"),
+    [
+        ({"epsilon": 0}, "epsilon"),
+        ({"beta": 1}, "beta"),
+        ({"alpha": 0}, "alpha"),
+        ({"delta": 1}, "delta"),
+        ({"vc_dimension": 0}, "vc_dimension"),
+    ],
+)
+def test_a_wrong_parameter_is_named(changed, name):
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        empirical_lower_bound(**{"vc_dimension": 3} | ASKED | changed)
+
+
+DELTA = Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize("bits", [1, 2, 8, 64, 65536])
+@pytest.mark.parametrize(
+    "epsilon", [0.05, 1, *[pytest.param(each, marks=pytest.mark.nightly) for each in (5, 40)]]
+)
+@pytest.mark.parametrize("beta", [0.01, pytest.param(0.3, marks=pytest.mark.nightly), 0.7])
+def test_no_method_needs_fewer(bits, epsilon, beta):
+    public = {"domain_size": 2**bits, "epsilon": epsilon, "beta": beta}
+    assert interior_point_lower_bound(**public) <= interior_point_sample_size("exponential", **public)
+    public["delta"] = DELTA
+    least = interior_point_lower_bound(**public)
+    assert least <= interior_point_sample_size("exponential", **public)
+    assert least <= interior_point_sample_size("recursive", **public)
+
+
+@pytest.mark.parametrize("size", [2, 3, 10, 1000])
+@pytest.mark.parametrize("epsilon", [0.5, 1, 3, 6])
+def test_one_record_is_excluded_exactly_where_randomized_response_fails_it(size, epsilon):
+    right = exp(epsilon) / (exp(epsilon) + size - 1)
+    for beta in (0.9 * (1 - right), 1.1 * (1 - right)):
+        if 0 < beta < 1:
+            bound = interior_point_lower_bound(size, epsilon=epsilon, beta=beta)
+            assert (bound > 1) == (right < 1 - beta)
+
+
+@pytest.mark.parametrize("bits", [8, 64, 4096])
+def test_pure_privacy_needs_the_logarithm(bits):
+    found = interior_point_lower_bound(2**bits, epsilon=1)
+    assert found == ceil(log(2**bits - 1) + log(19))
+
+
+def test_the_recursion_excludes_one_more_record_as_log_star_grows():
+    epsilon, beta = Fraction(1), Fraction(1, 20)
+    sizes = (2, 12, 13, 2**86, 2**87, 2**65536)
+    assert [_too_few(size, epsilon, DELTA, beta) for size in sizes] == [1, 1, 2, 2, 3, 3]
+    # Three records: P = .7311 for two codes; with bases 14 and 112 it stays below .95.
+    p = exp(1) / (1 + exp(1)) + exp(1) / 14 + exp(1) / 112 + 3e-6
+    assert p < 0.95
+    assert 112**13 < 2**256
+
+
+def test_a_smaller_domain_or_more_failures_never_need_more():
+    bounds = [interior_point_lower_bound(2**bits, epsilon=0.2, delta=DELTA) for bits in (0, 1, 4, 16, 64)]
+    assert bounds == sorted(bounds)
+    assert bounds[0] == 1
+    strict, lax = (interior_point_lower_bound(2**16, epsilon=0.2, delta=DELTA, beta=b) for b in (0.01, 0.6))
+    assert lax < strict
+
+
+@pytest.mark.parametrize(
+    ("changed", "name"), [({"epsilon": 0}, "epsilon"), ({"beta": 0}, "beta"), ({"delta": 1}, "delta")]
+)
+def test_a_wrong_parameter_of_interior_points_is_named(changed, name):
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        interior_point_lower_bound(16, **{"epsilon": 1} | changed)
