@@ -3,7 +3,7 @@
 >>> from dplearn.privacy import ApproxDP
 >>> from dplearn.queries.query import MeanQuery
 >>> heads = MeanQuery(len, low=0, high=1)
->>> round(noise_of("laplace", ApproxDP(1), 1000).deviation(heads, Fraction(1, 2)), 5)  # with half of the budget
+>>> round(noise_of("laplace", ApproxDP(1), 1000).deviation(heads, Fraction(1, 2)), 5)  # half of the budget
 0.00283
 >>> round(noise_of("local", ApproxDP(1), 1000).deviation(heads, Fraction(1, 2)), 3)
 0.048
