@@ -6,7 +6,7 @@ the noise is drawn: an error in between loses queries and no privacy.
 
 Votes are released by the sparse vector, or by noisy maxima; scores by stable histograms, or by noisy means. A
 row has one score if there are two labels, else one score per label, in adjacent columns, as fixed-point
-scores (see `core.score_bins`).
+scores (see `core.soft_votes`).
 
 >>> from dplearn.chance import SeededDice
 >>> import numpy as np
