@@ -241,7 +241,7 @@ class _Refinement:
 
 
 def _near_steps(weights: Floats64, points: Sequence[Floats64], curvature: Floats64) -> Floats64:
-    """Return weights, moved towards the first point if they are much farther from it than the other points."""
+    """Return weights, moved towards the first point if they are much farther from it than the others."""
     first = points[0]
     far = max(float((point - first) @ curvature @ (point - first)) for point in points)
     own = float((weights - first) @ curvature @ (weights - first))
