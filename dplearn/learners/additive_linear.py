@@ -84,7 +84,6 @@ def linear_plan(
     for bits in range(FINEST, -1, -1):
         params: Any = SimpleNamespace(
             cost=cost,
-            trust_model="central",
             n_steps=1,
             class_weight=None,
             finest=bits,

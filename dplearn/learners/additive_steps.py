@@ -231,7 +231,7 @@ class _Refinement:
                 self._least,
                 common,
             )
-            if base.loss.narrows:
+            if base.loss.narrows and len(path.points) > 1:
                 points = [point[:, out] for point in path.points]
                 mean = _near_steps(mean, points, self.start.curvatures[out])
             # The floor is no measurement; the first sums have shown no more than their posterior covariance.

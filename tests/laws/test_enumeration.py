@@ -229,7 +229,6 @@ ONE_PAIR = {
     "added_score": ((0, 1), (0,), 0.866, "a55fb15be7225a92"),
     "interior_point_lengths": ((0, 0, 0, 0, 3), (0, 0, 0, 3, 3), 0.642, "dc0db9623886c456"),
     "additive_rare_labels": ((1,), (5,), 0.999, "2a16691389cedfdf"),
-    "additive_local_joint": ((0,), (1,), 0.47, "29b0a8c3daeb714b"),
     "local_queries": ((0, 0), (2, 0), 0.999, "840844a6eb6fcd2c"),
     "first_reaching": ((0, 1, 2), (0, 0, 2), 0.999, "2d2df60e88f6e032"),
     "logistic": ((1,), (0,), 0.999, "171a8bf10bf06036"),

@@ -10,7 +10,7 @@ from dplearn.audit.cases.groups import CASES as GROUP_CASES
 from dplearn.fit import execute
 from dplearn.learners import ensembles
 from dplearn.privacy import ApproxDP
-from dplearn.queries.noise import Noise
+from dplearn.queries.noise import CentralNoise
 from dplearn.records.groups import SHIFTS, grouping_of, grouping_of_codes
 from dplearn.records.table import Held, Table
 from tests.laws.conftest import OnePair
@@ -22,11 +22,11 @@ PAIRS = ((((0, 0),),), (((1, 1),),)), ((SHORT, LONG, LONG), (SHORT, SHORT, LONG)
 
 
 def noise_for_one_row(monkeypatch):
-    monkeypatch.setattr(Noise, "l1", lambda _, query: query.l1)
+    monkeypatch.setattr(CentralNoise, "l1", lambda _, query: query.l1)
 
 
 def noise_for_one_row_less(monkeypatch):
-    monkeypatch.setattr(Noise, "l1", lambda self, query: query.l1 * self.each - 1)
+    monkeypatch.setattr(CentralNoise, "l1", lambda self, query: query.l1 * self.each - 1)
 
 
 def a_group_in_several_shards(monkeypatch):
