@@ -39,6 +39,7 @@ def declared_domain(domain: Any) -> Any:
 
 
 def design_of(declared: Domain | Product | None, public: Public) -> DesignMatrix | None:
+    """Return the encoding of a table as a matrix of numbers; None if no domain is declared."""
     return None if declared is None else DesignMatrix(as_product(declared, public.n_features, public.names))
 
 
