@@ -280,8 +280,13 @@ def test_shards_that_are_filled_up_have_the_teachers_of_their_rows(name, data, m
     counts = counting(monkeypatch)
     for kind in (Labels(classes), Scores(classes)):
         votes = train_and_ask(estimator, X, y, cut, queries=asked, asked=kind, base=5, **how)
-        # Of these, no fit has converged after the greatest number of steps.
-        none = (data, name) in {("iris", "the default"), ("breast cancer", "logistic regression")}
+        # Of these, no fit converges to a `tol` of 1e-8 within the greatest number of steps or evaluations.
+        slow = {
+            ("iris", "the default"),
+            ("iris", "logistic regression"),
+            ("breast cancer", "logistic regression"),
+        }
+        none = (data, name) in slow
         assert (counts[0] == 0) == none
         expected = one_by_one(monkeypatch, estimator, X, y, cut, queries=asked, asked=kind, **how)
         assert (
