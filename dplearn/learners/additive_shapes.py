@@ -161,9 +161,8 @@ def _shapes_of(
         shapes.append(replace(shape, effects=shape.effects - mass @ shape.effects))
         size = float((mass @ shapes[-1].effects ** 2).sum())
         explained += size
-        if (
-            beyond**2 > 2 * math.log(rows.size + 1) * noise
-        ).any():  # more than the greatest of as many noises
+        greatest = 2 * math.log(rows.size + 1) * noise  # square of as many numbers of noise
+        if (beyond**2 > greatest).any():
             clear += size
     if not (base.loss.narrows and plan.order == 2):
         return shapes

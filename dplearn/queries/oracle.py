@@ -121,12 +121,21 @@ class Oracle(ABC):
         raise NotImplementedError
 
     def within(self, share: Fraction) -> Self:
-        """Return an oracle with a share of this one's budget, from which all further answers are paid.
+        """Return an oracle that spends at most a share of this one's budget.
+
+        All further answers of this oracle, and of others made from it, count against the share too.
 
         Parameters
         ----------
-        share : Fraction
+        share : number
             Above 0 and at most `left`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the share is no such number.
+        BudgetExceededError
+            If the share exceeds the remaining budget.
         """
         raise NotImplementedError
 

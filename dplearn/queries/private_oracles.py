@@ -55,10 +55,8 @@ class BudgetedOracle(Oracle):
         self.guarantee = privacy
         self._account = OneTimeState(Account([records], noise, dice))
         self._place = 0  # of its table
-        self._whole, self._before = (
-            Fraction(1),
-            Fraction(0),
-        )  # its part of the budget, and what was spent before
+        self._whole = Fraction(1)  # its part of the budget
+        self._before = Fraction(0)  # what was spent before it was made
 
     def map(self, image: Image) -> Self:
         with float_errors_ignored(), self._account.use() as account:
@@ -70,8 +68,8 @@ class BudgetedOracle(Oracle):
     def within(self, share: Fraction) -> Self:
         inner = copy(self)
         with self._account.use() as account:
-            assert 0 < share <= self._left(account)
-            inner._whole, inner._before = self._whole * share, account.spent
+            own = _affordable(share, self._left(account))
+            inner._whole, inner._before = self._whole * own, account.spent
         return inner
 
     def __repr__(self) -> str:
@@ -95,7 +93,8 @@ class BudgetedOracle(Oracle):
             return self._left(account)
 
     def _left(self, account: Account) -> Fraction:
-        return 1 - (account.spent - self._before) / self._whole
+        # Answers to others count too, of which there may be more than its part.
+        return max(1 - (account.spent - self._before) / self._whole, Fraction(0))
 
     def ask(
         self,
@@ -131,17 +130,8 @@ class BudgetedOracle(Oracle):
             raise ValueError("share must be None where tolerance is given, got both")
         wanted = None if tolerance is None else check_number("tolerance", tolerance, above=0)
         failure = check_number("beta", beta, above=0, below=1)
-        together = left if share is None else check_number("share", share, above=0, high=1)
-        if not left:
-            raise BudgetExceededError("the oracle's budget is used up")
-        if wanted is not None:
-            return self._least_share(asked, wanted, failure, account)
-        if together > left:
-            raise BudgetExceededError(
-                f"share must be at most the oracle's remaining budget, {float(left):g},"
-                f" got {float(together):g}"
-            )
-        return together
+        together = _affordable(share, left)
+        return together if wanted is None else self._least_share(asked, wanted, failure, account)
 
     def _least_share(
         self, asked: list[StatisticalQuery], tolerance: Fraction, beta: Fraction, account: Account
@@ -171,6 +161,26 @@ class BudgetedOracle(Oracle):
     @abstractmethod
     def _private(self, account: Account, asked: list[StatisticalQuery], share: Fraction) -> Iterable[Any]:
         """Return what the answer to each query of a round is made of."""
+
+
+def _affordable(share: Any, left: Fraction) -> Fraction:
+    """Return a share of the budget, None for all that is left of it."""
+    wanted = left if share is None else check_number("share", share, above=0, high=1)
+    if not left:
+        raise BudgetExceededError("the oracle's budget is used up")
+    if wanted > left:
+        raise BudgetExceededError(
+            f"share must be at most the oracle's remaining budget, {float(left):g}, got {float(wanted):g}"
+        )
+    return wanted
+
+
+def _asked_table(records: Any) -> Table:
+    """Return records as a table; at least one."""
+    table = as_table(records)
+    if not len(table):
+        raise ValueError("records must be at least one, got none")
+    return table
 
 
 _NOISES = (AUTO, "laplace", "gaussian")
@@ -260,9 +270,7 @@ class CentralOracle(BudgetedOracle):
         count_share: Any = COUNT_SHARE,
         most_records: int = MOST_RECORDS,
     ):
-        table = as_table(records)
-        if not len(table):
-            raise ValueError("records must be at least one, got none")
+        table = _asked_table(records)
         kind = check_choice("noise", noise, _NOISES)
         if kind == "gaussian" and not privacy.delta:
             raise ValueError("delta must be above 0 for noise='gaussian', got 0")
@@ -355,9 +363,7 @@ class LocalOracle(BudgetedOracle):
     def __init__(
         self, records: Any, *, privacy: ApproxDP, dice: Dice, stream: PublicStream, randomizer: str = "bit"
     ):
-        table = as_table(records)
-        if not len(table):
-            raise ValueError("records must be at least one, got none")
+        table = _asked_table(records)
         check_choice("neighbors", privacy.neighbors, ("replace_one",))  # reports can be counted
         self._order, self._size = stream.permutation(len(table)), f"n={len(table)}, "
         kind = check_choice("randomizer", randomizer, KINDS)

@@ -464,6 +464,29 @@ def test_a_part_of_a_budget_is_metered(place):
 
 
 @pytest.mark.parametrize("place", [1, 2])
+def test_a_part_that_others_have_overspent_has_nothing_left(place):
+    oracle = oracles_of(np.arange(100) % 3)[place]
+    inner = oracle.within("1/2")
+    oracle.ask(MEAN, "3/4")
+    assert inner.left == 0
+    for how in ({}, {"share": "1/8"}, {"tolerance": 9}):
+        with pytest.raises(BudgetExceededError, match="used up"):
+            inner.ask(MEAN, **how)
+    assert [each.share for each in oracle.rounds] == [Fraction(3, 4)]
+
+
+@pytest.mark.parametrize("place", [1, 2])
+def test_no_part_exceeds_what_is_left(place):
+    oracle = oracles_of(np.arange(100) % 3)[place]
+    oracle.ask(MEAN, "3/4")
+    with pytest.raises(BudgetExceededError, match=r"at most the oracle's remaining budget, 0\.25, got 0\.5"):
+        oracle.within("1/2")
+    for wrong in (0, -1, 2):
+        with pytest.raises(ValueError, match="share must be"):
+            oracle.within(wrong)
+
+
+@pytest.mark.parametrize("place", [1, 2])
 def test_a_tolerance_is_bought_from_the_part(place):
     whole, twin = (oracles_of(np.arange(4000) % 3)[place] for _ in range(2))
     loose = whole.ask(MEAN, tolerance=0.5)[0]
