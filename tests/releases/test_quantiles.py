@@ -58,7 +58,7 @@ DATA = {
     "at the end": np.full(N, SIZE - 1),
 }
 WANTED = ([0.5], [0.25], [0.25, 0.5, 0.75], [0.1, 0.37, 0.61234567])
-TWENTIETHS = tuple(Fraction(i, 20) for i in range(1, 20))
+EXACT_TWENTIETHS = tuple(Fraction(i, 20) for i in range(1, 20))
 
 
 def ranks_of(values, found):
@@ -393,20 +393,20 @@ def test_parameters_of_sample_sizes_are_checked(name, value):
 
 
 def test_windows_are_chosen_where_they_halve_the_bound_at_least():
-    terms = windows_for(TWENTIETHS, 2**64, 10**6, epsilon=Fraction(1))
-    halved = _halving_errors(TWENTIETHS, 2**64, 10**6, Fraction(1), Fraction(1, 20)).max()
-    ours = quantile_errors(TWENTIETHS, 2**64, 10**6, epsilon=1).max()
+    terms = windows_for(EXACT_TWENTIETHS, 2**64, 10**6, epsilon=Fraction(1))
+    halved = _halving_errors(EXACT_TWENTIETHS, 2**64, 10**6, Fraction(1), Fraction(1, 20)).max()
+    ours = quantile_errors(EXACT_TWENTIETHS, 2**64, 10**6, epsilon=1).max()
     assert terms is not None
     assert terms.reach < ours <= halved / 2
-    assert windows_for(TWENTIETHS, 2**64, 10**4, epsilon=Fraction(1)) is None  # too near each other
+    assert windows_for(EXACT_TWENTIETHS, 2**64, 10**4, epsilon=Fraction(1)) is None  # too near each other
     assert (
-        windows_for(TWENTIETHS[4::5], 2**64, 10**6, epsilon=Fraction(1)) is None
+        windows_for(EXACT_TWENTIETHS[4::5], 2**64, 10**6, epsilon=Fraction(1)) is None
     )  # quartiles have few levels
-    assert windows_for((Fraction(0), *TWENTIETHS), 2**64, 10**6, epsilon=Fraction(1)) is None
+    assert windows_for((Fraction(0), *EXACT_TWENTIETHS), 2**64, 10**6, epsilon=Fraction(1)) is None
 
 
 def test_the_errors_of_windows_need_a_probability_of_failure():
-    assert quantile_errors(TWENTIETHS, 2**64, 10**6, epsilon=1, beta=1e-12).tolist() == [10**6] * 19
+    assert quantile_errors(EXACT_TWENTIETHS, 2**64, 10**6, epsilon=1, beta=1e-12).tolist() == [10**6] * 19
 
 
 @pytest.mark.parametrize(
