@@ -1,7 +1,7 @@
 """Private additive models: one smooth effect of each column, and interactions, for labels and for numbers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -231,6 +231,7 @@ def _with_unknown(effects: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @learns_schema()
+@dataclass(eq=False, repr=False, kw_only=True)
 class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     """Classification by an additive logistic model: a smooth effect of each column, and interactions.
 
@@ -369,34 +370,20 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     ('x0', (203,), Fraction(1, 1))
     """
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    domain: Any = "learn"
+    interactions: bool | str = "auto"
+    class_weight: Any = None
+    classes: Sequence[Any] | None = None
+    neighbors: str = "replace_one"
+    max_rows_per_group: int = 10
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
+
     reads_parts = True
 
-    estimators_: "list[AdditiveClassifier]"
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        domain: Any = "learn",
-        interactions: bool | str = "auto",
-        class_weight: Any = None,
-        classes: Sequence[Any] | None = None,
-        neighbors: str = "replace_one",
-        max_rows_per_group: int = 10,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.interactions = interactions
-        self.class_weight = class_weight
-        self.classes = classes
-        self.neighbors = neighbors
-        self.max_rows_per_group = max_rows_per_group
-        self.ledger = ledger
-        self.random_state = random_state
+    estimators_: "list[AdditiveClassifier]" = field(init=False)
 
     def plan(
         self,
@@ -583,6 +570,7 @@ class AdditiveClassifierFit(AdditiveFit):
 
 
 @learns_schema()
+@dataclass(eq=False, repr=False, kw_only=True)
 class AdditiveRegressor(PrivateRegressor, _Additive):
     """Regression by an additive model: a smooth effect of each column, and interactions.
 
@@ -704,32 +692,18 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     True
     """
 
-    reads_parts = True
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    domain: Any = "learn"
+    interactions: bool | str = "auto"
+    target_range: Any = "learn"
+    clip_target: bool = False
+    neighbors: str = "replace_one"
+    max_rows_per_group: int = 10
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        domain: Any = "learn",
-        interactions: bool | str = "auto",
-        target_range: Any = "learn",
-        clip_target: bool = False,
-        neighbors: str = "replace_one",
-        max_rows_per_group: int = 10,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.interactions = interactions
-        self.target_range = target_range
-        self.clip_target = clip_target
-        self.neighbors = neighbors
-        self.max_rows_per_group = max_rows_per_group
-        self.ledger = ledger
-        self.random_state = random_state
+    reads_parts = True
 
     def plan(self, n_samples: int, *, n_features: int | None = None, beta: float = 0.05) -> AdditivePlan:
         """Return the plan of a fit: its guarantee, its queries and its noise. No data is read.

@@ -64,6 +64,7 @@ _MOST = 1 << 62
 
 
 @learns_schema()
+@dataclass(eq=False, repr=False, kw_only=True)
 class ConjunctionClassifier(RuleClassifier):
     """Learn a conjunction such as "yes if smoker and not retired and age > 40" by statistical queries.
 
@@ -172,36 +173,20 @@ class ConjunctionClassifier(RuleClassifier):
     Fraction(1, 1)
     """
 
-    reads_parts = True
+    epsilon: float = 1.0
+    delta: float = 0.0
+    trust_model: str = "central"
+    domain: Any = None
+    n_bins: int = 8
+    positive: Any = None
+    alpha: float = 0.1
+    beta: float = 0.05
+    classes: Sequence[Any] | None = None
+    max_rows_per_group: int = 10
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        trust_model: str = "central",
-        domain: Any = None,
-        n_bins: int = 8,
-        positive: Any = None,
-        alpha: float = 0.1,
-        beta: float = 0.05,
-        classes: Sequence[Any] | None = None,
-        max_rows_per_group: int = 10,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.trust_model = trust_model
-        self.domain = domain
-        self.n_bins = n_bins
-        self.positive = positive
-        self.alpha = alpha
-        self.beta = beta
-        self.classes = classes
-        self.max_rows_per_group = max_rows_per_group
-        self.ledger = ledger
-        self.random_state = random_state
+    reads_parts = True
 
     def plan(self, n_samples: int, *, n_features: int | None = None) -> "ConjunctionPlan":
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.

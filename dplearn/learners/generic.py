@@ -9,7 +9,7 @@ probability of failure is at most |H| (2 exp(-2 n alpha**2 / 9) + exp(-epsilon n
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from math import ceil, log
@@ -80,6 +80,7 @@ _TINY = 1e-100  # below it, squares and quotients of floats underflow or overflo
 
 
 @learns_schema()
+@dataclass(eq=False, repr=False)
 class ExponentialMechanismClassifier(RuleClassifier):
     """The exponential mechanism over a finite concept class, scored by training errors.
 
@@ -188,30 +189,18 @@ class ExponentialMechanismClassifier(RuleClassifier):
     Fraction(1, 1)
     """
 
-    reads_parts = True
+    concept_class: str | ConceptClass = "stumps"
+    _: KW_ONLY
+    epsilon: float = 1.0
+    protects: str = "examples"
+    method: str = "exponential"
+    probability: bool = False
+    domain: Any = None
+    classes: Sequence[Any] | None = None
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
-    def __init__(
-        self,
-        concept_class: str | ConceptClass = "stumps",
-        *,
-        epsilon: float = 1.0,
-        protects: str = "examples",
-        method: str = "exponential",
-        probability: bool = False,
-        domain: Any = None,
-        classes: Sequence[Any] | None = None,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.concept_class = concept_class
-        self.epsilon = epsilon
-        self.protects = protects
-        self.method = method
-        self.probability = probability
-        self.domain = domain
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+    reads_parts = True
 
     def fit(self, X: Any, y: Any, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Select a concept privately; the private data are used for this one release and are not kept.

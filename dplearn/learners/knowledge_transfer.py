@@ -1,7 +1,7 @@
 """Knowledge transfer: a student trained on public rows with the private answers of an ensemble."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -58,6 +58,7 @@ def _knows_probabilities(model: "KnowledgeTransferClassifier") -> bool:
     return hasattr(getattr(model, "student_", student), "predict_proba") or student is None
 
 
+@dataclass(eq=False, repr=False)
 class KnowledgeTransferClassifier(EnsembleClassifier):
     """Train teachers on private shards, and a student on public rows with their aggregated votes.
 
@@ -174,40 +175,22 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        student: Any = None,
-        *,
-        protects: str = "examples",
-        n_teachers: int | str = "auto",
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        aggregation: str = "gnmax",
-        max_queries: int | str = "auto",
-        max_abstentions: int | str = "auto",
-        classes: Sequence[Any] | None = None,
-        neighbors: str = "replace_one",
-        n_jobs: int | None = None,
-        verbose: bool = False,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.estimator = estimator
-        self.student = student
-        self.protects = protects
-        self.n_teachers = n_teachers
-        self.epsilon = epsilon
-        self.delta = delta
-        self.aggregation = aggregation
-        self.max_queries = max_queries
-        self.max_abstentions = max_abstentions
-        self.classes = classes
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.ledger = ledger
-        self.random_state = random_state
+    estimator: Any = None
+    student: Any = None
+    _: KW_ONLY
+    protects: str = "examples"
+    n_teachers: int | str = "auto"
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    aggregation: str = "gnmax"
+    max_queries: int | str = "auto"
+    max_abstentions: int | str = "auto"
+    classes: Sequence[Any] | None = None
+    neighbors: str = "replace_one"
+    n_jobs: int | None = None
+    verbose: bool = False
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Train teachers, label public rows by private aggregation of their votes, and train the student.

@@ -3,7 +3,7 @@ privacy.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -59,6 +59,7 @@ _METHODS = ("stability", "pure")
 _Leader = tuple[tuple[int, int] | None, int]  # a line or a point, and its distance to instability
 
 
+@dataclass(eq=False, repr=False)
 class LineClassifier(RuleClassifier):
     """Learn a line modulo a prime p: the points (x, y) with y = a x + b modulo p have the second label.
 
@@ -157,30 +158,17 @@ class LineClassifier(RuleClassifier):
     ['on', 'off']
     """
 
-    def __init__(
-        self,
-        p: int,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        method: str = AUTO,
-        alpha: float = 0.1,
-        beta: float = 0.05,
-        proper: bool = False,
-        classes: Sequence[Any] | None = None,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.p = p
-        self.epsilon = epsilon
-        self.delta = delta
-        self.method = method
-        self.alpha = alpha
-        self.beta = beta
-        self.proper = proper
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+    p: int
+    _: KW_ONLY
+    epsilon: float = 1.0
+    delta: float = 0.0
+    method: str = AUTO
+    alpha: float = 0.1
+    beta: float = 0.05
+    proper: bool = False
+    classes: Sequence[Any] | None = None
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
     def plan(self, n_samples: int) -> "LinePlan":
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.

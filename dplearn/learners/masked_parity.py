@@ -54,6 +54,7 @@ _WAYS = ("cells", "hadamard")
 Signed = tuple[NDArray[np.intp], NDArray[np.int64]]  # the cell and the sign of each record
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MaskedParityClassifier(RuleClassifier):
     """Learn a masked parity by one or two rounds of statistical queries.
 
@@ -150,30 +151,18 @@ class MaskedParityClassifier(RuleClassifier):
     if x11: 1 if x8..x10 is 1 or 5, else 0; otherwise: 1 if x1 + x5 is even, else 0
     """
 
-    parity_: NDArray[np.uint8]
-    intercept_: int
-    concept_: ChosenConcept
+    epsilon: float = 1.0
+    trust_model: str = "central"
+    interactive: bool = True
+    beta: float = 0.05
+    binarize: float | None = 0.0
+    classes: Sequence[Any] | None = None
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        trust_model: str = "central",
-        interactive: bool = True,
-        beta: float = 0.05,
-        binarize: float | None = 0.0,
-        classes: Sequence[Any] | None = None,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.epsilon = epsilon
-        self.trust_model = trust_model
-        self.interactive = interactive
-        self.beta = beta
-        self.binarize = binarize
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+    parity_: NDArray[np.uint8] = field(init=False)
+    intercept_: int = field(init=False)
+    concept_: ChosenConcept = field(init=False)
 
     def plan(self, n_samples: int, *, n_features: int) -> "MaskedParityPlan":
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.

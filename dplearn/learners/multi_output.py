@@ -1,7 +1,7 @@
 """One private classifier for each of several labels of a record, within one privacy budget."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
@@ -49,6 +49,7 @@ def _predicts_likelihoods(model: "PrivateMultiOutputClassifier") -> bool:
     return hasattr(model.estimator, "predict_proba")
 
 
+@dataclass(eq=False, repr=False)
 class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, SeveralOutputsClassifier):
     """FitRecipe one private classifier for each of several labels of a record, within one privacy budget.
 
@@ -139,25 +140,16 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
     (Fraction(1, 1), Fraction(0, 1))
     """
 
-    estimators_: list[Any]
-    classes_: Any
+    estimator: Any
+    _: KW_ONLY
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    classes: Sequence[Any] | None = None
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        classes: Sequence[Any] | None = None,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.estimator = estimator
-        self.epsilon = epsilon
-        self.delta = delta
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+    estimators_: list[Any] = field(init=False)
+    classes_: Any = field(init=False)
 
     def plan(self, n_samples: int, *, n_outputs: int = 1, **parameters: Any) -> "MultiOutputPlan":
         """Return the plan of a fit: its guarantee, the share of each output and its plan. No data is read.

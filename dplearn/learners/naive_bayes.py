@@ -84,6 +84,7 @@ def _has_public_count(learner: Any) -> bool:
 
 
 @learns_schema()
+@dataclass(eq=False, repr=False, kw_only=True)
 class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     """Naive Bayes by statistical queries for the distribution of each column in each class.
 
@@ -211,36 +212,20 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     (Fraction(3, 1), 'laplace', 4)
     """
 
-    reads_parts = True
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    trust_model: str = "central"
+    domain: Any = None
+    n_bins: int | str = AUTO
+    smoothing: float = 1.0
+    priors: ArrayLike | None = None
+    classes: Sequence[Any] | None = None
+    neighbors: str = "replace_one"
+    max_rows_per_group: int = 10
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        trust_model: str = "central",
-        domain: Any = None,
-        n_bins: int | str = AUTO,
-        smoothing: float = 1.0,
-        priors: ArrayLike | None = None,
-        classes: Sequence[Any] | None = None,
-        neighbors: str = "replace_one",
-        max_rows_per_group: int = 10,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.trust_model = trust_model
-        self.domain = domain
-        self.n_bins = n_bins
-        self.smoothing = smoothing
-        self.priors = priors
-        self.classes = classes
-        self.neighbors = neighbors
-        self.max_rows_per_group = max_rows_per_group
-        self.ledger = ledger
-        self.random_state = random_state
+    reads_parts = True
 
     def plan(
         self,

@@ -1,7 +1,7 @@
 """Private learning of parities by linear algebra over GF(2)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ from dplearn.records.rows import shape_of
 __all__ = ["ParityClassifier", "ParityPlan"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ParityClassifier(SeveralOutputsClassifier):
     """Learn a parity: the label is the sum modulo 2 of the bits of some columns.
 
@@ -141,39 +142,23 @@ class ParityClassifier(SeveralOutputsClassifier):
     (Fraction(1, 1), Fraction(0, 1), 'elimination')
     """
 
-    parity_: NDArray[np.uint8]
-    intercept_: Any
-    concept_: Any
-    classes_: Any
+    epsilon: float = 1.0
+    delta: float = 0.0
+    method: str = AUTO
+    alpha: float = 0.1
+    beta: float = 0.05
+    fit_intercept: bool = False
+    binarize: float | None = 0.0
+    n_parts: int | str = AUTO
+    test_size: int | str = AUTO
+    classes: Sequence[Any] | None = None
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        method: str = AUTO,
-        alpha: float = 0.1,
-        beta: float = 0.05,
-        fit_intercept: bool = False,
-        binarize: float | None = 0.0,
-        n_parts: int | str = AUTO,
-        test_size: int | str = AUTO,
-        classes: Sequence[Any] | None = None,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.method = method
-        self.alpha = alpha
-        self.beta = beta
-        self.fit_intercept = fit_intercept
-        self.binarize = binarize
-        self.n_parts = n_parts
-        self.test_size = test_size
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+    parity_: NDArray[np.uint8] = field(init=False)
+    intercept_: Any = field(init=False)
+    concept_: Any = field(init=False)
+    classes_: Any = field(init=False)
 
     def plan(self, n_samples: int, *, n_features: int, n_outputs: int = 1) -> ParityPlan:
         """Return the plan of a fit: its guarantee, method, sizes and accuracy. No data is read.

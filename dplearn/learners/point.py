@@ -4,7 +4,7 @@ Several labels of a record cost no more than one:
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
@@ -79,6 +79,7 @@ _NEGLIGIBLE = 64  # sets that are not told apart by errors have together a weigh
 Where = tuple[Any, ...] | None  # a key, a bucket, a length and a bucket, or buckets; None: an abstention
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PointClassifier(SeveralOutputsClassifier):
     """Learn a point function: one key has the second label, all other keys have the first.
 
@@ -204,37 +205,22 @@ class PointClassifier(SeveralOutputsClassifier):
     ['ward 7', 'ward 9']
     """
 
-    point_: Any
-    abstained_: Any
-    concept_: Any
-    classes_: Any
+    epsilon: float = 1.0
+    delta: float = 0.0
+    method: str = AUTO
+    prefixes: bool = False
+    n_keys: int = 1
+    alpha: float = 0.1
+    beta: float = 0.05
+    n_buckets: int | str = AUTO
+    classes: Sequence[Any] | None = None
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        method: str = AUTO,
-        prefixes: bool = False,
-        n_keys: int = 1,
-        alpha: float = 0.1,
-        beta: float = 0.05,
-        n_buckets: int | str = AUTO,
-        classes: Sequence[Any] | None = None,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.method = method
-        self.prefixes = prefixes
-        self.n_keys = n_keys
-        self.alpha = alpha
-        self.beta = beta
-        self.n_buckets = n_buckets
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+    point_: Any = field(init=False)
+    abstained_: Any = field(init=False)
+    concept_: Any = field(init=False)
+    classes_: Any = field(init=False)
 
     def plan(self, n_samples: int, *, n_outputs: int = 1, n_features: int | None = None) -> "PointPlan":
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.

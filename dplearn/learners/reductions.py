@@ -14,7 +14,7 @@ for records that are drawn several times.
 (True, True)
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,7 @@ from dplearn.records.table import Held, Table
 __all__ = ["SecretSampleClassifier", "SecretSamplePlan"]
 
 
+@dataclass(eq=False, repr=False)
 class SecretSampleClassifier(PrivateClassifier):
     """FitRecipe a private classifier on a secret sample of the records, drawn with replacement.
 
@@ -110,20 +111,13 @@ class SecretSampleClassifier(PrivateClassifier):
     True
     """
 
-    estimator_: Any
+    estimator: Any
+    _: KW_ONLY
+    sample_size: int
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        sample_size: int,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.estimator = estimator
-        self.sample_size = sample_size
-        self.ledger = ledger
-        self.random_state = random_state
+    estimator_: Any = field(init=False)
 
     def plan(self, n_samples: int, **parameters: Any) -> "SecretSamplePlan":
         """Return the plan of a fit: its guarantee and the plan of `estimator` for the sample. No data is

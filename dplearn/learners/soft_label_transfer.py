@@ -1,6 +1,6 @@
 """Knowledge transfer of probabilities: a student trained on public rows with privately released scores."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,11 @@ from dplearn.ensembles.teachers import train_and_ask
 from dplearn.learners.ensembles import AggregationPlan, check_classifier
 from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
 from dplearn.learners.soft_labels import check_scorer, n_bins_of, tried_scorer
-from dplearn.privacy import PrivacyLedger
 
 __all__ = ["SoftLabelTransferClassifier"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     """Train teachers on private shards, and a student on public rows with their aggregated probabilities.
 
@@ -139,44 +139,10 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     True
     """
 
-    _aggregations, _ballots = SOFT_AGGREGATIONS, SoftBallot
+    aggregation: str = "mean"
+    bin_width: float | str = "auto"
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        student: Any = None,
-        *,
-        protects: str = "examples",
-        n_teachers: int | str = "auto",
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        aggregation: str = "mean",
-        bin_width: float | str = "auto",
-        max_queries: int | str = "auto",
-        max_abstentions: int | str = "auto",
-        classes: Sequence[Any] | None = None,
-        neighbors: str = "replace_one",
-        n_jobs: int | None = None,
-        verbose: bool = False,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.estimator = estimator
-        self.student = student
-        self.protects = protects
-        self.n_teachers = n_teachers
-        self.epsilon = epsilon
-        self.delta = delta
-        self.aggregation = aggregation
-        self.bin_width = bin_width
-        self.max_queries = max_queries
-        self.max_abstentions = max_abstentions
-        self.classes = classes
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.ledger = ledger
-        self.random_state = random_state
+    _aggregations, _ballots = SOFT_AGGREGATIONS, SoftBallot
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the student's probabilities; costs no privacy.

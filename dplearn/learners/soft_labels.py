@@ -7,7 +7,7 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from math import ceil, isnan, isqrt
 from typing import Any
@@ -79,6 +79,7 @@ def tried_scorer(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
     return fitted
 
 
+@dataclass(eq=False, repr=False)
 class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     """Train teachers on disjoint shards, and answer queries by private aggregation of their probabilities.
 
@@ -213,43 +214,25 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     97
     """
 
+    estimator: Any = None
+    _: KW_ONLY
+    n_teachers: int | str = "auto"
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    aggregation: str = "mean"
+    bin_width: float | str = "auto"
+    max_queries: int | str = "auto"
+    max_abstentions: int | str = "auto"
+    abstain_score: float | None = None
+    classes: Sequence[Any] | None = None
+    neighbors: str = "replace_one"
+    n_jobs: int | None = None
+    verbose: bool = False
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
+
     _aggregations, _ballots = SOFT_AGGREGATIONS, SoftBallot
     _kind = SoftEnsemble
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_teachers: int | str = "auto",
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        aggregation: str = "mean",
-        bin_width: float | str = "auto",
-        max_queries: int | str = "auto",
-        max_abstentions: int | str = "auto",
-        abstain_score: float | None = None,
-        classes: Sequence[Any] | None = None,
-        neighbors: str = "replace_one",
-        n_jobs: int | None = None,
-        verbose: bool = False,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.estimator = estimator
-        self.n_teachers = n_teachers
-        self.epsilon = epsilon
-        self.delta = delta
-        self.aggregation = aggregation
-        self.bin_width = bin_width
-        self.max_queries = max_queries
-        self.max_abstentions = max_abstentions
-        self.abstain_score = abstain_score
-        self.classes = classes
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.ledger = ledger
-        self.random_state = random_state
 
     def plan(self, n_samples: int, *, n_labels: int | None = None) -> SoftLabelPlan:
         """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read.

@@ -1,6 +1,7 @@
 """Subsample-and-aggregate: private answers from any classifier trained on disjoint shards."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from dplearn.privacy import PrivacyLedger
 __all__ = ["SubsampleAggregateClassifier"]
 
 
+@dataclass(eq=False, repr=False)
 class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     """Train teachers on disjoint shards, and answer queries by private aggregation of their votes.
 
@@ -145,38 +147,21 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     151
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_teachers: int | str = "auto",
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        aggregation: str = "gnmax",
-        max_queries: int | str = "auto",
-        max_abstentions: int | str = "auto",
-        abstain_label: Any = None,
-        classes: Sequence[Any] | None = None,
-        neighbors: str = "replace_one",
-        n_jobs: int | None = None,
-        verbose: bool = False,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.estimator = estimator
-        self.n_teachers = n_teachers
-        self.epsilon = epsilon
-        self.delta = delta
-        self.aggregation = aggregation
-        self.max_queries = max_queries
-        self.max_abstentions = max_abstentions
-        self.abstain_label = abstain_label
-        self.classes = classes
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.ledger = ledger
-        self.random_state = random_state
+    estimator: Any = None
+    _: KW_ONLY
+    n_teachers: int | str = "auto"
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    aggregation: str = "gnmax"
+    max_queries: int | str = "auto"
+    max_abstentions: int | str = "auto"
+    abstain_label: Any = None
+    classes: Sequence[Any] | None = None
+    neighbors: str = "replace_one"
+    n_jobs: int | None = None
+    verbose: bool = False
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
     def plan(self, n_samples: int, *, n_labels: int | None = None) -> AggregationPlan:
         """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read.

@@ -1,7 +1,7 @@
 """Any classifier or regressor, trained on synthetic records that are released for one price."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -290,6 +290,7 @@ def _offers(name: str) -> Callable[[Any], bool]:
 
 
 @learns_schema()
+@dataclass(eq=False, repr=False)
 class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     """Any classifier, trained on synthetic records from a private table.
 
@@ -396,35 +397,21 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     True
     """
 
-    estimator_: Any
-    classes_: NDArray[Any]
+    estimator: Any = None
+    _: KW_ONLY
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    domain: Any = "learn"
+    degree: int = 2
+    n_bins: int = 16
+    max_cells: int = 20_000
+    n_rows: Any = AUTO
+    classes: Sequence[Any] | None = None
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        domain: Any = "learn",
-        degree: int = 2,
-        n_bins: int = 16,
-        max_cells: int = 20_000,
-        n_rows: Any = AUTO,
-        classes: Sequence[Any] | None = None,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.estimator = estimator
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.degree = degree
-        self.n_bins = n_bins
-        self.max_cells = max_cells
-        self.n_rows = n_rows
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+    estimator_: Any = field(init=False)
+    classes_: NDArray[Any] = field(init=False)
 
     def plan(
         self, n_samples: int, *, n_features: int | None = None, n_labels: int | None = None
@@ -531,6 +518,7 @@ class SyntheticClassifierFit(SyntheticFit):
 
 
 @learns_schema()
+@dataclass(eq=False, repr=False)
 class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     """Any regressor, trained on synthetic records from a private table.
 
@@ -634,36 +622,21 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     (1000, 2)
     """
 
-    estimator_: Any
+    estimator: Any = None
+    _: KW_ONLY
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    domain: Any = "learn"
+    degree: int = 2
+    n_bins: int = 8
+    max_cells: int = 20_000
+    n_rows: Any = AUTO
+    target_range: Any = "learn"
+    clip_target: bool = False
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        domain: Any = "learn",
-        degree: int = 2,
-        n_bins: int = 8,
-        max_cells: int = 20_000,
-        n_rows: Any = AUTO,
-        target_range: Any = "learn",
-        clip_target: bool = False,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.estimator = estimator
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.degree = degree
-        self.n_bins = n_bins
-        self.max_cells = max_cells
-        self.n_rows = n_rows
-        self.target_range = target_range
-        self.clip_target = clip_target
-        self.ledger = ledger
-        self.random_state = random_state
+    estimator_: Any = field(init=False)
 
     def plan(self, n_samples: int, *, n_features: int | None = None) -> SyntheticDataPlan:
         """Return the plan of a fit: its guarantee, noise and the expected errors of tables, without data.

@@ -64,6 +64,7 @@ _ALL_FLOATS, _PLACES = Floats(), IntegerRange(0, NONUNIFORM_SIZE - 1)
 _AT_OR_BELOW, _ABOVE = (1, 0), (0, 1)  # the labels up to a cut and above it
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ThresholdClassifier(RuleClassifier):
     """Learn a threshold on one column, with the column and the direction chosen privately.
 
@@ -154,28 +155,15 @@ class ThresholdClassifier(RuleClassifier):
     (Fraction(1, 1), Fraction(0, 1))
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        method: str = AUTO,
-        domain: Any = "float64",
-        feature: int | str | None = None,
-        alpha: float = 0.1,
-        beta: float = 0.05,
-        classes: Sequence[Any] | None = None,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.epsilon = epsilon
-        self.method = method
-        self.domain = domain
-        self.feature = feature
-        self.alpha = alpha
-        self.beta = beta
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+    epsilon: float = 1.0
+    method: str = AUTO
+    domain: Any = "float64"
+    feature: int | str | None = None
+    alpha: float = 0.1
+    beta: float = 0.05
+    classes: Sequence[Any] | None = None
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
     def plan(self, n_samples: int, *, n_features: int | None = None) -> "ThresholdPlan":
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.

@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from inspect import signature
 from typing import Any, ClassVar, Self
@@ -71,6 +71,7 @@ def _predicts_likelihoods(search: Any) -> bool:
 
 
 @learns_schema(parameter="estimator__domain")
+@dataclass(eq=False, repr=False)
 class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
     """Private grid search: select the best candidate on held-out records, within one privacy budget.
 
@@ -205,38 +206,22 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
     (['concept_class'], Fraction(1, 1), True)
     """
 
-    best_estimator_: Any
+    estimator: Any
+    param_grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
+    _: KW_ONLY
+    epsilon: float = 1.0
+    delta: float | str = AUTO
+    scoring: str | None = None
+    method: str = "auto"
+    n_iter: int | None = None
+    concentration: int = 1
+    refit: bool = True
+    cv: Any = None
+    stateless: Collection[str] = ()
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
-    def __init__(
-        self,
-        estimator: Any,
-        param_grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
-        *,
-        epsilon: float = 1.0,
-        delta: float | str = AUTO,
-        scoring: str | None = None,
-        method: str = "auto",
-        n_iter: int | None = None,
-        concentration: int = 1,
-        refit: bool = True,
-        cv: Any = None,
-        stateless: Collection[str] = (),
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.epsilon = epsilon
-        self.delta = delta
-        self.scoring = scoring
-        self.method = method
-        self.n_iter = n_iter
-        self.concentration = concentration
-        self.refit = refit
-        self.cv = cv
-        self.stateless = stateless
-        self.ledger = ledger
-        self.random_state = random_state
+    best_estimator_: Any = field(init=False)
 
     def plan(
         self,

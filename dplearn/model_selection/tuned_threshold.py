@@ -1,7 +1,7 @@
 """A private classifier of two labels whose decision threshold is tuned on held-out records."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -120,6 +120,7 @@ class TunedThresholdPlan(Plan):
 
 
 @learns_schema(parameter="estimator__domain")
+@dataclass(eq=False, repr=False)
 class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
     """Tune the threshold of a private classifier of two labels on held-out records, within one budget.
 
@@ -214,30 +215,17 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
     (True, Fraction(2, 1))
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        scoring: str = "balanced_accuracy",
-        thresholds: Any = 20,
-        cv: Any = None,
-        pos_label: Any = None,
-        epsilon: float = 1.0,
-        delta: float | str = AUTO,
-        stateless: Collection[str] = (),
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.estimator = estimator
-        self.scoring = scoring
-        self.thresholds = thresholds
-        self.cv = cv
-        self.pos_label = pos_label
-        self.epsilon = epsilon
-        self.delta = delta
-        self.stateless = stateless
-        self.ledger = ledger
-        self.random_state = random_state
+    estimator: Any
+    _: KW_ONLY
+    scoring: str = "balanced_accuracy"
+    thresholds: Any = 20
+    cv: Any = None
+    pos_label: Any = None
+    epsilon: float = 1.0
+    delta: float | str = AUTO
+    stateless: Collection[str] = ()
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
     def plan(self, n_samples: int) -> TunedThresholdPlan:
         """Return the plan of a fit: its guarantee, its budgets and the noise in the counts, without data.

@@ -1,6 +1,6 @@
 """Private k-means: a few rounds of noisy counts and sums of the records nearest to each centre."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from math import ceil, sqrt
 from typing import Any, NoReturn
@@ -44,6 +44,7 @@ _NO_LABELS = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
     """Cluster centres from noisy counts and sums, in few rounds.
 
@@ -123,24 +124,15 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
     [[0.0, 6.0], [6.0, 0.0], [6.0, 0.0]]
     """
 
-    _rounds = _ROUNDS  # audits use fewer
+    n_clusters: int = 8
+    _: KW_ONLY
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    domain: Any = "float64"
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        domain: Any = "float64",
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.ledger = ledger
-        self.random_state = random_state
+    _rounds = _ROUNDS  # audits use fewer
 
     @property
     def fit_predict(self) -> NoReturn:

@@ -1,6 +1,6 @@
 """Private principal components, from noisy second moments of rows of bounded norm."""
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from math import isqrt
 from typing import Any
@@ -35,6 +35,7 @@ _RADII, _NOISE_PART = (1.25, 3.0), 0.004
 _MOST_COLUMNS = 1 << 11
 
 
+@dataclass(eq=False, repr=False)
 class PrivatePCA(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
     """Principal components from the noisy second moments of rows, released once.
 
@@ -128,22 +129,13 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
     ([0.7, 0.7, 0.0], np.True_)
     """
 
-    def __init__(
-        self,
-        n_components: Any = None,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        domain: Any = "float64",
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.n_components = n_components
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.ledger = ledger
-        self.random_state = random_state
+    n_components: Any = None
+    _: KW_ONLY
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    domain: Any = "float64"
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
     def _recipe(self, reproducible: bool) -> "PCAFit":
         return PCAFit.like(super()._recipe(reproducible))

@@ -6,7 +6,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property, partial
 from typing import Any
@@ -318,6 +318,7 @@ def interpolate(x: Numbers, points: Numbers, heights: Numbers, side: str = "righ
     return between
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrivateMinMaxClipper(QuantilesOfColumns):
     """Clip each column to two private quantiles, and scale it to a range.
 
@@ -387,24 +388,13 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
     [[0.0], [0.5], [1.0]]
     """
 
-    def __init__(
-        self,
-        *,
-        feature_range: Any = (0.0, 1.0),
-        quantile_range: Any = (1.0, 99.0),
-        epsilon: float = 1.0,
-        method: str = "auto",
-        domain: Any = "float64",
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.feature_range = feature_range
-        self.quantile_range = quantile_range
-        self.epsilon = epsilon
-        self.method = method
-        self.domain = domain
-        self.ledger = ledger
-        self.random_state = random_state
+    feature_range: Any = (0.0, 1.0)
+    quantile_range: Any = (1.0, 99.0)
+    epsilon: float = 1.0
+    method: str = "auto"
+    domain: Any = "float64"
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
     def _fractions(self) -> list[Fraction]:
         check_range("feature_range", self.feature_range)
@@ -473,6 +463,7 @@ class MinMaxClipperFit(QuantilesOfColumnsFit):
         return extremes_plan(n_samples, fractions, domain=domain, larger=larger, **accuracy)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrivateRobustScaler(QuantilesOfColumns):
     """Subtract each column's private median, and divide by the distance between two private quantiles.
 
@@ -535,24 +526,13 @@ class PrivateRobustScaler(QuantilesOfColumns):
     [[-1.0], [1.0]]
     """
 
-    def __init__(
-        self,
-        *,
-        with_centering: bool = True,
-        with_scaling: bool = True,
-        quantile_range: Any = (25.0, 75.0),
-        epsilon: float = 1.0,
-        domain: Any = "float64",
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.with_centering = with_centering
-        self.with_scaling = with_scaling
-        self.quantile_range = quantile_range
-        self.epsilon = epsilon
-        self.domain = domain
-        self.ledger = ledger
-        self.random_state = random_state
+    with_centering: bool = True
+    with_scaling: bool = True
+    quantile_range: Any = (25.0, 75.0)
+    epsilon: float = 1.0
+    domain: Any = "float64"
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
     def _fractions(self) -> list[Fraction]:
         names = ("with_centering", "with_scaling")
@@ -598,6 +578,7 @@ class PrivateRobustScaler(QuantilesOfColumns):
         return unscaled(self._transformed(X, self._n_columns), self.center_, self.scale_)
 
 
+@dataclass(eq=False, repr=False)
 class PrivateKBinsDiscretizer(QuantilesOfColumns):
     """Replace each number with its bin between private quantiles, or between equidistant cuts.
 
@@ -664,26 +645,15 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
     [0.0, 1.0, 2.0, 3.0]
     """
 
-    def __init__(
-        self,
-        n_bins: int = 4,
-        *,
-        encode: str = "onehot",
-        strategy: str = "quantile",
-        quantile_range: Any = (1.0, 99.0),
-        epsilon: float = 1.0,
-        domain: Any = "float64",
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.n_bins = n_bins
-        self.encode = encode
-        self.strategy = strategy
-        self.quantile_range = quantile_range
-        self.epsilon = epsilon
-        self.domain = domain
-        self.ledger = ledger
-        self.random_state = random_state
+    n_bins: int = 4
+    _: KW_ONLY
+    encode: str = "onehot"
+    strategy: str = "quantile"
+    quantile_range: Any = (1.0, 99.0)
+    epsilon: float = 1.0
+    domain: Any = "float64"
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
     def _fractions(self) -> list[Fraction]:
         check_choice("encode", self.encode, ("onehot", "onehot-dense", "ordinal"))
@@ -761,6 +731,7 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
         return np.array([f"{name}_{i}" for name in names for i in range(self.n_bins)], dtype=object)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrivateQuantileTransformer(QuantilesOfColumns):
     """Map each column to a uniform or a normal distribution, by private quantiles.
 
@@ -824,22 +795,12 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
     [[0.3], [0.7]]
     """
 
-    def __init__(
-        self,
-        *,
-        n_quantiles: int = 15,
-        output_distribution: str = "uniform",
-        epsilon: float = 1.0,
-        domain: Any = "float64",
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.n_quantiles = n_quantiles
-        self.output_distribution = output_distribution
-        self.epsilon = epsilon
-        self.domain = domain
-        self.ledger = ledger
-        self.random_state = random_state
+    n_quantiles: int = 15
+    output_distribution: str = "uniform"
+    epsilon: float = 1.0
+    domain: Any = "float64"
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
     def _fractions(self) -> list[Fraction]:
         check_choice("output_distribution", self.output_distribution, ("uniform", "normal"))

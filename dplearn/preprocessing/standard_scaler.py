@@ -21,6 +21,7 @@ from dplearn.queries import Oracle, VectorQuery
 _ALL = Fraction(1)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
     """Subtract each column's private mean, and divide by its private standard deviation.
 
@@ -107,24 +108,13 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
     ([50.0, 3.0], [10.0, 1.0])
     """
 
-    def __init__(
-        self,
-        *,
-        with_mean: bool = True,
-        with_std: bool = True,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        domain: Any = "float64",
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.with_mean = with_mean
-        self.with_std = with_std
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.ledger = ledger
-        self.random_state = random_state
+    with_mean: bool = True
+    with_std: bool = True
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    domain: Any = "float64"
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
 
     def partial_fit(self, X: Any, y: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Add new records to the fit, and release the means and variances of the records of all calls so far.

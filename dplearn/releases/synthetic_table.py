@@ -6,7 +6,7 @@ No error is promised for queries that are not measured: the network is a model o
 import json
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from inspect import signature
@@ -73,6 +73,7 @@ _NO_TYPES = TableTypes()
 _POINTS = (1 << 20) + 1  # of learned ranges: synthetic numbers are not seen to lie on a grid
 
 
+@dataclass(eq=False, repr=False)
 class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     """Synthetic records from noisy tables of columns: any number of rows for the privacy cost of one fit.
 
@@ -175,39 +176,27 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     True
     """
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    _: KW_ONLY
+    domain: Any = "learn"
+    target: str | None = None
+    degree: int = 2
+    n_bins: int = 16
+    max_cells: int = 20_000
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
+
     _read_private_rows = frozenset({"fit"})
 
-    network_: dict[str, tuple[str, ...]]
-    columns_: tuple[TableColumn, ...]
-    domain_: Schema
-    marginals_: dict[str, NDArray[np.float64]]
-    guarantee_: ApproxDP
-    plan_: SyntheticTablePlan
+    network_: dict[str, tuple[str, ...]] = field(init=False)
+    columns_: tuple[TableColumn, ...] = field(init=False)
+    domain_: Schema = field(init=False)
+    marginals_: dict[str, NDArray[np.float64]] = field(init=False)
+    guarantee_: ApproxDP = field(init=False)
+    plan_: SyntheticTablePlan = field(init=False)
 
     reads_parts = can_learn_schema = True  # see `dplearn.fit.support`
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        domain: Any = "learn",
-        target: str | None = None,
-        degree: int = 2,
-        n_bins: int = 16,
-        max_cells: int = 20_000,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.target = target
-        self.degree = degree
-        self.n_bins = n_bins
-        self.max_cells = max_cells
-        self.ledger = ledger
-        self.random_state = random_state
 
     def __repr__(self) -> str:
         given = [

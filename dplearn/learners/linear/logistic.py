@@ -77,6 +77,7 @@ _FEWEST_KEPT, _MOST_KEPT = 1 << 6, 1 << 10
 
 
 @learns_schema()
+@dataclass(eq=False, repr=False, kw_only=True)
 class StatisticalQueryLogisticRegression(PrivateClassifier):
     """Logistic regression by statistical queries: private sums of vectors of bounded norm, one per record.
 
@@ -219,36 +220,22 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     (Fraction(3, 1), 'gaussian', 24)
     """
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    domain: Any = None
+    n_steps: int | str = AUTO
+    class_weight: Any = None
+    classes: Sequence[Any] | None = None
+    neighbors: str = "replace_one"
+    max_rows_per_group: int = 10
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
+
     _finest = FINEST  # bits of the grid of the rows; audits use fewer
     _levels = 9  # of scores, by magnitude; audits use fewer
     _most_columns = MOST_COLUMNS  # of a table that is not wide; audits use fewer
 
     reads_parts = True
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        domain: Any = None,
-        n_steps: int | str = AUTO,
-        class_weight: Any = None,
-        classes: Sequence[Any] | None = None,
-        neighbors: str = "replace_one",
-        max_rows_per_group: int = 10,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.n_steps = n_steps
-        self.class_weight = class_weight
-        self.classes = classes
-        self.neighbors = neighbors
-        self.max_rows_per_group = max_rows_per_group
-        self.ledger = ledger
-        self.random_state = random_state
 
     def plan(
         self,

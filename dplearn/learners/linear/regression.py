@@ -234,6 +234,7 @@ class LinearModel:
 
 
 @learns_schema()
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearRegressor(PrivateRegressor):
     """Linear regression from the noisy second moments of columns and target, released once.
 
@@ -350,32 +351,19 @@ class LinearRegressor(PrivateRegressor):
     True
     """
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    domain: Any = None
+    target_range: Any = "learn"
+    clip_target: bool = False
+    neighbors: str = "replace_one"
+    max_rows_per_group: int = 10
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
+
     _finest = _FINEST  # bits of the grid of the rows; audits use fewer
 
     reads_parts = True
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        domain: Any = None,
-        target_range: Any = "learn",
-        clip_target: bool = False,
-        neighbors: str = "replace_one",
-        max_rows_per_group: int = 10,
-        ledger: PrivacyLedger | None = None,
-        random_state: Any = None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.target_range = target_range
-        self.clip_target = clip_target
-        self.neighbors = neighbors
-        self.max_rows_per_group = max_rows_per_group
-        self.ledger = ledger
-        self.random_state = random_state
 
     def plan(self, n_samples: int, *, n_features: int | None = None, beta: float = 0.05) -> LinearPlan:
         """Return the plan of a fit: its guarantee and its noise. No data is read.
