@@ -364,16 +364,7 @@ class BitConcepts(CountedClass):
 
     @classmethod
     def over(cls, domain: Product, n_labels: int = 2, **parameter: Any) -> Self:
-        """Return the class over a domain of bits, with a threshold for each column.
-
-        Parameters
-        ----------
-        domain : Product of Bits
-        n_labels : int, default=2
-            Must be 2.
-        **parameter
-            As in the constructor.
-        """
+        """Return the class over a domain of bits, with a threshold for each column, for two labels."""
         check_count("n_labels", n_labels, low=2, high=2)
         if not all(isinstance(part, Bits) for part in domain.domains):
             raise ValueError(

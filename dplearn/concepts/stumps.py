@@ -410,9 +410,7 @@ class CutErrors:
 
 
 def levels_of_cuts(sizes: Sequence[int]) -> int:
-    """Return the levels of a mistake tree of the cuts of some columns, with either label on either side.
-
-    `sizes`: the number of ordered values of each column.
+    """Return the levels of a mistake tree of the cuts of columns of some sizes, with either label below.
 
     Notes
     -----
@@ -421,9 +419,6 @@ def levels_of_cuts(sizes: Sequence[int]) -> int:
     the next j points have the least value in some columns and the greatest in the others; their labels tell
     which of 2**j columns is cut, and a search of its size - 1 inner cuts follows. With one column this is the
     Littlestone dimension, floor(log2(2 size)).
-
-    >>> levels_of_cuts([8]), levels_of_cuts([2, 2, 2, 2])
-    (4, 3)
     """
     falling = sorted(sizes, reverse=True)
     levels, j = falling[0].bit_length() - 1, 1

@@ -18,7 +18,7 @@ from dplearn._validation import check_count, check_number
 from dplearn.concepts import ConceptClass
 from dplearn.concepts.finite import MOST_SPACES, VersionSpaces
 from dplearn.domains.base import smallest_uint
-from dplearn.learners.pure_lower_bound import pure_records
+from dplearn.learners.limits import pure_records
 
 _MOST_LEVELS = 16  # of a tree that is listed
 
@@ -408,7 +408,7 @@ def pure_private_lower_bound(concepts: Any, *, epsilon: Any, alpha: Any, beta: A
     The learner is (epsilon, 0)-private for one replaced record. Its hypothesis, of the class or not, has an
     error of at most alpha with probability at least 1 - beta, for every distribution that some concept labels
     without error. A learner that is accurate whatever the labels are (agnostic) is such a learner.
-    `dplearn.learners.pure_lower_bound.pure_records` has the proof. The bound grows linearly with the
+    `dplearn.learners.limits.pure_records` has the proof. The bound grows linearly with the
     dimension. For approximate privacy, with delta > 0, it does not hold.
 
     **Source.** Feldman and Xiao (2014), Theorem 7; the constants are ours.

@@ -13,8 +13,8 @@ from dplearn.domains import Categories, DomainError, IntegerRange, Product
 from dplearn.estimator.public import Public, cost_of_fit, planned_columns, planned_table
 from dplearn.fit import execute
 from dplearn.learners import ExponentialMechanismClassifier, ParityClassifier, SecretSampleClassifier
-from dplearn.learners.generic import RuleFit
-from dplearn.learners.parity_methods import Equations
+from dplearn.learners.parity.parity import Equations
+from dplearn.learners.rules.generic import RuleFit
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.held import held_by
 from dplearn.records.groups import MOST_ROWS

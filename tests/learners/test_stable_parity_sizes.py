@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from dplearn.core.votes import plurality
-from dplearn.learners.stable_parity_sizes import (
+from dplearn.learners.parity.sizes import (
     full_rank_probability,
     stable_parity_failure,
     stable_parity_sizes,

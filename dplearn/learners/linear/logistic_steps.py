@@ -263,8 +263,9 @@ def take_steps(oracle: Oracle, plan: LogisticPlan, class_weights: ClassWeights |
     mapped = Mapped(plan, directions.metric)
     _, label_share, step_share = plan.shares
     answer = oracle.ask(products_query(plan, mapped, label_parts(plan), of_class), label_share)[0]
-    labels = directions.vectors.T @ _per_class(plan, answer)
-    label_variance, step_variance = _class_variance(plan, answer), 0.0
+    shape = plan.n_columns, plan.asked
+    labels = directions.vectors.T @ _per_class(shape, answer.means)
+    label_variance = _class_variance(plan, answer)
     bounds, ridges = directions.curvature_bounds, directions.ridges(label_variance, labels)
     weights = ahead = total = np.zeros_like(labels)
     for step in range(plan.n_steps):
@@ -272,11 +273,11 @@ def take_steps(oracle: Oracle, plan: LogisticPlan, class_weights: ClassWeights |
         if step:
             predicted = predicted_parts(plan, directions.vectors @ ahead)
             answer = oracle.ask(products_query(plan, mapped, predicted, of_class), step_share)[0]
-            step_variance = _class_variance(plan, answer)
-            gradient = labels - directions.vectors.T @ _per_class(plan, answer)
+            gradient = labels - directions.vectors.T @ _per_class(shape, answer.means)
         moved = (bounds * ahead + gradient) / (bounds + ridges)
         weights, ahead = moved, moved + _MOMENTUM * (moved - weights)
         total = total + weights
+    step_variance = _class_variance(plan, answer) if plan.n_steps > 1 else 0.0  # of all steps alike
     return Steps(
         mapped, directions, total / plan.n_steps, ridges, plan.n_steps, label_variance, step_variance
     )
@@ -414,10 +415,10 @@ def _moments(oracle: Oracle, plan: LogisticPlan) -> tuple[NDArray[np.float64], f
     return moments, _NOISE_KEPT * 2 * math.sqrt(d * answer.noise_variance) / off
 
 
-def _per_class(plan: LogisticPlan, answer: Answer) -> NDArray[np.float64]:
-    """Return an answer as a matrix with a column for each class and rows of sum 0."""
-    columns = answer.means.reshape(plan.n_columns, plan.asked)
-    if plan.asked == 1:
+def _per_class(shape: tuple[int, int], means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the means of an answer as a matrix with a column for each class and rows of sum 0."""
+    columns = means.reshape(shape)
+    if shape[1] == 1:
         return np.hstack([-columns, columns])
     return np.asarray(columns - columns.mean(axis=1, keepdims=True))
 

@@ -23,24 +23,16 @@ from dplearn.estimator.public import Public
 from dplearn.fit.execute import begin
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import refuse_wrapped
-from dplearn.learners.multi_label_limit import least_of_outputs
+from dplearn.learners.limits import least_of_outputs
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.privacy import ApproxDP, Composition, Event, PrivacyLedger
 from dplearn.privacy.held import held_by
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.shares import equal_shares
 from dplearn.privacy.theorems import basic, least_epsilon
-from dplearn.records.outputs import (
-    declared_sets,
-    n_outputs_of,
-    read_outputs,
-    sets_of_outputs,
-)
+from dplearn.records.outputs import declared_sets, n_outputs_of, read_outputs, sets_of_outputs
 from dplearn.records.reading import declared_classes, labels_assumed, read_rows
 from dplearn.records.rows import Examples, count_of
-
-__all__ = ["MultiOutputPlan", "PrivateMultiOutputClassifier"]
-
 
 _LEAST_DELTA = Fraction(1, 10**40)  # composition theorems are computed down to about this delta
 
@@ -127,7 +119,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
     >>> import numpy as np
     >>> from dplearn import PrivateMultiOutputClassifier
     >>> from dplearn.domains import IntegerRange
-    >>> from dplearn.learners.generic import ExponentialMechanismClassifier
+    >>> from dplearn.learners.rules.generic import ExponentialMechanismClassifier
     >>> X = np.arange(4000)[:, None] % 100
     >>> Y = X > np.array([20, 40, 60, 80])
     >>> learner = ExponentialMechanismClassifier("thresholds", domain=IntegerRange(0, 99))

@@ -2,11 +2,8 @@
 
 A point function is 1 at one key and 0 elsewhere, or 0 everywhere. Records are independent and labelled by a
 point function, or by one for each output. A learner fails if its hypothesis for some output predicts a wrong
-label for a new record with probability above alpha.
-
-Several keys may have label 1, or all records that agree in the first columns:
-
-A learner that names the key needs more, the more keys there are; with delta, up to a limit:
+label for a new record with probability above alpha. A learner that names the key needs more records, the more
+keys there are; with delta, up to a limit.
 """
 
 import math
@@ -23,21 +20,10 @@ from dplearn.core.bucket_sets import n_sets
 from dplearn.core.exact import decay_ratio, float_above, selection_ratio
 from dplearn.core.points import distance_of_lead
 from dplearn.core.search import least
-from dplearn.learners.pure_lower_bound import packing_records
+from dplearn.learners.limits import packing_records
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
 from dplearn.privacy import ApproxDP
-
-__all__ = [
-    "LARGEST_BITS",
-    "HashedPointSizes",
-    "hashed_class_size",
-    "hashed_point_failure",
-    "hashed_point_sizes",
-    "proper_point_lower_bound",
-    "stable_point_failure",
-    "stable_point_sample_size",
-]
 
 LARGEST_BITS = 24  #: The most bits of a bucket's number; each bucket has an entry in an array.
 _TINY = 1e-9  # the least alpha and beta
