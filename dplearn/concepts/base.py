@@ -317,21 +317,17 @@ class ListedMembers(CountedClass):
 
     @property
     def size(self) -> int:
-        """The number of listed members."""
         return len(self._positions)
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        """The assumptions of the class."""
         return self._concepts.assumes
 
     def error_counts(self, columns: Any, y: Labels) -> NDArray[Any]:
-        """Return the number of errors of each listed member."""
         counts: NDArray[Any] = self._concepts.error_counts(columns, y)[self._positions]
         return counts
 
     def member_at(self, position: int) -> Concept:
-        """Return the listed member at a position, from 0."""
         return self._concepts.member_at(int(self._positions[position]))
 
 

@@ -14,7 +14,6 @@ from dplearn.learners.parity.sizes import (
     elimination_failure,
     elimination_sizes,
     elimination_split,
-    full_rank_probability,
     stable_parity_failure,
     stable_parity_sizes,
     stable_parity_split,
@@ -85,6 +84,7 @@ from dplearn.theory.representations import (
 )
 from dplearn.theory.rules import (
     dichotomy_sample_size,
+    full_rank_probability,
     generic_failure_bound,
     generic_sample_size,
     nonprivate_parity_sample_size,

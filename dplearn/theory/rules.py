@@ -11,6 +11,7 @@ from dplearn.learners.parity.sizes import (
     below_1,
     elimination_sizes,
     enough,
+    log_full_rank,
     parity_task,
 )
 from dplearn.learners.rules.generic import growing_sample_size, public_sample_size
@@ -43,11 +44,6 @@ def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any,
     -------
     int
         Number of examples.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter has a wrong type or is out of range.
 
     Examples
     --------
@@ -272,11 +268,6 @@ def parity_sample_size(
     int
         Number of records, for any distribution of the columns.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
-
     Notes
     -----
     Our bounds are `elimination_failure`, with one part for "once", and `agnostic_failure`. If no parity
@@ -352,6 +343,37 @@ def _published_elimination(d: int, epsilon: float, alpha: float, beta: float) ->
 
 def _lemma(d: int, epsilon: float, alpha: float) -> float:
     return 8 / (epsilon * alpha) * (d + 2) * math.log(2)
+
+
+def full_rank_probability(n_rows: int, n_columns: int, *, fit_intercept: bool = False) -> float:
+    """Return the probability that a matrix of fair coins has full column rank over GF(2).
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        At least 0.
+    fit_intercept : bool, default=False
+        Whether a column of ones is appended.
+
+    Returns
+    -------
+    float
+        The product of 1 - 2**(i - n_rows) for i from 0 to n_columns - 1; with an intercept for i from 1 to
+        n_columns, and 0 if there are no rows.
+
+    Notes
+    -----
+    A random column is outside the span of i independent columns with probability 1 - 2**i / 2**n_rows. With
+    an intercept, the column of ones is the first of these.
+
+    Examples
+    --------
+    >>> from dplearn.theory import full_rank_probability
+    >>> round(float(full_rank_probability(20, 16)), 4)
+    0.9388
+    """
+    rows, columns = check_count("n_rows", n_rows), check_count("n_columns", n_columns)
+    return math.exp(log_full_rank(rows, columns, bool(fit_intercept)))
 
 
 def published_line_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any) -> int:

@@ -339,7 +339,6 @@ class BinConjunction:
     positive: int  # the label code of records whose bins are all allowed
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
-        """Return the label code of each record; a value without a bin is not allowed."""
         satisfied = np.ones(len(columns[0]), dtype=bool)
         for bins, allowed, codes in zip(self.bins, self.allowed, columns, strict=True):
             if not all(allowed):
@@ -347,7 +346,6 @@ class BinConjunction:
         return np.where(satisfied, self.positive, 1 - self.positive).astype(np.intp)
 
     def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
-        """Return the rule as text."""
         yes, no = labels[self.positive], labels[1 - self.positive]
         if not all(map(any, self.allowed)):
             return f"always {no!r}"
@@ -511,11 +509,6 @@ def conjunction_query_sample_size(
     Returns
     -------
     int
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter has a wrong type or is out of range.
 
     Examples
     --------

@@ -2,16 +2,6 @@
 
 Rows are first scaled to one norm. Each later query is a sum of products of a row, or of its rescaled image
 under a released matrix, with the centred parts of a label or of a prediction.
-
->>> from dplearn.estimator.public import Public
->>> public = Public(n_samples=2, n_features=1, n_labels=2)
->>> plan = LogisticPlan(ApproxDP(1), "gaussian", n_steps=1, second_moments=True, public=public, bits=3)
->>> records = Examples(plan.rows(np.array([[1.0], [0.0]])), np.array([0, 1]))
->>> records.X.tolist()
-[[5, 5], [0, 8]]
->>> query = products_query(plan, Mapped(plan, np.eye(2)), label_parts(plan))
->>> query.total(records).tolist(), query.norm  # the centred part of a label is 4 or -4
-([-20, 12], 32)
 """
 
 import math

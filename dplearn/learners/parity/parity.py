@@ -485,7 +485,6 @@ class Elimination(ParityMethod):
         return parts, tested, elimination_sizes(d, **goal).n_samples, failure
 
     def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Solutions | None:
-        """Return the selected candidate; None if all parts abstained."""
         privacy, places = plan.guarantee, plan.public.stream.permutation(plan.n_samples)
         tested, rest = places[: plan.test_size], places[plan.test_size :]
         matrix, bits = equations.matrix, equations.bits[:, 0]
@@ -528,7 +527,6 @@ class Stable(ParityMethod):
         return parts, 0, needed, failure
 
     def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Solutions | None:
-        """Return the parities with the most votes; None for an abstention."""
         parts = np.array_split(plan.public.stream.permutation(plan.n_samples), plan.n_parts)
         solutions = [solve(equations.matrix[part], equations.bits[part]) for part in parts]
         votes = [None if solution is None else solution.T.tobytes() for solution in solutions]
@@ -551,21 +549,18 @@ class Agnostic(ParityMethod):
     name = "agnostic"
 
     def objection(self, params: FitRecipe, public: PublicOutputs) -> str | None:
-        """Return the reason why the method does not support the table or the budget; None if it does."""
         if public.n_features > MOST_FEATURES:
             most, d = MOST_FEATURES, public.n_features
             return f"compares all parities of at most {most} columns, got {d}"
         return super().objection(params, public)
 
     def sizes(self, wanted: Wanted) -> tuple[int, int, int, float]:
-        """Return one part of all records."""
         d = wanted.n_features + wanted.fit_intercept
         goal: dict[str, Any] = {"epsilon": wanted.epsilon, "alpha": wanted.alpha}
         needed = agnostic_sample_size(d, beta=wanted.beta, **goal)
         return 1, 0, needed, agnostic_failure(d, wanted.n_samples, **goal)
 
     def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Solutions:
-        """Return a parity selected by the exponential mechanism."""
         concepts = Parities(plan.public.n_features, fit_intercept=plan.fit_intercept)
         profile = concepts.profile_of(equations.matrix.words[:, 0], equations.bits[:, 0])
         chosen: Any = selected(profile, select_exponential, privacy=plan.guarantee, dice=dice)

@@ -370,37 +370,6 @@ class StableSizes:
     failure: float
 
 
-def full_rank_probability(n_rows: int, n_columns: int, *, fit_intercept: bool = False) -> float:
-    """Return the probability that a matrix of fair coins has full column rank over GF(2).
-
-    Parameters
-    ----------
-    n_rows, n_columns : int
-        At least 0.
-    fit_intercept : bool, default=False
-        Whether a column of ones is appended.
-
-    Returns
-    -------
-    float
-        The product of 1 - 2**(i - n_rows) for i from 0 to n_columns - 1; with an intercept for i from 1 to
-        n_columns, and 0 if there are no rows.
-
-    Notes
-    -----
-    A random column is outside the span of i independent columns with probability 1 - 2**i / 2**n_rows. With
-    an intercept, the column of ones is the first of these.
-
-    Examples
-    --------
-    >>> from dplearn.theory import full_rank_probability
-    >>> round(float(full_rank_probability(20, 16)), 4)
-    0.9388
-    """
-    rows, columns = check_count("n_rows", n_rows), check_count("n_columns", n_columns)
-    return math.exp(_log_full_rank(rows, columns, bool(fit_intercept)))
-
-
 def stable_parity_failure(
     n_features: int, *, n_parts: int, part_size: int, epsilon: Any, delta: Any, fit_intercept: bool = False
 ) -> float:
@@ -440,7 +409,7 @@ def stable_parity_failure(
     m = check_count("n_parts", n_parts, low=1)
     size = check_count("part_size", part_size)
     return _stable_failure(
-        _abstention_probabilities(ApproxDP(epsilon, delta)), m, _log_full_rank(size, d, bool(fit_intercept))
+        _abstention_probabilities(ApproxDP(epsilon, delta)), m, log_full_rank(size, d, bool(fit_intercept))
     )
 
 
@@ -464,11 +433,6 @@ def stable_parity_sizes(
     -------
     StableSizes
         Sizes with `failure` at most beta.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter has a wrong type or is out of range.
 
     Notes
     -----
@@ -530,7 +494,7 @@ def stable_parity_split(
 
     def failure(half: float) -> float:
         m = 2 * int(half) + 1
-        return _stable_failure(abstentions, m, _log_full_rank(n // m, n_features, bool(fit_intercept)))
+        return _stable_failure(abstentions, m, log_full_rank(n // m, n_features, bool(fit_intercept)))
 
     if n >= plan.n_samples:
         half = first(lambda half: failure(half) <= wanted, _fewest(abstentions, wanted), plan.n_parts // 2)
@@ -558,7 +522,7 @@ def _fewest(abstentions: Floats, beta: float) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _log_full_rank(rows: int, columns: int, intercept: bool) -> float:
+def log_full_rank(rows: int, columns: int, intercept: bool) -> float:
     if rows < columns + intercept:
         return -math.inf
     gaps = np.arange(rows - columns - intercept + 1, rows - intercept + 1)[:_DEEPEST]
@@ -586,7 +550,7 @@ def _least_stable(d: int, privacy: ApproxDP, beta: float, intercept: bool) -> St
     best: StableSizes | None = None
     spare = 8 + math.ceil(math.log2((2 * fewest + 1) / beta))  # the mean number without full rank: beta / 256
     for size in range(d + intercept + spare, d + intercept - 1, -1):
-        rank = _log_full_rank(size, d, intercept)
+        rank = log_full_rank(size, d, intercept)
 
         def enough(half: int, rank: float = rank) -> bool:
             return _stable_failure(abstentions, 2 * half + 1, rank) <= beta

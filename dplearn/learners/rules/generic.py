@@ -488,11 +488,9 @@ class ErrorCounts:
         return len(self.records)
 
     def groups(self) -> tuple[list[int], list[int]]:
-        """Return the numbers of errors and of the members with each."""
         return self._groups
 
     def member(self, errors: int, index: int) -> Concept:
-        """Return the `index`-th member with `errors` errors."""
         profile = self._profile
         chosen: Concept = _alone(self.concepts, lambda: profile.member(errors, index))
         return chosen
@@ -636,7 +634,7 @@ def _is_drawn(params: FitRecipe) -> bool:
 
 def _records_needed_if_drawn(target: ConceptClass, goal: Mapping[str, Any], *, agnostic: bool) -> int | None:
     """Return the number of records for a true error of alpha above that of the best target, over the seed."""
-    share, failure = _share("alpha", goal["alpha"]), _share("beta", goal["beta"])
+    share, failure = checked_share("alpha", goal["alpha"]), checked_share("beta", goal["beta"])
     misses = [(share * part, float(target.miss(share * part))) for part in _PARTS]
     sizes = [
         representation_sample_size(
@@ -844,7 +842,7 @@ def representation_failure(
     n = check_count("n_samples", n_samples)
     size = check_count("class_size", class_size, low=1)
     kappa, miss = _small("kappa", kappa), _small("miss", miss)
-    rate, _ = _rate(_ratio(epsilon), _share("alpha", alpha), kappa, agnostic=agnostic)
+    rate, _ = _rate(_ratio(epsilon), checked_share("alpha", alpha), kappa, agnostic=agnostic)
     exponent = math.log(size) - n * rate
     return float(miss + (math.exp(exponent) if exponent < 700 else math.inf))
 
@@ -892,10 +890,10 @@ def representation_sample_size(
     852
     """
     size = check_count("class_size", class_size, low=1)
-    kappa, miss, failure = _small("kappa", kappa), _small("miss", miss), _share("beta", beta)
+    kappa, miss, failure = _small("kappa", kappa), _small("miss", miss), checked_share("beta", beta)
     if miss >= failure:
         raise ValueError(f"miss must be below beta, {beta}, got {miss}")
-    rate, _ = _rate(_ratio(epsilon), _share("alpha", alpha), kappa, agnostic=agnostic)
+    rate, _ = _rate(_ratio(epsilon), checked_share("alpha", alpha), kappa, agnostic=agnostic)
     return _least_size(size, rate, failure - miss)
 
 
@@ -920,8 +918,8 @@ def growing_sample_size(
     it. So the probability of failure is at most K(n) (1 - d)**(n - k), or s**-k times that. Its logarithm is
     concave in n and above ln(beta) for k records, so once it is at most ln(beta) it stays there.
     """
-    failure = _share("beta", beta)
-    rate, s = _rate(_ratio(epsilon), _share("alpha", alpha), 0.0, agnostic=agnostic)
+    failure = checked_share("beta", beta)
+    rate, s = _rate(_ratio(epsilon), checked_share("alpha", alpha), 0.0, agnostic=agnostic)
     lost = -n_determining * math.log(s) if agnostic else 0.0
 
     def suffices(n: int) -> bool:
@@ -945,7 +943,7 @@ def public_sample_size(
     with the probability of this value, to which the same bound applies. The size is the least one for a grid
     of miss.
     """
-    ratio, error, failure = _ratio(epsilon), _share("alpha", alpha), _share("beta", beta)
+    ratio, error, failure = _ratio(epsilon), checked_share("alpha", alpha), checked_share("beta", beta)
     sizes = []
     for share in _SHARES:
         miss = failure * share
@@ -968,18 +966,28 @@ def _rate(ratio: float, alpha: float, kappa: float, *, agnostic: bool) -> tuple[
     if agnostic:
         excess = alpha - kappa
         alpha, kappa = (1 + excess) / 2, (1 - excess) / 2
-    s = max(ratio, math.sqrt(kappa / alpha))
-    fall = (1 - s) * (alpha - kappa) - kappa * (1 - s) ** 2 / s
-    return -math.log1p(-fall), s
+    found, s = selection_rate(ratio, alpha, kappa)
+    return float(found), float(s)
+
+
+def selection_rate(ratio: float, alpha: float, kappa: Any) -> Any:
+    """Return the rate -ln(1 - d) of `representation_failure`, and s, for one kappa below alpha or several."""
+    s = np.maximum(ratio, np.sqrt(kappa / alpha))
+    return -np.log1p(-(1 - s) * (alpha - kappa / s)), s
 
 
 def _ratio(epsilon: Any) -> float:
     """Return the ratio of the selection, just above exp(-epsilon / 2)."""
-    budget = check_number("epsilon", check_number("epsilon", epsilon, above=0), low=_TINY)
-    return max(sys.float_info.min, float(selection_ratio(budget)))
+    return max(sys.float_info.min, float(selection_ratio(checked_epsilon(epsilon))))
 
 
-def _share(name: str, value: Any) -> float:
+def checked_epsilon(epsilon: Any) -> Fraction:
+    """Return an epsilon for which numbers of records are bounded."""
+    return check_number("epsilon", check_number("epsilon", epsilon, above=0), low=_TINY)
+
+
+def checked_share(name: str, value: Any) -> float:
+    """Return an error or a probability, below 1, for which numbers of records are bounded."""
     return float(check_number(name, value, low=_TINY, below=1))
 
 

@@ -35,14 +35,14 @@ from dplearn.concepts.lines import (
     plane,
 )
 from dplearn.core.exact import selection_ratio
-from dplearn.core.points import distance_of_lead
 from dplearn.core.search import least
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public
 from dplearn.fit.relation import TABLE
 from dplearn.learners.limits import Task
-from dplearn.learners.rules.generic import ErrorCounts, selected
+from dplearn.learners.rules.generic import ErrorCounts, checked_epsilon, checked_share, selected
+from dplearn.learners.rules.point_sizes import checked_budget, silences
 from dplearn.mechanisms import release_if_stable, select_exponential
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
@@ -421,7 +421,7 @@ Silences = NDArray[np.float64]
 
 def line_budgets(epsilon: Any, delta: Any) -> tuple[ApproxDP, ApproxDP]:
     """Return the guarantees of the release of the line and of the point, which add up to (epsilon, delta)."""
-    whole, half = _budget(epsilon, delta)
+    whole, half = checked_budget(epsilon, delta)
     return ApproxDP(_LINE_SHARE * whole, half / 2), ApproxDP((1 - _LINE_SHARE) * whole, half / 2)
 
 
@@ -480,7 +480,7 @@ def line_failure(n_samples: int, *, epsilon: Any, delta: Any, alpha: Any) -> flo
     0.0998
     """
     n = check_count("n_samples", n_samples)
-    return min(1.0, _line_failure(n, *_budget(epsilon, delta), _share("alpha", alpha)))
+    return min(1.0, _line_failure(n, *checked_budget(epsilon, delta), checked_share("alpha", alpha)))
 
 
 def line_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any) -> int:
@@ -505,7 +505,9 @@ def line_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any) -> int:
     >>> line_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.1)
     1627
     """
-    return _line_sample_size(*_budget(epsilon, delta), _share("alpha", alpha), _share("beta", beta))
+    return _line_sample_size(
+        *checked_budget(epsilon, delta), checked_share("alpha", alpha), checked_share("beta", beta)
+    )
 
 
 @lru_cache(maxsize=64)
@@ -526,14 +528,7 @@ def _line_sample_size(epsilon: Fraction, delta: Fraction, alpha: float, beta: fl
 @lru_cache(maxsize=16)
 def _silences(epsilon: Fraction, delta: Fraction) -> tuple[Silences, Silences]:
     """Return the probabilities that a line and a point are not released, for leads of 0, 1, ...."""
-    return tuple(map(_silence, line_budgets(epsilon, delta)))  # type: ignore[return-value]  # a pair
-
-
-def _silence(privacy: ApproxDP) -> Silences:
-    table, one = release_probability_table(privacy)
-    by_distance = np.array([(one - p) / one for p in table])
-    distances = [distance_of_lead(lead) for lead in range(1, 2 * len(table) + 1)]
-    return np.append(1.0, by_distance[np.minimum(distances, len(table) - 1)])
+    return tuple(map(silences, line_budgets(epsilon, delta)))  # type: ignore[return-value]  # a pair
 
 
 def _worst(n: int, alpha: float, line: Silences, point: Silences, allowed: float | None = None) -> float:
@@ -682,7 +677,7 @@ def pure_line_sample_size(p: int, *, epsilon: Any, alpha: Any, beta: Any) -> int
     >>> pure_line_sample_size(2**61 - 1, epsilon=1.0, alpha=0.1, beta=0.1)
     2164
     """
-    needed = 2 * math.log(check_prime("p", p)) - math.log(_share("beta", beta))
+    needed = 2 * math.log(check_prime("p", p)) - math.log(checked_share("beta", beta))
     return max(1, math.ceil(needed / _rate(epsilon, alpha)))
 
 
@@ -733,8 +728,8 @@ def pure_line_lower_bound(p: int, *, epsilon: Any, alpha: Any, beta: Any) -> int
     211
     """
     share = float(check_number("alpha", alpha, low=_TINY, below=Fraction(1, 2)))
-    confidence = (1 - _share("beta", beta)) * (1 - 1e-9)  # for errors of floats
-    bounds = _PureBound(check_prime("p", p), _epsilon(epsilon), share)
+    confidence = (1 - checked_share("beta", beta)) * (1 - 1e-9)  # for errors of floats
+    bounds = _PureBound(check_prime("p", p), float(checked_epsilon(epsilon)), share)
 
     def is_open(n: int) -> bool:
         return bounds.success(n) >= confidence
@@ -773,17 +768,5 @@ class _PureBound:
 
 def _rate(epsilon: Any, alpha: Any) -> float:
     """Return -ln(1 - (1 - r) alpha), for the ratio r of a selection."""
-    share = _share("alpha", alpha)
+    share = checked_share("alpha", alpha)
     return -math.log1p(-share * float(1 - selection_ratio(check_number("epsilon", epsilon, above=0))))
-
-
-def _budget(epsilon: Any, delta: Any) -> tuple[Fraction, Fraction]:
-    return check_number("epsilon", epsilon, above=0), check_number("delta", delta, above=0, below=1)
-
-
-def _epsilon(epsilon: Any) -> float:
-    return float(check_number("epsilon", check_number("epsilon", epsilon, above=0), low=_TINY))
-
-
-def _share(name: str, value: Any) -> float:
-    return float(check_number(name, value, low=_TINY, below=1))

@@ -590,11 +590,6 @@ def threshold_excess_errors(method: str, n_cuts: int, *, n_columns: int = 1, eps
         The bound. With "exponential" it holds for all data; with "interior_point" for data that some
         threshold labels without error, if there are enough records for `interior_point_examples`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter has a wrong type or is out of range.
-
     Notes
     -----
     **Source.** The exponential mechanism's bound, McSherry and Talwar (2007); Bun, Nissim, Stemmer and Vadhan
@@ -703,11 +698,6 @@ def threshold_sample_size(
     -------
     int
         The least number of records for which the proof in the Notes holds.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter has a wrong type or is out of range.
 
     Notes
     -----
