@@ -26,11 +26,11 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._writing import in_full, shortened
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import IgnoresFloatErrors, float_errors_ignored
 from dplearn.estimator.epsilon_choice import chosen_epsilon
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import cost_of_fit
 from dplearn.fit.execute import Done, execute
+from dplearn.kernels.float_errors import IgnoresFloatErrors, float_errors_ignored
 from dplearn.privacy import Guarantee, PrivacyLedger
 from dplearn.privacy.base import NEIGHBORS, in_words
 from dplearn.privacy.unknown_count import MOST_RECORDS

@@ -19,7 +19,7 @@ from typing import Any
 from sklearn.base import clone
 
 from dplearn._validation import check_count, check_number
-from dplearn.core.search import first
+from dplearn.kernels.search import first
 from dplearn.privacy.plan import Plan
 
 #: The epsilons that are tried: all decimals of three digits from .001 to 100.

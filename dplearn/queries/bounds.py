@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.core.exact import decay_rate, decay_ratio
-from dplearn.core.grouping import near_integers
-from dplearn.core.search import first
+from dplearn.kernels.exact import decay_rate, decay_ratio
+from dplearn.kernels.grouping import near_integers
+from dplearn.kernels.search import first
 from dplearn.mechanisms.randomized_response import truth_probability
 
 _MOST = 1 << 62

@@ -10,8 +10,8 @@ from typing import Any, Self
 from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import float_errors_ignored
-from dplearn.core.search import first
+from dplearn.kernels.float_errors import float_errors_ignored
+from dplearn.kernels.search import first
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.one_time_state import OneTimeState

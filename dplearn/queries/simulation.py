@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import exp_bounds
-from dplearn.core.float_errors import ignores_float_errors
+from dplearn.kernels.exact import exp_bounds
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.privacy_filter import BudgetExceededError
 from dplearn.queries.bounds import query_sample_size

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from dplearn.core.gf2 import BitMatrix, pack
 from dplearn.domains import Domain, DomainError, Product
 from dplearn.domains.base import smallest_uint
 from dplearn.domains.cells import is_frame
+from dplearn.kernels.gf2 import BitMatrix, pack
 from dplearn.records.reading import read_features, read_rows
 from dplearn.records.rows import Columns
 

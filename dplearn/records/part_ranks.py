@@ -4,7 +4,7 @@ No pass sorts all codes. A pass counts, for all columns and ranks at once, the c
 bits, until few records share them with a wanted rank. A last pass gathers the codes near the wanted ranks; it
 is not needed in domains of at most 2**16 codes, of which the first pass counts each.
 
->>> from dplearn.core.intervals import children_of, whole
+>>> from dplearn.kernels.intervals import children_of, whole
 >>> from dplearn.records.part_sources import in_parts
 >>> from dplearn.records.passes import InTurn
 >>> codes = np.arange(300_000, dtype=np.uint64) * 1_000_003 % 2**32
@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.code_counts import CodeCounts
-from dplearn.core.intervals import Level, TreeRecords, counted, sorted_codes
-from dplearn.core.ranks import Ranks, SortedCodes
+from dplearn.kernels.code_counts import CodeCounts
+from dplearn.kernels.intervals import Level, TreeRecords, counted, sorted_codes
+from dplearn.kernels.ranks import Ranks, SortedCodes
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table
 
@@ -69,7 +69,7 @@ def parted_ranks(
 
 
 class PartedRanks:
-    """The ranks of the codes of one column; see `dplearn.core.ranks.Ranks`."""
+    """The ranks of the codes of one column; see `dplearn.kernels.ranks.Ranks`."""
 
     def __init__(self, passes: "_Passes", column: int):
         self._passes, self._column = passes, column

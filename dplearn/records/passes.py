@@ -29,7 +29,7 @@ from functools import partial, reduce
 from importlib import import_module
 from typing import Any, Self, TextIO, TypeVar
 
-from dplearn.core.float_errors import float_errors_ignored
+from dplearn.kernels.float_errors import float_errors_ignored
 from dplearn.records.part import Name, advice_on, is_name, of_dask, without
 
 Function = Callable[[Any, Any], Any]  # of X and y of a part

@@ -3,7 +3,6 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-from dplearn.core import row_blocks
 from dplearn.domains import (
     Bits,
     Categories,
@@ -16,6 +15,7 @@ from dplearn.domains import (
     Product,
     Schema,
 )
+from dplearn.kernels import row_blocks
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
 
 SCHEMA = Schema(

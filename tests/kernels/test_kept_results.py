@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from dplearn.core.kept_results import KeptResults
+from dplearn.kernels.kept_results import KeptResults
 from dplearn.records.groups import grouping_of
 from dplearn.records.table import Held, Table
 
