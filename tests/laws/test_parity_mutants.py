@@ -15,7 +15,7 @@ from dplearn.audit.enumeration import distribution_on
 from dplearn.chance import PublicStream
 from dplearn.core.exact import at_most_exp
 from dplearn.core.gf2 import pack, solve
-from dplearn.estimator.public import PublicOutputs
+from dplearn.estimator.recipe import PublicOutputs
 from dplearn.learners import parity_methods
 from dplearn.learners.parity_methods import Elimination, Equations, Stable
 from dplearn.mechanisms import parity
