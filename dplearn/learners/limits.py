@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import betainc, gammaln
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.core.exact import exp_bounds, float_above
-from dplearn.core.search import first, least
+from dplearn.kernels.exact import exp_bounds, float_above
+from dplearn.kernels.search import first, least
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.base import Guarantee
 

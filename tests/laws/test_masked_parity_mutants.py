@@ -12,10 +12,11 @@ import pytest
 from dplearn.audit import least_exp_epsilon
 from dplearn.audit.cases.masked_parity import CASES as MASKED_PARITY_CASES
 from dplearn.audit.enumeration import distribution_on
-from dplearn.core.exact import at_most_exp
+from dplearn.kernels.exact import at_most_exp
 from dplearn.learners.parity import masked
 from dplearn.learners.parity.masked import MaskedParityClassifier
-from dplearn.queries import CentralOracle, LocalOracle, MeanQuery, factories
+from dplearn.queries import CentralOracle, LocalOracle, MeanQuery
+from dplearn.queries import oracle as factories
 from dplearn.queries.noise import CentralNoise, LocalNoise
 
 CASES = {case.name: case for case in MASKED_PARITY_CASES}

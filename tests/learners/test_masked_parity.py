@@ -6,8 +6,8 @@ from scipy.stats import binom
 from sklearn.base import clone
 
 from dplearn.concepts.parities import masked_rows
-from dplearn.core.gf2 import pack
 from dplearn.domains import DomainError
+from dplearn.kernels.gf2 import pack
 from dplearn.learners.parity.masked import (
     Asking,
     MaskedParityClassifier,
@@ -17,7 +17,7 @@ from dplearn.learners.parity.masked import (
 )
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
 from dplearn.queries import MeanQuery, PopulationOracle
-from dplearn.queries.simulation import simulate_locally
+from dplearn.theory.simulation import simulate_locally
 
 R = np.array([1, 0, 1, 1, 0, 0, 0, 1])
 

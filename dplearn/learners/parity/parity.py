@@ -26,12 +26,11 @@ from dplearn.chance.dice import Dice
 from dplearn.concepts import Parity
 from dplearn.concepts.base import ChosenConcept
 from dplearn.concepts.parities import MOST_FEATURES, Parities
-from dplearn.core.gf2 import BitMatrix, solve
 from dplearn.domains import Bits
 from dplearn.estimator.base import SeveralOutputsClassifier
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public, PublicOutputs
+from dplearn.estimator.recipe import FitRecipe, Public, PublicOutputs
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.gf2 import BitMatrix, solve
 from dplearn.learners.limits import Task, least_of_outputs
 from dplearn.learners.parity.sizes import (
     agnostic_failure,
@@ -48,10 +47,10 @@ from dplearn.mechanisms import consistent_parity, most_frequent_if_stable
 from dplearn.mechanisms.selection import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.records.encoded import packed_rows, read_bits
-from dplearn.records.outputs import declared_sets, n_outputs_of, read_outputs
-from dplearn.records.reading import as_product, check_two_labels, labels_assumed
-from dplearn.records.rows import Records, shape_of
+from dplearn.table.encodings import packed_rows, read_bits
+from dplearn.table.features import as_product
+from dplearn.table.rows import Records, shape_of
+from dplearn.table.targets import check_two_labels, declared_sets, labels_assumed, n_outputs_of, read_outputs
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -34,12 +34,11 @@ from dplearn.concepts.lines import (
     leading_point,
     plane,
 )
-from dplearn.core.exact import selection_ratio
-from dplearn.core.search import least
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.search import least
 from dplearn.learners.limits import Task
 from dplearn.learners.rules.generic import ErrorCounts, checked_epsilon, checked_share, selected
 from dplearn.learners.rules.point_sizes import checked_budget, silences
@@ -47,14 +46,9 @@ from dplearn.mechanisms import release_if_stable, select_exponential
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden, noted
-from dplearn.records.reading import (
-    check_classes,
-    check_two_labels,
-    labels_assumed,
-    read_features,
-    read_labels,
-)
-from dplearn.records.rows import Columns, Examples
+from dplearn.table.features import read_features
+from dplearn.table.rows import Columns, LabelledRows
+from dplearn.table.targets import check_classes, check_two_labels, labels_assumed, read_labels
 
 _METHODS = ("stability", "pure")
 
@@ -129,7 +123,7 @@ class LineClassifier(RuleClassifier):
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record with "stability", (epsilon, 0)
     with "pure". Proof: the quality of a line is the number of its records with the second label, minus the
     greatest number of these at one point. One replaced record changes it by at most 1, and the lead of a
-    line, or of a point, by at most 2, so that the distances of `core.lines` satisfy the conditions of
+    line, or of a point, by at most 2, so that the distances of `kernels.lines` satisfy the conditions of
     `release_if_stable`. The line is released with .55 epsilon and delta / 2, the point with the rest; the two
     add up. A uniform line uses only what has been released.
 
@@ -249,7 +243,7 @@ class LineFit(FitRecipe):
         check_two_labels(classes, "a line")
         names = getattr(reader, "feature_names_in_", None)
         columns = plane(self.p, names).encode(X, takes_missing=False)
-        return Public(len(X), 2, 2, names, classes), Examples(Columns(columns), codes)
+        return Public(len(X), 2, 2, names, classes), LabelledRows(Columns(columns), codes)
 
     def plan(self, public: Public) -> "LinePlan":
         domain = plane(self.p, public.names)
@@ -286,7 +280,7 @@ class _Outcome(NamedTuple):
 class _Leaders:
     """The leading line and point of the records with the second label, with distances, computed lazily."""
 
-    def __init__(self, records: Examples, p: int):
+    def __init__(self, records: LabelledRows, p: int):
         self.records, self.p = records, p
 
     @cached_property

@@ -22,18 +22,17 @@ from dplearn._validation import (
 )
 from dplearn.chance import PublicStream, public_seed
 from dplearn.chance.dice import Dice
-from dplearn.core.bucket_sets import BucketSets, n_sets
-from dplearn.core.distributions import power_at_most
-from dplearn.core.exact import selection_ratio
-from dplearn.core.keys import KeyCounts, KeyHash
-from dplearn.core.points import best_entries, bucket_errors, leading_key, net_counts, prefix_errors
 from dplearn.domains import Hashed
 from dplearn.domains.cells import frame_column, holds_times, is_frame, object_array
 from dplearn.domains.keys import KEYS_ASSUMED, read_keys, spelled
 from dplearn.estimator.base import SeveralOutputsClassifier
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public, PublicOutputs
+from dplearn.estimator.recipe import FitRecipe, Public, PublicOutputs
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.bucket_sets import BucketSets, n_sets
+from dplearn.kernels.distributions import power_at_most
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.keys import KeyCounts, KeyHash
+from dplearn.kernels.points import best_entries, bucket_errors, leading_key, net_counts, prefix_errors
 from dplearn.learners.limits import Task, least_of
 from dplearn.learners.rules.point_sizes import (
     LARGEST_BITS,
@@ -49,9 +48,9 @@ from dplearn.mechanisms import permute_and_flip, release_if_stable, select_permu
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.records.outputs import declared_sets, n_outputs_of, read_outputs
-from dplearn.records.reading import check_two_labels, labels_assumed, read_features
-from dplearn.records.rows import Columns, Examples
+from dplearn.table.features import read_features
+from dplearn.table.rows import Columns, LabelledRows
+from dplearn.table.targets import check_two_labels, declared_sets, labels_assumed, n_outputs_of, read_outputs
 
 _METHODS = ("stability", "hashing")
 _UNKEYED = b""  # the code of a record without a second label
@@ -146,7 +145,7 @@ class PointClassifier(SeveralOutputsClassifier):
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record with "stability", (epsilon, 0)
     with "hashing", for every value of the hash. Proof: with "stability", the distance of the table to a
     change of the leading key is 0 if one replaced record can change that key, and one replaced record changes
-    this distance by at most 1 (`core.points.leading_key`); these are the conditions of `release_if_stable`.
+    this distance by at most 1 (see `leading_key`); these are the conditions of `release_if_stable`.
     With "hashing", one replaced record changes the errors of each rule by at most 1. With `n_keys` above 1
     they are capped at the least errors of all rules plus a public number; the least of two numbers that
     change by at most 1, and a sum of such a number and a constant, change by at most 1 too. With several
@@ -332,7 +331,7 @@ class PointFit(FitRecipe):
             n_outputs=len(outputs.classes),
             many=outputs.many,
         )
-        return public, Examples(Columns([object_array(_row_keys(X))]), codes)
+        return public, LabelledRows(Columns([object_array(_row_keys(X))]), codes)
 
     def plan(self, public: Public) -> "PointPlan":
         assert isinstance(public, PublicOutputs)
@@ -476,7 +475,7 @@ def _hash(seed: Any, n_buckets: int) -> KeyHash:
 class _Summary:
     """What keys are released from, computed from the records when it is first asked for."""
 
-    def __init__(self, records: Examples, plan: "PointPlan"):
+    def __init__(self, records: LabelledRows, plan: "PointPlan"):
         self.records, self.plan = records, plan
 
     def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
