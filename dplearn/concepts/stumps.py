@@ -398,7 +398,7 @@ class CutErrors:
 
 
 def levels_of_cuts(sizes: Sequence[int]) -> int:
-    """Return the levels of a mistake tree of the cuts of columns of some sizes, with either label below.
+    """Return the levels of a mistake tree of the cuts of columns with these numbers of ordered values.
 
     Notes
     -----
