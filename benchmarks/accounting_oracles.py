@@ -71,6 +71,15 @@ from dplearn.privacy import (
     secret_noisy_max_epsilon,
     subsampled,
 )
+from dplearn.privacy.composition import (
+    advanced,
+    basic,
+    gaussian,
+    least_epsilon,
+    optimal_homogeneous,
+    renyi,
+    zero_concentrated,
+)
 from dplearn.privacy.conversion import concentrated_epsilon, epsilon_at, pure_and_concentrated
 from dplearn.privacy.gaussian_dp import (
     delta_of_mu,
@@ -96,15 +105,6 @@ from dplearn.privacy.shares import (
     equal_epsilon,
     equal_shares,
     gaussian_budget,
-)
-from dplearn.privacy.theorems import (
-    advanced,
-    basic,
-    gaussian,
-    least_epsilon,
-    optimal_homogeneous,
-    renyi,
-    zero_concentrated,
 )
 
 __all__ = ["MODULES", "OTHER_MODULES", "ROUNDING", "WITHOUT", "Comparison", "compared", "names", "oracles"]
@@ -174,12 +174,12 @@ WITHOUT: dict[str, tuple[str, str]] = {
     "privacy.guarantees.epsilon_of": ("reads a number", "tests/privacy/test_guarantees.py"),
     "privacy.guarantees.rho_of": ("reads a number", "tests/privacy/test_guarantees.py"),
     "privacy.noisy_max.likely_outcome_renyi": (_OURS, "tests/privacy/test_noisy_max.py"),
-    "privacy.theorems.THEOREMS": ("the list of theorems", "tests/privacy/test_theorems.py"),
+    "privacy.composition.THEOREMS": ("the list of theorems", "tests/privacy/test_theorems.py"),
     "privacy.conversion.chords": (_OURS, "tests/privacy/test_conversion.py"),
     "privacy.conversion.float_or_infinity": _ROUNDS,
     "privacy.stable_answers.StableAnswersNoise": (_OURS, "tests/privacy/test_stable_answers.py"),
     "privacy.stable_answers.stable_answers_noise": (_OURS, "tests/privacy/test_stable_answers.py"),
-    "privacy.theorems.Epsilon": ("a type", "tests/privacy/test_theorems.py"),
+    "privacy.composition.Epsilon": ("a type", "tests/privacy/test_theorems.py"),
     "kernels.distributions.power_at_most": ("an inverse in integers", "tests/kernels/test_distributions.py"),
     "privacy.gaussian_dp.pi_bounds": ("a constant", "tests/privacy/test_gaussian_dp.py"),
 }
@@ -321,7 +321,9 @@ def grid(*sides: Any) -> Iterator[tuple]:
 # Composition theorems
 
 
-@oracle("privacy.theorems.basic", "privacy.theorems.advanced", "privacy.theorems.optimal_homogeneous")
+@oracle(
+    "privacy.composition.basic", "privacy.composition.advanced", "privacy.composition.optimal_homogeneous"
+)
 def _pure_theorems(_: Ask) -> Rows:
     theorems = {"basic": basic, "advanced": advanced, "optimal_homogeneous": optimal_homogeneous}
     for e, k, delta in grid(EPSILONS, COUNTS, DELTAS):
@@ -330,34 +332,34 @@ def _pure_theorems(_: Ask) -> Rows:
         for name, theorem in theorems.items():
             ours = float(theorem(event, rational(delta)))
             yield Comparison(
-                f"privacy.theorems.{name}", f"{k} x epsilon {e:g} at {delta:g}", ours, truth, DPA
+                f"privacy.composition.{name}", f"{k} x epsilon {e:g} at {delta:g}", ours, truth, DPA
             )
 
 
-@oracle("privacy.theorems.zero_concentrated", "privacy.theorems.gaussian")
+@oracle("privacy.composition.zero_concentrated", "privacy.composition.gaussian")
 def _gaussian_theorems(ask: Ask) -> Rows:
     for sigma, k, delta in grid((5, 50), COUNTS, DELTAS):
         event, question = Composition({Gaussian(sigma**2): k}), f"{k} x sigma {sigma} at {delta:g}"
         truth = discrete(sigma**2, k).get_epsilon_for_delta(delta)
         for name, theorem in {"zero_concentrated": zero_concentrated, "gaussian": gaussian}.items():
             ours = float(theorem(event, rational(delta)))
-            yield Comparison(f"privacy.theorems.{name}", question, ours, truth, DPA)
+            yield Comparison(f"privacy.composition.{name}", question, ours, truth, DPA)
         ours = float(zero_concentrated(event, rational(delta)))
         theirs = ask("gaussian epsilon", sigma, k, delta)
-        yield Comparison("privacy.theorems.zero_concentrated", question, ours, theirs, ODP, truth=False)
+        yield Comparison("privacy.composition.zero_concentrated", question, ours, theirs, ODP, truth=False)
 
 
-@oracle("privacy.theorems.renyi", "privacy.events.PureDP")
+@oracle("privacy.composition.renyi", "privacy.events.PureDP")
 def _renyi_theorem(ask: Ask) -> Rows:
     for e, k, delta in grid(EPSILONS, COUNTS, DELTAS):
         question = f"{k} x epsilon {e:g} at {delta:g}"
         ours = float(renyi(Composition({PureDP(e): k}), rational(delta)))
         truth = responses(e, k).get_epsilon_for_delta(delta)
-        yield Comparison("privacy.theorems.renyi", question, ours, truth, DPA)
+        yield Comparison("privacy.composition.renyi", question, ours, truth, DPA)
         book = RdpAccountant(neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_ONE)
         book.compose(dp_accounting.RandomizedResponseDpEvent(2 / (1 + math.exp(e)), 2), k)
         theirs = float(book.get_epsilon(delta))
-        yield Comparison("privacy.theorems.renyi", question, ours, theirs, f"{DPA}, Renyi", truth=False)
+        yield Comparison("privacy.composition.renyi", question, ours, theirs, f"{DPA}, Renyi", truth=False)
     for e in EPSILONS:
         theirs = ask("pure to rho", e)
         yield Comparison(
@@ -365,7 +367,7 @@ def _renyi_theorem(ask: Ask) -> Rows:
         )
 
 
-@oracle("privacy.theorems.least_epsilon", "privacy.composition.Composition", "privacy.composition.compose")
+@oracle("privacy.composition.least_epsilon", "privacy.composition.Composition", "privacy.composition.compose")
 def _totals(ask: Ask) -> Rows:
     for (e, k), (sigma, j), delta in grid(((0.1, 10), (0.5, 3)), ((10, 10), (50, 100)), DELTAS):
         events = [(PureDP(e), k), (Gaussian(sigma**2), j)]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
-from dplearn.audit.distributions import observe
+from dplearn.audit.enumeration import observe
 from dplearn.chance import SystemDice
 from dplearn.chance.dice import Dice
 from dplearn.kernels.confidence_bounds import success_bounds

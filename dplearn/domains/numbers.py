@@ -13,8 +13,17 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn.domains.base import FILL_OR_LEAVE_OUT, GAPS, NO_GAPS, Codes, NumberDomain, smallest_uint
-from dplearn.domains.cells import as_cells, exact_cells, floor_of, is_missing, is_number, object_array
-from dplearn.domains.number_cells import any_as_number, any_as_numbers, as_numbers
+from dplearn.domains.cells import (
+    any_as_number,
+    any_as_numbers,
+    as_cells,
+    as_numbers,
+    exact_cells,
+    floor_of,
+    is_missing,
+    is_number,
+    object_array,
+)
 
 _OUTSIDE = ("refuse", "clip", "accept")
 _OF_FLOATS = ("refuse", "accept")

@@ -32,7 +32,7 @@ from dplearn.estimator.public import cost_of_fit
 from dplearn.fit.execute import Done, execute
 from dplearn.kernels.float_errors import IgnoresFloatErrors, float_errors_ignored
 from dplearn.privacy import Guarantee, PrivacyLedger
-from dplearn.privacy.base import NEIGHBORS, in_words
+from dplearn.privacy.guarantees import NEIGHBORS, in_words
 from dplearn.privacy.unknown_count import MOST_RECORDS
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.records.groups import with_ids

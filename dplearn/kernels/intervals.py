@@ -1,4 +1,4 @@
-"""Intervals of an ordered domain: pieces between data, and trees of nested intervals with prefix counts.
+"""Intervals of an ordered domain: pieces between data, trees of nested intervals, and cells with public ends.
 
 **Pieces.** Sorted data cut a domain into intervals; all codes of one piece have the same rank in the data.
 
@@ -8,8 +8,9 @@ children of selected nodes are stored, so the size of a tree does not depend on 
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
 from math import log2
 from typing import Any
@@ -233,3 +234,78 @@ def prefix_counts(levels: Sequence[Level]) -> Knots:
 def _dtype(size: int) -> Any:
     """Return the dtype of codes, starts and lengths up to `size`."""
     return np.dtype(np.uint64) if size < _WIDE else np.dtype(object)
+
+
+_BITS = 16  # of a code, from the highest, that are looked up
+_FEW = 1 << 12  # as many codes are searched as fast as tables are made
+
+
+class CodePlaces:
+    """The function from codes to the intervals that contain them.
+
+    A code's highest bits are looked up. They determine the last interval that has a code with these bits. If
+    it and the one before are the only such intervals, then one comparison with its first code decides.
+
+    `starts` (k,): Public. The first code of each interval; increasing, from 0. `size`: Public. The number of
+    codes, at most 2**64 - 1. The code `size`, that of no value, is alone in the interval k.
+    """
+
+    def __init__(self, starts: NDArray[Any], size: int):
+        self._starts = np.append(starts.astype(np.uint64), np.uint64(size))
+        self._shift = max(0, size.bit_length() - _BITS)
+        self._size = size
+
+    def __call__(self, codes: NDArray[Any]) -> NDArray[np.int16]:
+        """Return the interval of each code.
+
+        `codes` (n,): from 0 to `size`.
+        """
+        if codes.dtype == object:
+            codes = codes.astype(np.uint64)
+        if len(codes) < _FEW or not self._apart:
+            return self._search(codes).astype(np.int16)
+        if not self._shift:
+            return np.asarray(self._last.take(codes.astype(np.intp, copy=False)))
+        heads = (codes >> codes.dtype.type(self._shift)).astype(np.intp)
+        places: NDArray[np.int16] = self._last.take(heads)
+        places -= codes < self._begins.take(heads)
+        return places
+
+    @cached_property
+    def _ends(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The intervals of the first and of the last code with the same highest bits."""
+        heads = np.arange((self._size >> self._shift) + 1, dtype=np.uint64) << np.uint64(self._shift)
+        return self._search(heads), self._search(heads + np.uint64((1 << self._shift) - 1))
+
+    @cached_property
+    def _apart(self) -> bool:
+        """Whether codes with the same highest bits are in at most two intervals."""
+        first, last = self._ends
+        return bool((last - first <= 1).all())
+
+    @cached_property
+    def _last(self) -> NDArray[np.int16]:
+        return self._ends[1].astype(np.int16)
+
+    @cached_property
+    def _begins(self) -> NDArray[np.uint64]:
+        return np.asarray(self._starts[self._last])
+
+    def _search(self, codes: NDArray[Any]) -> NDArray[np.intp]:
+        return np.searchsorted(self._starts, codes.astype(np.uint64), "right") - 1
+
+
+def first_codes(place_of: Callable[[NDArray[np.uint64]], NDArray[Any]], n: int, size: int) -> NDArray[Any]:
+    """Return the first code of each of n intervals.
+
+    `place_of`: from codes to intervals, 0 to n - 1; nondecreasing. `n`: the number of intervals; each has a
+    code. `size`: the number of codes, at most 2**64 - 1.
+    """
+    low, high = np.zeros(n, dtype=np.uint64), np.full(n, size - 1, dtype=np.uint64)
+    wanted = np.arange(n)
+    for _ in range(size.bit_length()):
+        middle = low + (high - low) // np.uint64(2)
+        reached = place_of(middle) >= wanted
+        low = np.where(reached, low, np.minimum(middle + np.uint64(1), high))
+        high = np.where(reached, middle, high)
+    return high

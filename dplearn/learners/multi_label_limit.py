@@ -14,7 +14,7 @@ from dplearn.kernels.exact import float_above
 from dplearn.kernels.search import least
 from dplearn.learners.pure_lower_bound import packing_records
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.base import Guarantee
+from dplearn.privacy.guarantees import Guarantee
 
 __all__ = ["TASKS", "Task", "least_of_outputs", "multi_label_lower_bound"]
 

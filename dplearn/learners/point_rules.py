@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.domains.keys import spelled
-from dplearn.kernels.keys import KeyHash
+from dplearn.kernels.points import KeyHash
 
 __all__ = ["ChosenKeys", "ChosenPoint", "ChosenPrefix", "prefix_buckets"]
 

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dplearn._validation import check_count, check_number
-from dplearn.kernels.bucket_sets import n_sets
 from dplearn.kernels.exact import decay_ratio, float_above, selection_ratio
-from dplearn.kernels.points import distance_of_lead
+from dplearn.kernels.points import distance_of_lead, n_sets
 from dplearn.kernels.search import least
 from dplearn.learners.pure_lower_bound import packing_records
 from dplearn.mechanisms.stability import release_probability_table

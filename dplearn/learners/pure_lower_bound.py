@@ -21,7 +21,7 @@ from scipy.special import betainc, gammaln
 from dplearn.kernels.exact import exp_bounds, float_above
 from dplearn.kernels.search import first
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.base import Guarantee
+from dplearn.privacy.guarantees import Guarantee
 
 __all__ = ["LEAST_NOTE", "least_failure", "least_of", "packing_records", "pure_records"]
 

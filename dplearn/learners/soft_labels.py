@@ -25,7 +25,7 @@ from dplearn.ensembles.ensemble import SoftEnsemble
 from dplearn.ensembles.sizes import MANY_QUERIES
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public
-from dplearn.kernels.soft_votes import FIXED_POINT_ONE
+from dplearn.kernels.votes import FIXED_POINT_ONE
 from dplearn.learners.ensembles import AggregationPlan
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.privacy import PrivacyLedger

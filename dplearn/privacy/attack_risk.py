@@ -18,11 +18,10 @@ from scipy.special import ndtri
 
 from dplearn._validation import check_number
 from dplearn.kernels.exact import exp_bounds, log_bounds, root_above
-from dplearn.privacy.base import Guarantee, decimal
 from dplearn.privacy.conversion import rounded_up
 from dplearn.privacy.events import Event, event_of
 from dplearn.privacy.gaussian_dp import LARGEST_EPSILON, delta_of_mu
-from dplearn.privacy.guarantees import ApproxDP, ZeroConcentratedDP
+from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP, decimal
 
 __all__ = ["AttackRisk", "attack_risk", "epsilon_for_risk", "percent"]
 

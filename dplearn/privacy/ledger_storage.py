@@ -35,8 +35,7 @@ from types import ModuleType
 from typing import IO, Any, Protocol, TypeVar
 
 from dplearn._version import __version__
-from dplearn.privacy.base import amounts, decimals, with_amounts
-from dplearn.privacy.guarantees import Guarantee
+from dplearn.privacy.guarantees import Guarantee, amounts, decimals, with_amounts
 from dplearn.privacy.privacy_filter import LedgerError, PrivacyFilter
 
 _FORMAT = "dplearn.ReleaseRecord"

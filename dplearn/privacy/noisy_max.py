@@ -23,10 +23,9 @@ from dplearn._writing import brief
 from dplearn.kernels.distributions import power_at_most
 from dplearn.kernels.exact import float_above, selection_ratio
 from dplearn.kernels.grouping import near_integers
-from dplearn.privacy.composition import Composition
+from dplearn.privacy.composition import Composition, least_epsilon
 from dplearn.privacy.conversion import Floats, epsilon_at, log_float, rounded_up
 from dplearn.privacy.events import BoundedRange, Gaussian
-from dplearn.privacy.theorems import least_epsilon
 
 __all__ = [
     "EpsilonCandidates",

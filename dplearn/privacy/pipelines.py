@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dplearn.privacy.base import PROTECTS
-from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
+from dplearn.privacy.guarantees import PROTECTS, ApproxDP, Guarantee, ZeroConcentratedDP
 from dplearn.privacy.held import held_by
 
 Kind = TypeVar("Kind", bound=type)

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from dplearn._writing import cut
 from dplearn.kernels.exact import float_above
 from dplearn.privacy.attack_risk import AttackRisk, attack_risk
-from dplearn.privacy.base import Guarantee, in_words
 from dplearn.privacy.events import Event, event_of
+from dplearn.privacy.guarantees import Guarantee, in_words
 from dplearn.privacy.shares import GAUSSIAN, Accounting
 
 _NOTE = "note"

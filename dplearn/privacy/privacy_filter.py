@@ -5,8 +5,15 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR
 from fractions import Fraction
 
-from dplearn.privacy.base import PROTECTS, amounts, in_words, with_amounts
-from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
+from dplearn.privacy.guarantees import (
+    PROTECTS,
+    ApproxDP,
+    Guarantee,
+    ZeroConcentratedDP,
+    amounts,
+    in_words,
+    with_amounts,
+)
 from dplearn.privacy.unknown_count import TAKING_ADDED
 
 __all__ = ["PrivacyFilter"]

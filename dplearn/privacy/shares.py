@@ -8,7 +8,7 @@ from typing import Any
 
 from dplearn._validation import check_count
 from dplearn.privacy.calibration import calibrate
-from dplearn.privacy.composition import Composition
+from dplearn.privacy.composition import Composition, least_epsilon
 from dplearn.privacy.events import (
     Approximate,
     BoundedRange,
@@ -19,7 +19,6 @@ from dplearn.privacy.events import (
 )
 from dplearn.privacy.gaussian_dp import LARGEST_EPSILON, greatest_mu, without_failure
 from dplearn.privacy.guarantees import ApproxDP, delta_of, epsilon_of
-from dplearn.privacy.theorems import least_epsilon
 
 __all__ = [
     "CONCENTRATED",

@@ -8,7 +8,7 @@ of a single record, and `Guarantee.for_group` and the ledger's conversion hold a
 
 from fractions import Fraction
 
-from dplearn.privacy.base import NEIGHBORS
+from dplearn.privacy.guarantees import NEIGHBORS
 
 #: The assumption of a guarantee for one added or removed record, in place of that the number is public.
 AT_LEAST_ONE = "the table has at least one record"

@@ -20,7 +20,7 @@ from scipy.sparse import issparse
 
 from dplearn.domains import Bits, Domain, DomainError, Floats, Product
 from dplearn.domains.base import Codes
-from dplearn.kernels.row_blocks import row_blocks
+from dplearn.kernels.rows import row_blocks
 from dplearn.records.rows import Columns
 
 _WIDE = 12.0  # arsinh(x) is divided by this and clipped to -1..1, which merges magnitudes above 80,000

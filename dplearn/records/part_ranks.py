@@ -27,9 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.kernels.code_counts import CodeCounts
 from dplearn.kernels.intervals import Level, TreeRecords, counted, sorted_codes
-from dplearn.kernels.ranks import Ranks, SortedCodes
+from dplearn.kernels.ranks import CodeCounts, Ranks, SortedCodes
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table
 

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_bool, check_number, shown
 from dplearn.domains import DomainError
-from dplearn.domains.cells import cell_type, column_type, holds_times, in_units, is_frame, is_text
-from dplearn.domains.number_cells import as_numbers
+from dplearn.domains.cells import as_numbers, cell_type, column_type, holds_times, in_units, is_frame, is_text
 from dplearn.domains.numbers import Floats
 from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.records.reading import label_cells

@@ -31,7 +31,7 @@ from dplearn.ensembles import teachers as module
 from dplearn.ensembles.asking import Labels, Scores
 from dplearn.ensembles.shards import shards
 from dplearn.ensembles.teachers import LabelShares, answers_of, train_and_ask, train_teachers
-from dplearn.kernels.soft_votes import FIXED_POINT_ONE
+from dplearn.kernels.votes import FIXED_POINT_ONE
 from dplearn.records.part_sources import in_parts
 from dplearn.records.passes import InTurn
 from dplearn.records.rows import Examples, rows_of

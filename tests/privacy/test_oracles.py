@@ -49,10 +49,10 @@ def test_a_name_without_an_oracle_is_tested_elsewhere(oracles):
 
 
 def test_a_new_name_would_be_found(oracles, monkeypatch):
-    monkeypatch.setattr("dplearn.privacy.theorems.__all__", [*privacy.theorems.__all__, "best"])
-    monkeypatch.setattr("dplearn.privacy.theorems.best", lambda: None, raising=False)
-    privacy.theorems.best.__module__ = "dplearn.privacy.theorems"
-    assert oracles.names() - oracles.oracles() - set(oracles.WITHOUT) == {"privacy.theorems.best"}
+    monkeypatch.setattr("dplearn.privacy.composition.__all__", [*privacy.theorems.__all__, "best"])
+    monkeypatch.setattr("dplearn.privacy.composition.best", lambda: None, raising=False)
+    privacy.theorems.best.__module__ = "dplearn.privacy.composition"
+    assert oracles.names() - oracles.oracles() - set(oracles.WITHOUT) == {"privacy.composition.best"}
 
 
 QUICK = (
@@ -62,7 +62,7 @@ QUICK = (
     "privacy.privacy_filter.PrivacyFilter",
     "privacy.random_stopping.RandomStopping",
     "privacy.conversion.pure_and_concentrated",
-    "privacy.theorems.optimal_homogeneous",
+    "privacy.composition.optimal_homogeneous",
     "kernels.exact.decay_ratio",
     "privacy.gaussian_dp.tail_bounds",
 )

@@ -15,7 +15,7 @@ from dplearn.domains import (
     Product,
     Schema,
 )
-from dplearn.kernels import row_blocks
+from dplearn.kernels import rows as row_blocks
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
 
 SCHEMA = Schema(

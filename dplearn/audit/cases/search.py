@@ -19,7 +19,7 @@ from dplearn.estimator.base import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.public import Public
 from dplearn.mechanisms import randomized_response
-from dplearn.mechanisms.random_stopping import best_of_runs
+from dplearn.mechanisms.selection import best_of_runs
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
 from dplearn.model_selection.score import _Score
 from dplearn.model_selection.search import PrivateSearchCV

@@ -21,7 +21,7 @@ from dplearn.estimator.fit_recipe import FitRecipe, QueryFit
 from dplearn.estimator.public import Public, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
-from dplearn.kernels.row_blocks import dense
+from dplearn.kernels.rows import dense
 from dplearn.learners.linear.columns import (
     N_BUCKETS,
     NUMBERS,
