@@ -12,6 +12,8 @@ compared: ours is then what was wanted. dp-accounting is a package of the tests;
 of its own.
 """
 
+import ast
+import inspect
 import json
 import math
 import subprocess
@@ -128,14 +130,12 @@ MODULES = (
     "privacy.random_stopping",
     "privacy.shares",
     "privacy.stable_answers",
-    "privacy.theorems",
     "kernels.distributions",
 )
 #: Single names of other modules that guarantees rest on.
 MORE = ("kernels.exact.decay_ratio", "kernels.exact.selection_ratio")
 #: Modules of `dplearn.privacy` that hold no accounting figure.
 OTHER_MODULES = {
-    "base": "the base class of guarantees and their formats",
     "held": "where a guarantee is found",
     "ledger": "sums by the privacy filter, which is an accounting module",
     "ledger_storage": "storage",
@@ -170,6 +170,18 @@ WITHOUT: dict[str, tuple[str, str]] = {
     "privacy.gaussian_dp.MOST_NUMBERS": ("a constant", "tests/privacy/test_gaussian_dp.py"),
     "privacy.gaussian_dp.SLACK": ("a constant", "tests/privacy/test_gaussian_dp.py"),
     "privacy.random_stopping.MOST_RUNS": ("a constant", "tests/privacy/test_random_stopping.py"),
+    "privacy.guarantees.ADDED_LABELS": ("a message", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.Guarantee": ("the base class", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.NEIGHBORS": ("a constant", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.PROTECTS": ("a constant", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.amounts": ("reads numbers", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.decimal": ("formats a number", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.decimals": ("formats numbers", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.in_words": ("formats numbers", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.with_amounts": ("sets numbers", "tests/privacy/test_guarantees.py"),
+    "privacy.privacy_filter.BudgetExceededError": ("an error", "tests/privacy/test_privacy_filter.py"),
+    "privacy.privacy_filter.LedgerError": ("an error", "tests/privacy/test_privacy_filter.py"),
+    "kernels.distributions.partial_sum_bound": (_OURS, "tests/kernels/test_distributions.py"),
     "privacy.guarantees.delta_of": ("reads a number", "tests/privacy/test_guarantees.py"),
     "privacy.guarantees.epsilon_of": ("reads a number", "tests/privacy/test_guarantees.py"),
     "privacy.guarantees.rho_of": ("reads a number", "tests/privacy/test_guarantees.py"),
@@ -179,7 +191,6 @@ WITHOUT: dict[str, tuple[str, str]] = {
     "privacy.conversion.float_or_infinity": _ROUNDS,
     "privacy.stable_answers.StableAnswersNoise": (_OURS, "tests/privacy/test_stable_answers.py"),
     "privacy.stable_answers.stable_answers_noise": (_OURS, "tests/privacy/test_stable_answers.py"),
-    "privacy.composition.Epsilon": ("a type", "tests/privacy/test_theorems.py"),
     "kernels.distributions.power_at_most": ("an inverse in integers", "tests/kernels/test_distributions.py"),
     "privacy.gaussian_dp.pi_bounds": ("a constant", "tests/privacy/test_gaussian_dp.py"),
 }
@@ -250,16 +261,18 @@ def oracles() -> set[str]:
 
 
 def names() -> set[str]:
-    """Return all names that must have an oracle or a reason; a name of two modules counts for the first."""
-    found: dict[Any, str] = {}
+    """Return all names that need an oracle or a reason: functions, classes and constants of `MODULES`."""
+    found = set(MORE)
     for module in MODULES:
-        inside = import_module(f"dplearn.{module}")
-        for name in inside.__all__:
-            value = getattr(inside, name)
-            at = getattr(value, "__module__", None)
-            if at in (None, "builtins", "typing", "fractions", "types") or at == f"dplearn.{module}":
-                found[module, name] = f"{module}.{name}"
-    return set(found.values()) | set(MORE)
+        for node in ast.parse(inspect.getsource(import_module(f"dplearn.{module}"))).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                defined = [node.name]
+            else:
+                targets = [*getattr(node, "targets", ()), getattr(node, "target", None)]
+                named = [each.id for each in targets if isinstance(each, ast.Name)]
+                defined = [name for name in named if name.isupper()]  # a type alias has no figure
+            found |= {f"{module}.{name}" for name in defined if not name.startswith("_")}
+    return found
 
 
 # The oracles' figures
@@ -382,7 +395,7 @@ def _totals(ask: Ask) -> Rows:
         figures = {
             "composition.Composition": Composition(events).total(delta).epsilon,
             "composition.compose": compose(events).total(delta).epsilon,
-            "theorems.least_epsilon": least_epsilon(Composition(events), rational(delta)),
+            "composition.least_epsilon": least_epsilon(Composition(events), rational(delta)),
         }
         for name, ours in figures.items():
             yield Comparison(f"privacy.{name}", question, float(ours), both, f"{DPA}, continuous noise")

@@ -186,6 +186,8 @@ class WholeFit:
         Further public arguments of the fit, such as public rows.
     groups : callable, optional
         Maps records to the groups of the rows of X, where a record is a group of rows.
+    parted : bool
+        Whether the table is in two parts, the first row and all others.
     """
 
     make: Callable[[], Any]
@@ -193,12 +195,16 @@ class WholeFit:
     shown: Callable[[Any], tuple[str, Any]]
     public: Mapping[str, Any] = field(default_factory=dict)
     groups: Callable[[Rows], Any] | None = None
+    parted: bool = False
 
     def __call__(self, rows: Rows, dice: Dice) -> tuple[str, Any]:
         X, y = self.table(rows)
         with _notes_on_few(self.n_records(rows, X)) as notes:
-            learner = self.make()
-            learner._fit(X, y, dice, **self.more(rows))
+            learner, more = self.make(), self.more(rows)
+            if self.parted and self.groups is not None:  # a column of the table holds them
+                frame: Any = import_module("pandas").DataFrame  # which is an optional package
+                X, more["groups"] = frame(X).assign(group=more["groups"]), "group"
+            learner._fit(*(two_parts(X, y) if self.parted else (X, y)), dice, **more)
             text, published = self.shown(learner)
         return text, (published, notes)
 
@@ -210,37 +216,9 @@ class WholeFit:
         """Return the number of records, which are the groups of rows of X if there are groups."""
         return len(X) if self.groups is None else len(set(self.groups(rows)))
 
-    def in_two_parts(self) -> "PartedFit":
+    def in_two_parts(self) -> "WholeFit":
         """Return the same fit on a table in two parts."""
-        return PartedFit(self)
-
-
-@dataclass(frozen=True)
-class PartedFit:
-    """The fit of an estimator on a table in two parts, the first record and all others.
-
-    Where a record is a group of rows, the first row and all others.
-
-    Attributes
-    ----------
-    whole : WholeFit
-        The same fit on the table in memory.
-    """
-
-    whole: WholeFit
-
-    def __call__(self, rows: Rows, dice: Dice) -> tuple[str, Any]:
-        X, y = self.whole.table(rows)
-        with _notes_on_few(self.whole.n_records(rows, X)) as notes:
-            learner = self.whole.make()
-            more = self.whole.more(rows)
-            if self.whole.groups is not None:  # a column of the table holds them
-                frame: Any = import_module("pandas").DataFrame  # which is an optional package
-                X = frame(X).assign(group=more["groups"])
-                more["groups"] = "group"
-            learner._fit(*two_parts(X, y), dice, **more)
-            text, published = self.whole.shown(learner)
-        return text, (published, notes)
+        return replace(self, parted=True)
 
 
 @dataclass(frozen=True)
@@ -290,9 +268,9 @@ class StagedFit(TableFit):
 
     whole: WholeFit
 
-    def in_two_parts(self) -> PartedFit:
+    def in_two_parts(self) -> WholeFit:
         """Return the fit on a table in two parts, all of it on each path."""
-        return PartedFit(self.whole)
+        return self.whole.in_two_parts()
 
     def on(self, rows: Rows) -> Run:
         """Return the fit on one table, which is read when it is first called."""

@@ -8,14 +8,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.audit.codes import Words, biased_labels, fair_biases, uniform_biases
+from dplearn.audit.codes import biased_labels, fair_biases, uniform_biases
 from dplearn.chance import SystemDice
 from dplearn.chance.dice import Dice
 from dplearn.privacy import ApproxDP
@@ -212,18 +212,6 @@ def _checked_labels(predicted: Any, shape: tuple[int, ...]) -> NDArray[np.float6
     return labels.astype(np.float64)
 
 
-class _Candidates(Protocol):
-    """Two candidates for the labels of each record."""
-
-    first: Words
-    second: Words
-    X: NDArray[np.int64]  # of shape (n, 1)
-    shape: tuple[int, ...]  # of the predicted labels
-
-    def evidence(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return for each record a number above 0 if the outputs speak for its second candidate."""
-
-
 class _AtOnePoint:
     """Candidates of independent labels, with the same biases for all records at one point."""
 
@@ -262,7 +250,7 @@ class _OfThresholds:
         return np.array([(b.astype(np.int8) - a) @ (2 * labels - 1) for a, b, labels in pairs])
 
 
-_CODES: dict[str, Callable[[int, int, Dice], _Candidates]] = {
+_CODES: dict[str, Callable[[int, int, Dice], _AtOnePoint | _OfThresholds]] = {
     "uniform": lambda n, k, dice: _AtOnePoint(n, uniform_biases(k, dice), dice),
     "fair": lambda n, k, dice: _AtOnePoint(n, fair_biases(k), dice),
     "thresholds": _OfThresholds,

@@ -16,18 +16,6 @@ from numpy.typing import NDArray
 from dplearn._validation import check_number
 from dplearn.kernels.exact import decay_bounds, decay_rate, log_bounds
 
-__all__ = [
-    "gaussian_probabilities",
-    "geometric_probabilities",
-    "geometric_tail",
-    "laplace_probabilities",
-    "laplace_quantile",
-    "laplace_tail",
-    "permute_and_flip_probabilities",
-    "power_at_most",
-    "power_probabilities",
-]
-
 
 def power_probabilities(
     ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]

@@ -6,7 +6,6 @@
 children of selected nodes are stored, so the size of a tree does not depend on the size of the domain.
 """
 
-from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -130,20 +129,8 @@ def sorted_codes(codes: Any, size: int) -> Codes:
     return np.sort(exact.astype(_dtype(size)))
 
 
-class TreeRecords(ABC):
-    """Records that are counted in the nodes of a tree: in memory, or in parts that are read in passes."""
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """Return the number of records."""
-
-    @abstractmethod
-    def counted(self, level: Level) -> NDArray[np.int64]:
-        """Return the number of records in each node of a level."""
-
-
-class SortedRecords(TreeRecords):
-    """Records in memory.
+class SortedRecords:
+    """Records in memory, to be counted in the nodes of a tree.
 
     `codes` (n,): Private. From 0 to size - 1, in any order. `size`: Public. Number of codes in the domain.
     """

@@ -23,8 +23,6 @@ from dplearn.privacy.events import Event, event_of
 from dplearn.privacy.gaussian_dp import LARGEST_EPSILON, delta_of_mu
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP, decimal
 
-__all__ = ["AttackRisk", "attack_risk", "epsilon_for_risk", "percent"]
-
 _ONE = Fraction(1)
 _DELTA = Fraction(1, 10**6)  # of the posteriors, for a zero-concentrated guarantee
 _MOST = 500  # beyond this epsilon or rho the bounds are 1

@@ -19,8 +19,6 @@ from dplearn.privacy.conversion import log_float
 from dplearn.privacy.events import Event
 from dplearn.privacy.guarantees import ApproxDP
 
-__all__ = ["calibrate", "gaussian_sigma2"]
-
 _PRECISION = Fraction(1, 2**30)
 _LARGEST_SIGMA2 = 10.0**10  # the distribution of wider noise has more than a million terms
 _LEAST_DELTA, _LARGEST_EPSILON = Fraction(1, 10**200), 10**4  # within the range of floats

@@ -27,19 +27,6 @@ from numpy.typing import NDArray
 
 from dplearn.kernels.exact import float_above, log_bounds
 
-__all__ = [
-    "Floats",
-    "best_order",
-    "chords",
-    "concentrated_epsilon",
-    "decimal_up",
-    "epsilon_at",
-    "float_or_infinity",
-    "log_float",
-    "pure_and_concentrated",
-    "rounded_up",
-]
-
 _DIGITS = 12
 _LARGEST_EXPONENT = 700.0  # its exponential is within the range of floats
 

@@ -18,22 +18,6 @@ from functools import lru_cache
 from dplearn.kernels.exact import decay_bounds, exp_bounds, root_above
 from dplearn.privacy.conversion import concentrated_epsilon, log_float, rounded_up
 
-__all__ = [
-    "FAILURE",
-    "LARGEST_EPSILON",
-    "MOST_NUMBERS",
-    "SLACK",
-    "delta_of_mu",
-    "greatest_mu",
-    "least_epsilon_of_mu2",
-    "mu2_of_gaussian",
-    "mu2_of_pure",
-    "pi_bounds",
-    "sums_sigma2",
-    "tail_bounds",
-    "without_failure",
-]
-
 #: The variance of discrete Gaussian noise that pays for its being discrete (docs/theory/gaussian_sums.md).
 SLACK = 4
 #: The most integers with such noise in one release; with SLACK, they fail with probability below FAILURE.

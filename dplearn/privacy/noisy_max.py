@@ -27,18 +27,6 @@ from dplearn.privacy.composition import Composition, least_epsilon
 from dplearn.privacy.conversion import Floats, epsilon_at, log_float, rounded_up
 from dplearn.privacy.events import BoundedRange, Gaussian
 
-__all__ = [
-    "EpsilonCandidates",
-    "epsilon_candidates",
-    "likely_outcome_renyi",
-    "log_tails",
-    "publishable_noisy_max_cost",
-    "secret_log_chance_of_another",
-    "secret_noisy_max_epsilon",
-    "secret_noisy_max_renyi",
-    "secret_noisy_max_total",
-]
-
 _LARGEST_LEAD = 1 << 20  # a larger lead of the winner is reduced to this one
 _MOST_VOTES = (1 << 62) - 1  # for one label
 _BLOCK = 1 << 12  # number of queries with their curves in memory at the same time

@@ -16,8 +16,6 @@ from dplearn.privacy.guarantees import (
 )
 from dplearn.privacy.unknown_count import TAKING_ADDED
 
-__all__ = ["PrivacyFilter"]
-
 _KINDS = (ApproxDP, ZeroConcentratedDP)
 _DELTA = 1e-5  # the delta that errors advise: enough for several releases of 1e-6 each
 _MOST_BITS = 14_000  # about 4200 digits; Python writes integers of at most 4300

@@ -15,8 +15,6 @@ from dplearn.privacy.gaussian_dp import FAILURE, LARGEST_EPSILON, delta_of_mu
 from dplearn.privacy.guarantees import ApproxDP, delta_of, epsilon_of
 from dplearn.privacy.shares import gaussian_budget
 
-__all__ = ["MOST_RUNS", "RandomStopping", "gaussian_run_budget", "gaussian_runs_delta"]
-
 
 @dataclass(frozen=True)
 class RandomStopping:

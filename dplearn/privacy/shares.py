@@ -20,16 +20,6 @@ from dplearn.privacy.events import (
 from dplearn.privacy.gaussian_dp import LARGEST_EPSILON, greatest_mu, without_failure
 from dplearn.privacy.guarantees import ApproxDP, delta_of, epsilon_of
 
-__all__ = [
-    "CONCENTRATED",
-    "GAUSSIAN",
-    "Accounting",
-    "concentrated_budget",
-    "equal_epsilon",
-    "equal_shares",
-    "gaussian_budget",
-]
-
 _BELOW = 1 - Fraction(1, 1 << 28)  # concentrated_budget is correct to one part in 2**30
 _LEAST_EPSILON = Fraction(1, 10**100)  # floats represent what follows from it
 _LEAST_DELTA = Fraction(1, 1 << 70)  # below it, the failure of Gaussian sums is no small part of delta

@@ -21,8 +21,6 @@ from dplearn.privacy.conversion import log_float
 from dplearn.privacy.events import Approximate
 from dplearn.privacy.guarantees import ApproxDP, delta_of, epsilon_of
 
-__all__ = ["StableAnswersNoise", "stable_answers_noise"]
-
 _LEAST = Fraction(1, 10**12)  # smaller epsilons need thresholds beyond the range of the sparse vector
 _LARGEST = Fraction(700)  # greater epsilons are replaced by it in float computations
 _DIVISIONS = [Fraction(k, 8) for k in range(1, 9)]  # of delta, for spoiled epochs

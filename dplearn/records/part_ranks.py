@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.kernels.intervals import Level, TreeRecords, counted, sorted_codes
+from dplearn.kernels.intervals import Level, counted, sorted_codes
 from dplearn.kernels.ranks import CodeCounts, Ranks, SortedCodes
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table
@@ -242,7 +242,7 @@ def _like(codes: NDArray[Any], value: int) -> Any:
     return value if codes.dtype == object else codes.dtype.type(value)
 
 
-class PartedTreeRecords(TreeRecords):
+class PartedTreeRecords:
     """Records in parts that are counted in the nodes of a tree, one pass for each level."""
 
     def __init__(self, records: Table, size: int):
