@@ -28,33 +28,24 @@ _BINS = 1 << 18  # number of bins of one histogram
 
 @dataclass(frozen=True, eq=False, repr=False)  # a traceback may show it
 class Votes:
-    """The result of the votes for each query. Private.
+    """The result of the votes for each query. Private."""
 
-    `counts` (n_queries, n_labels): number of votes for each label. `winner` (n_queries,): the first label
-    with the most votes. `distance` (n_queries,): the distance to instability, as defined in `plurality`.
-    """
-
-    counts: NDArray[np.int64]
-    winner: NDArray[np.int64]
-    distance: NDArray[np.int64]
+    counts: NDArray[np.int64]  # (n_queries, n_labels)
+    winner: NDArray[np.int64]  # the first label with the most votes
+    distance: NDArray[np.int64]  # to instability, see `plurality`
 
     def __len__(self) -> int:
         return len(self.winner)
 
 
 def plurality(counts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the winner of each query and its distance to instability.
+    """Return the first label with the most votes of each query, and its distance to instability.
 
-    `counts` (..., n_labels): number of votes for each label; at least two labels. `winner` (...): the first
-    label with the most votes. `distance` (...): one less than the least number of changed votes after which
-    another label wins. It is 0 if one changed vote may change the winner; one changed, added or removed vote
-    changes it by at most 1.
-
-    Notes
-    -----
-    The fewest changes that make label j win turn votes for the winner w into votes for j; each reduces their
-    gap g by 2. A label before w wins a tie and needs ceil(g / 2) changes; a label after w needs ceil((g + 1)
-    / 2), the same as for a gap that is larger by 1. One less than ceil(g / 2) is floor((g - 1) / 2).
+    The distance is one less than the least number of changed votes after which another label wins; one
+    changed, added or removed vote changes it by at most 1. The fewest changes that make label j win turn
+    votes for the winner w into votes for j; each reduces their gap g by 2. A label before w wins a tie and
+    needs ceil(g / 2) changes; a label after w needs ceil((g + 1) / 2), the same as for a gap that is larger
+    by 1. One less than ceil(g / 2) is floor((g - 1) / 2).
     """
     counts = np.asarray(counts, dtype=np.int64)
     winner = counts.argmax(axis=-1)[..., None]
@@ -65,16 +56,7 @@ def plurality(counts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 
 def tally(labels: Any, n_labels: int) -> Votes:
-    """Count the teachers' votes for each query.
-
-    `labels` (n_teachers, n_queries): Private. From 0 to n_labels - 1, or -1 for no vote. `n_labels`: at least
-    2; public.
-
-    Notes
-    -----
-    Besides the result, and an array made of a list, the function needs some megabytes for any number of
-    teachers and queries; if n_labels is above 2**18, the memory is proportional to it.
-    """
+    """Count the teachers' votes for each query: labels of shape (n_teachers, n_queries), -1 for no vote."""
     n_labels = check_count("n_labels", n_labels, low=2)
     array = _checked(labels, n_labels)
     few = n_labels <= _SLICED
@@ -106,10 +88,9 @@ def _checked(labels: Any, n_labels: int) -> NDArray[Any]:
 def _leading(counts: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[Any]]:
     """Return the result of `plurality` for at most 256 labels, faster if each label's counts are contiguous.
 
-    `counts` has a row for each label, of any signed integer dtype. A rival before the winner needs as many
-    changed votes as a rival after it with one vote more. So let `rival` be the greatest of the counts of
-    labels before the winner and of the counts, minus 1, of labels after it. The winner's gap to it is at
-    least 1, and ceil(gap / 2) votes must change.
+    A rival before the winner needs as many changed votes as a rival after it with one vote more. So let
+    `rival` be the greatest of the counts of labels before the winner and of the counts, minus 1, of labels
+    after it. The winner's gap to it is at least 1, and ceil(gap / 2) votes must change.
     """
     top = counts[0]
     winner, rival = np.zeros(top.size, dtype=np.uint8), np.full_like(top, -1)
@@ -140,11 +121,7 @@ def blocks(length: int, step: int) -> Iterator[slice]:
 
 
 def sliced_counts(labels: NDArray[Any], n_labels: int) -> NDArray[Any]:
-    """Count votes for at most 255 labels, by bit slices.
-
-    `labels` (n_teachers, n_queries): from 0 to n_labels - 1, or -1 for no vote. `n_labels`: from 1 to 255.
-    Result: of the narrowest signed integer dtype for -n_teachers - 1.
-    """
+    """Count votes for at most 255 labels, by bit slices, in the narrowest dtype for -n_teachers - 1."""
     n_teachers, n_queries = labels.shape
     bits = n_labels.bit_length()
     totals = np.zeros((1 << bits, n_queries), dtype=np.min_scalar_type(-n_teachers - 1))
@@ -161,11 +138,7 @@ def sliced_counts(labels: NDArray[Any], n_labels: int) -> NDArray[Any]:
 
 
 def binned_counts(labels: NDArray[Any], n_labels: int) -> NDArray[np.int64]:
-    """Count votes for any number of labels, by a histogram.
-
-    `labels` (n_teachers, n_queries): from 0 to n_labels - 1, or -1 for no vote. `n_labels`: at least 1.
-    Result: the counts of one query are contiguous in memory.
-    """
+    """Count votes for any number of labels, by a histogram; the counts of a query are contiguous."""
     n_teachers, n_queries = labels.shape
     firsts = 1 + (n_labels + 1) * np.arange(n_queries)  # the bin before a query's first is for no votes
     counts = np.zeros((n_labels + 1) * n_queries, dtype=np.int64)
@@ -243,10 +216,7 @@ def scores_per_row(n_labels: int) -> int:
 
 
 def fixed_point(scores: NDArray[Any]) -> NDArray[np.int16]:
-    """Return fixed-point scores, in units of 1 / `FIXED_POINT_ONE`.
-
-    `scores`: they are clipped to [0, 1]. Result: from 0 to FIXED_POINT_ONE - 1; -1 for NaN.
-    """
+    """Return scores, clipped to [0, 1], in units of 1 / `FIXED_POINT_ONE`, below it; -1 for NaN."""
     scores = np.asarray(scores, dtype=np.float64)
     known = ~np.isnan(scores)
     whole = np.floor(np.where(known, scores, 0.0).clip(0, 1) * FIXED_POINT_ONE).clip(max=FIXED_POINT_ONE - 1)
@@ -254,10 +224,7 @@ def fixed_point(scores: NDArray[Any]) -> NDArray[np.int16]:
 
 
 def half_bins(fixed_scores: NDArray[Any], n_bins: int) -> NDArray[np.int64]:
-    """Return the half bin of each score, from 0 to 2 n_bins - 1; -1 is kept.
-
-    `fixed_scores`: as returned by `fixed_point`. `n_bins`: from 2 to FIXED_POINT_ONE // 2.
-    """
+    """Return the half bin of each fixed-point score, from 0 to 2 n_bins - 1; -1 is kept."""
     return (
         fixed_scores.astype(np.int64) * (2 * n_bins)
     ) >> _DIGITS  # -1 * 2 n_bins >= -FIXED_POINT_ONE gives -1
@@ -290,11 +257,7 @@ _ENTRIES = 1 << 21  # scores, or counts of bins, eight bytes each, at a time
 
 @dataclass(frozen=True, eq=False, repr=False)  # a traceback may show it
 class Lead:
-    """The winning bin of each query, and its distance to instability. Private.
-
-    `winner` (n_queries,): the first bin with the most scores. `distance` (n_queries,): the distance to
-    instability, as defined in `kernels.votes.plurality`.
-    """
+    """The first bin of each query with the most scores, and its distance to instability. Private."""
 
     winner: NDArray[np.int64]
     distance: NDArray[np.int64]
@@ -302,30 +265,20 @@ class Lead:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SoftVotes:
-    """Teachers' scores for queries, with the winning bins and shifted bins.
+    """Teachers' scores for queries, with the winning bins and shifted bins."""
 
-    `fixed_scores` (n_teachers, n_queries): Private. The fixed-point scores, -1 if a teacher has none.
-    `n_bins` (n_queries,): Public. The number of bins of each query. `width`: Public. The number of
-    consecutive queries that belong to one row. `plain`, `shifted`: the leads among bins, and among shifted
-    bins, where the last label, n_bins - 1, stands for the first and the last half bin.
-    """
-
-    fixed_scores: NDArray[Any]
-    n_bins: NDArray[np.int64]
-    width: int
+    fixed_scores: NDArray[Any]  # Private. (n_teachers, n_queries); -1 if a teacher has none
+    n_bins: NDArray[np.int64]  # Public. Of each query
+    width: int  # Public. Queries that belong to one row
     plain: Lead
-    shifted: Lead
+    shifted: Lead  # label n_bins - 1 stands for the first and the last half bin
 
     def __len__(self) -> int:
         return self.n_bins.size // self.width
 
 
 def soft_tally(fixed_scores: NDArray[Any], n_bins: NDArray[np.int64], width: int = 1) -> SoftVotes:
-    """Count the scores in each bin and in each shifted bin.
-
-    `fixed_scores` (n_teachers, n_rows * width): Private. As returned by `fixed_point`. `n_bins` (n_rows,):
-    Public. Each from 2 to `FIXED_POINT_ONE` // 2. `width`: Public. The number of scores of each row.
-    """
+    """Count the scores, as from `fixed_point`, in each bin and shifted bin, with `width` scores a row."""
     n_bins = np.repeat(n_bins, width)
     leads = np.zeros((4, fixed_scores.shape[1]), dtype=np.int64)
     for number in np.unique(n_bins).tolist():
