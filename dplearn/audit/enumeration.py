@@ -353,10 +353,9 @@ def report_on(
 def enumerate_distributions(
     fit: Fit, universe: Sequence[Any], n: int, *, ordered: bool = True, tail_bits: int = 40
 ) -> dict[Places, OutputDistribution]:
-    """Return the exact distribution of `fit` on every dataset; parameters as in `enumerate_privacy`.
+    """Return the exact distribution of `fit` on every dataset, by the records' indices in the universe.
 
-    The keys are the records' indices in the universe, because equal records, such as 1 and 1.0, may still
-    give different outcomes. What makes no draw in a `TableFit` runs once a dataset.
+    Equal records, such as 1 and 1.0, may still give different outcomes.
     """
     places = range(len(universe))
     datasets = product(places, repeat=n) if ordered else combinations_with_replacement(places, n)

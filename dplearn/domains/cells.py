@@ -53,12 +53,10 @@ def is_missing(value: Any) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """Return the text of a cell, empty for a missing value.
+    """Return the text of a cell, that of the integer for a whole float, empty for a missing value.
 
-    A whole float has the text of the integer, because a column of integers becomes a column of floats if
-    another record has a missing value, and the text of a cell must not depend on other records. An object
-    whose `str` fails has the text of its type. The text of bytes is their `repr`: `python -b` warns of their
-    `str`.
+    A column of integers becomes one of floats if another record has a missing value. An object whose `str`
+    fails has the text of its type. The text of bytes is their `repr`: `python -b` warns of their `str`.
     """
     if is_missing(value):
         return ""
@@ -73,11 +71,9 @@ def text_of(value: Any) -> str:
 
 
 def is_number(cell: Any) -> bool:
-    """Return True for a real number of Python or numpy, including Fraction and Decimal.
+    """Return True for a real number of Python or numpy, including Fraction and Decimal; not for durations.
 
-    Objects that could be converted into a number are not accepted: a complex number would lose its imaginary
-    part, and text, bytes and arrays are not of the declared type. numpy's durations are excluded explicitly,
-    since numpy treats them as integers.
+    Objects that could be converted are not accepted: a complex number would lose its imaginary part.
     """
     real = isinstance(cell, (float, int, np.floating, np.integer, np.bool_, Decimal, Real))
     return real and not isinstance(cell, np.timedelta64)
@@ -105,11 +101,7 @@ def is_frame(X: Any) -> bool:
 
 
 def frame_column(X: Any, position: int) -> NDArray[Any]:
-    """Return one column of a data frame, as an array of its numpy dtype if it has one, else of objects.
-
-    A nullable column of numbers has the numpy dtype of its numbers if none is missing: the cells are the same
-    numbers, so domains have the same codes for them as for objects.
-    """
+    """Return one column of a data frame, as an array of the numpy dtype of its numbers, else of objects."""
     return _column(X.iloc[:, position] if hasattr(X, "iloc") else X[X.columns[position]])
 
 
@@ -138,8 +130,7 @@ def is_text(dtype: Any) -> bool:
 def holds_times(dtype: Any) -> bool:
     """Return True if a dtype of numpy, pandas or polars is of dates, times or durations.
 
-    Lists of such values are not used: depending on value and unit they hold integers or other objects, or
-    raise errors that quote a value.
+    Lists of these hold integers or other objects, or raise errors that quote a value.
     """
     temporal = getattr(dtype, "is_temporal", None)
     return getattr(dtype, "kind", "") in ("m", "M") or (callable(temporal) and bool(temporal()))
@@ -172,11 +163,9 @@ def unread_times(X: Any, position: int) -> Any:
 
 
 def as_cells(values: Any) -> NDArray[Any]:
-    """Return values as an array of their declared dtype if they have one, else as an array of objects.
+    """Return values as an array of the dtype that they declare, which is public, else as an array of objects.
 
-    `values`: the dtype of an array or a series is taken as public. Other containers with a length and items,
-    such as a list or a deque, have no dtype: numpy would choose one from all values. Result: of the dtype of
-    `values` if it is one of numpy, else of objects, the unchanged cells.
+    A list or a deque has no dtype: numpy would choose one from all values.
     """
     if type(values) is np.ndarray:
         return values
@@ -280,8 +269,7 @@ _LARGEST = sys.float_info.max
 def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[Any]:
     """Return cells as a numeric array without infinities, and without NaN unless `missing`.
 
-    `domain`: the domain whose error is raised. `missing`: True if NaN and other missing values are allowed.
-    Result: of an integer or float dtype.
+    `domain` refuses.
     """
     array = exact_cells(values)
     readable = True
@@ -301,10 +289,9 @@ def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[An
 
 
 def any_as_numbers(values: Any) -> NDArray[Any]:
-    """Return cells of any kind as a numeric array; no cell is refused.
+    """Return cells of any kind as integers, unchanged, or floats without infinities; no cell is refused.
 
-    Result: integers unchanged; else float64 without infinities: an infinity becomes the largest float of its
-    sign, and NaN stands for a missing value and for a cell that is no number, such as text.
+    NaN stands for a missing value and for a cell that is no number, such as text.
     """
     array = exact_cells(values)
     if array.dtype.kind in "iub":

@@ -81,12 +81,10 @@ _BLOCK = 1 << 16  # keys that are counted together
 
 
 class KeyCounts:
-    """Counts of keys, which can be added.
+    """Counts of keys by the names of their types, as sortable values, which can be added.
 
     Keys of different types are never compared: "a" and b"a" have equal hashes, and `python -b` warns of their
     comparison.
-
-    `counters`: for the name of each type the counts of its keys, as sortable values.
     """
 
     def __init__(self, counters: Mapping[str, Counter[Any]]):

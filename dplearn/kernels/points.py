@@ -22,19 +22,15 @@ from dplearn._validation import check_count
 
 
 def leading_key(keys: Iterable[bytes], labels: Iterable[int]) -> tuple[tuple[bytes] | None, int]:
-    """Return the key with the greatest net count, and its distance to instability.
+    """Return the key whose net count is above 0 and that of all other keys, if any, and its distance.
 
-    `keys`: the key of each record. `labels`: its label. `leader`: the key with a net count above 0 and above
-    that of all other keys; None if there is none. `distance`: 0 if one replaced record may change the leader;
-    it changes by at most 1 with a replaced record.
-
-    Notes
-    -----
-    Proof: the lead is the greatest net count minus the next one, where keys without records have net count 0.
-    A replaced record decreases one key's net count by at most 1 and increases another's by at most 1, or
-    changes that of one key by at most 2. So it changes any difference of two net counts, and the lead, by at
-    most 2. The distance is d for a lead of 2 d + 1 or 2 d + 2, and 0 for a smaller lead, so it changes by at
-    most 1. If it is at least 1, the lead is at least 3, and after one replaced record still at least 1.
+    The distance to instability is 0 if one replaced record may change the leader; it changes by at most 1
+    with a replaced record. Proof: the lead is the greatest net count minus the next one, where keys without
+    records have net count 0. A replaced record decreases one key's net count by at most 1 and increases
+    another's by at most 1, or changes that of one key by at most 2. So it changes any difference of two net
+    counts, and the lead, by at most 2. The distance is d for a lead of 2 d + 1 or 2 d + 2, and 0 for a
+    smaller lead, so it changes by at most 1. If it is at least 1, the lead is at least 3, and after one
+    replaced record still at least 1.
     """
     known, ones = list(keys), list(labels)
     nets = Counter(compress(known, ones))
@@ -52,7 +48,7 @@ def distance_of_lead(lead: int) -> int:
 
 
 def net_counts(buckets: NDArray[np.int64], labels: NDArray[np.integer], n_buckets: int) -> NDArray[np.int64]:
-    """Return the net count of each bucket; parameters as for `bucket_errors`."""
+    """Return the net count of each bucket."""
     ones = labels.astype(bool)
     counts = [np.bincount(buckets[chosen], minlength=n_buckets) for chosen in (ones, ~ones)]
     return (counts[0] - counts[1]).astype(np.int64)
@@ -63,8 +59,7 @@ def prefix_errors(
 ) -> NDArray[np.int64]:
     """Return the errors of each bucket of each level, of the rule 0 everywhere, and of 1 everywhere.
 
-    `levels` (n,): for each length of a prefix the bucket of each record, from 0 to n_buckets - 1. `labels`
-    (n,): the label of each record. `n_buckets`: at least 1. Result: A replaced record changes each entry by
+    A level has the bucket of each record, for one length of a prefix. A replaced record changes each entry by
     at most 1.
     """
     ones = int(np.count_nonzero(labels))
@@ -75,21 +70,13 @@ def prefix_errors(
 def bucket_errors(
     buckets: NDArray[np.int64], labels: NDArray[np.integer], n_buckets: int
 ) -> NDArray[np.int64]:
-    """Return the errors of each point function on buckets, the last of which is 0 everywhere.
-
-    `buckets` (n,): from 0 to n_buckets - 1. `labels` (n,): the label of each record. `n_buckets`: at least 1.
-    Result: A replaced record changes each entry by at most 1.
-    """
+    """Return the errors, moved by at most 1, of each point function on buckets, the last 0 everywhere."""
     # The rule 0 everywhere is that of one more bucket, without records.
     return int(np.count_nonzero(labels)) - net_counts(buckets, labels, n_buckets + 1)
 
 
 def best_entries(counts: NDArray[np.int64], labels: NDArray[np.integer]) -> list[int | None]:
-    """Return for each output the entry with the greatest count among those labelled 1 in this output.
-
-    `counts` (n_entries,): positive. `labels` (n_entries, n_outputs): the labels of each entry. Result: of
-    entries with equal counts, the first; None if no entry is labelled 1.
-    """
+    """Return for each output the first entry with the greatest count among those labelled 1, or None."""
     if not len(counts):
         return [None] * labels.shape[1]
     kept = counts[:, None] * labels
@@ -105,14 +92,9 @@ _DIGEST = 28  # bytes: 224 + 32 <= 256
 def multiply_shift(x: int, *, multiplier: int, shift: int, width: int, bits: int) -> int:
     """Return the `bits` highest of the `width` lowest bits of multiplier x + shift.
 
-    If multiplier and shift are uniform below 2**width, the values of any two different x below
-    2**(width - bits + 1) are independent and uniform, so they collide with probability exactly 2**-bits.
+    If multiplier and shift are uniform below 2**width, the values of any two different x below 2**(width -
+    bits + 1) are independent and uniform, so they collide with probability exactly 2**-bits.
 
-    `x`: from 0 to 2**(width - bits + 1) - 1. `multiplier`, `shift`: from 0 to 2**width - 1. `width`, `bits`:
-    bits <= width.
-
-    Notes
-    -----
     **Source.** Dietzfelbinger (1996), Theorem 1. Proof: let y - x = 2**s u, with u odd and s <= width - bits.
     The multiplier times u is uniform, so multiplier (y - x) is 2**s times a number that is uniform modulo
     2**(width - s). The number multiplier x + shift is uniform too, and independent of the multiplier. The sum
@@ -124,13 +106,8 @@ def multiply_shift(x: int, *, multiplier: int, shift: int, width: int, bits: int
 
 @dataclass(frozen=True)
 class KeyHash:
-    """A public function from bytes of any length to 2**bits buckets.
+    """A public function from bytes of any length to 2**bits buckets, by numbers drawn without the keys.
 
-    `multiplier`, `shift`: from 0 to 2**256 - 1. They must be drawn uniformly, and independently of the keys.
-    `bits`: from 0 to 32.
-
-    Notes
-    -----
     Two different keys collide with probability 2**-bits over multiplier and shift, unless their 224-bit
     BLAKE2b digests are equal. No collision of BLAKE2b is known.
     """
@@ -168,8 +145,7 @@ def n_sets(n_buckets: int, largest: int) -> int:
 class _Alike(NamedTuple):
     """Buckets that change the deficit of a set equally.
 
-    A set *deviates* at a bucket if the bucket has a net count above the bar and is not in the set, or has
-    another net count and is in the set.
+    A set *deviates* at a bucket above the bar that it lacks, and at another one that it holds.
     """
 
     step: int  # 1: a deviation adds a bucket to the set; -1: it takes one away
@@ -180,27 +156,17 @@ class _Alike(NamedTuple):
 class BucketSets:
     """The sets of at most `largest` buckets, grouped by min(deficit, cap).
 
-    `nets` (n_buckets,): Private. The net count of each bucket. `largest`: the greatest number of buckets in a
-    set, from 1 to n_buckets. `cap`: at least 1. Deficits of `cap` or more are not distinguished. `best`:
-    Private. The greatest sum of the net counts of a set, whose deficit is 0.
-
-    Notes
-    -----
     Let k = `largest`, and let the bar t be the k-th greatest net count, or 0 if that is negative. The least
     errors are those of a set of the k buckets with the greatest net counts, less those with negative net
     counts. The deficit of a set of j buckets is the sum of abs(net - t) over the buckets at which it
     deviates, plus t (k - j): for t = 0 this is clear, and for t > 0 the best sum of net counts is the sum of
-    the net counts above t, each minus t, plus t k. All these terms are nonnegative. So the numbers of sets
-    of each size and each deficit below `cap` follow by convolution, one class of buckets with equal net
-    counts after another, and larger deficits need not be kept. Their number is the number of all sets minus
-    those counted.
+    the net counts above t, each minus t, plus t k. All these terms are nonnegative. So the numbers of sets of
+    each size and each deficit below `cap` follow by convolution, one class of buckets with equal net counts
+    after another. Larger deficits are the rest of all sets.
 
-    The counts of one size are packed into one Python integer, `width` bits for each deficit from 0 to
-    `cap` - 1. A count is at most the number of all sets, which has fewer bits, so counts never carry.
-
-    Counting takes time in proportion to `cap`, and to the square of `largest` for each distinct net count
-    near the bar; the number of records does not matter. One set is found by taking the classes away again,
-    in reverse order.
+    The counts of one size are packed into one Python integer, `width` bits for each deficit from 0 to `cap` -
+    1. A count is at most the number of all sets, which has fewer bits, so counts never carry. One set is
+    found by taking the classes away again, in reverse order.
     """
 
     def __init__(self, nets: NDArray[np.int64], largest: int, cap: int):
@@ -283,10 +249,7 @@ class BucketSets:
         return new
 
     def _count(self, counts: list[int], n_classes: int, size: int, rest: int, far: bool) -> int:
-        """Return the number of sets of a size with deficit `rest`, or at least `rest` if `far`.
-
-        They deviate at the first `n_classes` classes only, whose packed counts are given.
-        """
+        """Return the number of sets of a size and deficit that deviate at the first `n_classes` only."""
         if not far:
             return counts[size] >> self._width * rest & (1 << self._width) - 1 if rest >= 0 else 0
         kept = self._classes[n_classes:]

@@ -112,22 +112,7 @@ def _filled(points: list[int | None]) -> Iterator[int]:
 
 
 def block_cost(plan: Any) -> ApproxDP:
-    """Return the privacy cost of `block_points`.
-
-    `plan`: only `noise`, `point` and `sizes` are read.
-
-    Notes
-    -----
-    **Privacy.** 2 `noise` + 2 `point` where the exponential mechanism finds the points (`sizes` is None);
-    else 2 `noise` + 3 `point` and 2 + exp(epsilon) times the delta of a point. The proof is in
-    `block_points`.
-
-    **Assumes.** The plan is public.
-
-    **Accuracy.** Exact, except that exp(epsilon) is rounded up.
-
-    **Source.** As for `block_points`.
-    """
+    """Return the privacy cost of `block_points`, from `noise`, `point` and `sizes` of a plan."""
     noise, point = epsilon_of(plan.noise), epsilon_of(plan.point)
     if plan.sizes is None:
         return ApproxDP(2 * noise + 2 * point)
@@ -137,12 +122,6 @@ def block_cost(plan: Any) -> ApproxDP:
 def deltas_of_points(point: Fraction) -> Fraction:
     """Return the delta of the points of all blocks, as a multiple of the delta of one point.
 
-    `point`: epsilon of one point.
-
-    Notes
-    -----
-    **Privacy.** 2 + exp(epsilon): two records are replaced in one block and one in another; see
-    `block_points`. **Assumes.** The recursive method finds the points. **Accuracy.** Exact, except that
-    exp(epsilon) is rounded up. **Source.** As for `block_points`.
+    Two records are replaced in one block and one in another; see `block_points`.
     """
     return 2 + exp_bounds(point)[1]

@@ -194,21 +194,10 @@ def sanitized_noisy_max_epsilon(
 
 
 def costs_of_candidates(candidates: EpsilonCandidates, gaps: NDArray[np.int64]) -> list[int]:
-    """Return the selection cost of each candidate.
+    """Return the selection costs, moved by at most 1 by one teacher, which moves each gap by at most 2.
 
-    `gaps` (n_queries,): Private. Nonnegative gap between the two greatest counts of each query. Result:
-    Private. Nonnegative.
-
-    Notes
-    -----
-    **Privacy.** None by itself: the costs are private. One teacher moves each gap by at most 2 and so each
-    cost by at most 1; the proof is in `sanitized_noisy_max_epsilon`.
-
-    **Assumes.** The divergence tables of the candidates are nonincreasing in the gap and hold integers.
-
-    **Accuracy.** Some candidate has cost 0; a candidate that is too small has cost reserve + 1 or more.
-
-    **Source.** As for `sanitized_noisy_max_epsilon`.
+    The proof is in `sanitized_noisy_max_epsilon`. Some candidate has cost 0; one that is too small has cost
+    reserve + 1 or more.
     """
     distances = _distances(candidates, np.minimum(gaps, candidates.largest_gap))
     before = np.concatenate([[-1], distances[:-1]])

@@ -144,11 +144,7 @@ def stable_histogram_threshold(privacy: ApproxDP) -> int:
 
 
 def stable_histogram_ratio(privacy: ApproxDP) -> Fraction:
-    """Return the ratio of the noise of one count.
-
-    `privacy`: epsilon positive. A replaced record moves two counts by 1 each, an added or removed one moves
-    one.
-    """
+    """Return the ratio of the noise of one count; a replaced record moves two, an added one moves one."""
     return decay_ratio(epsilon_of(privacy) / moved_counts(privacy.neighbors))
 
 

@@ -266,8 +266,6 @@ def basic(event: Event, delta: Fraction) -> Epsilon:
 def advanced(event: Event, delta: Fraction) -> Epsilon:
     """Return the mean of the privacy loss plus a deviation t from Hoeffding's bound (advanced composition).
 
-    Notes
-    -----
     The cost of a composition of epsilon_i private releases is at most that of a composition of randomised
     responses, whose log-ratios are epsilon_i or -epsilon_i with mean epsilon_i tanh(epsilon_i / 2). Let m be
     the sum of the means, V the sum of the epsilon_i^2 and L the privacy loss. By Hoeffding's inequality, L
@@ -321,8 +319,6 @@ def _deviation(variance: Fraction, delta: Fraction) -> Fraction:
 def optimal_homogeneous(event: Event, delta: Fraction) -> Epsilon:
     """Return the optimal epsilon of k releases with epsilon e each, where e is the greatest epsilon of all.
 
-    Notes
-    -----
     Consider k randomised responses on two neighbours. The number of false responses is l with probability p_l
     proportional to C(k, l) exp((k - l) e) on the one, and q_l proportional to C(k, l) exp(l e) on the other.
     No failure occurs with probability S, the product of the 1 - delta_i. The delta that remains for the main

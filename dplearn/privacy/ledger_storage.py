@@ -236,12 +236,9 @@ _VFS = "" if sys.platform == "linux" else "&vfs=unix-none"
 
 @dataclass(frozen=True)
 class MemoryAccount:
-    """A thread-safe account in the memory of the process that opened it.
+    """A thread-safe account in the memory of the process that opened it."""
 
-    `token`: the key of the account in this process.
-    """
-
-    token: str
+    token: str  # the key of the account in this process
 
     @classmethod
     def open(cls, nothing: Guarantee) -> "MemoryAccount":
@@ -282,15 +279,11 @@ class MemoryAccount:
 
 @dataclass(frozen=True)
 class FileAccount:
-    """An account in an existing file, safe for threads, forks and processes.
+    """An account in an existing file, safe for threads, forks and processes."""
 
-    `path`: the absolute path. `identity`: a random number that distinguishes this ledger from another at the
-    same path. `timeout`: seconds to wait for another process.
-    """
-
-    path: str
-    identity: str
-    timeout: float
+    path: str  # absolute
+    identity: str  # a random number that tells this ledger from another at the same path
+    timeout: float  # seconds to wait for another process
 
     def append(self, draft: Draft) -> Entry:
         """Write the entry that `draft` makes to the disk, and return it."""
@@ -365,11 +358,9 @@ Account = MemoryAccount | FileAccount
 def open_file(
     path: str | os.PathLike[str], rule: PrivacyFilter | None, timeout: float
 ) -> tuple["FileAccount", PrivacyFilter]:
-    """Return the account of a file and its privacy filter.
+    """Return the account of a file and its privacy filter, which is `rule` or, for None, that of the file.
 
-    `path`: the path is resolved now, with its links, so that a later `chdir` has no effect. `rule`: the
-    filter for a new file; an existing file must have the same one. None: the file must exist. `timeout`:
-    seconds to wait for another process.
+    The path is resolved now, with its links, so that a later `chdir` has no effect.
     """
     try:
         file = Path(path).resolve()
@@ -551,11 +542,7 @@ class _Busy(Exception):  # noqa: N818 - this module catches it
 
 
 def _in_session(file: Path, timeout: float, work: Callable[[sqlite3.Connection], T]) -> T:
-    """Return the result of `work` on the file, run exclusively and committed as one transaction.
-
-    `file`: an existing file. `timeout`: seconds to wait for other threads and processes. `work`: a function
-    of the connection; it may be called again if another program locked the file.
-    """
+    """Return the result of `work`, run exclusively, possibly again, and committed as one transaction."""
     end = time.monotonic() + timeout
     while True:
         try:

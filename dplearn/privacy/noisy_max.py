@@ -190,10 +190,6 @@ def secret_noisy_max_renyi(counts: Any, *, sigma2: Any, orders: Any) -> Floats:
 def secret_log_chance_of_another(counts: Any, *, sigma2: Any) -> Floats:
     """Return bounds on ln P[the released label is not the winner of the votes]; NEVER show them.
 
-    Result: Private. At most 0, rounded up.
-
-    Notes
-    -----
     The winner w is the first label with the most votes. Let the gap be the difference of the counts of w and
     of another label j. Label j is released only if its noise exceeds that of w by at least the gap (if j
     precedes w) or by more than the gap (if w precedes j), since a tie goes to the first label. The union
@@ -238,11 +234,7 @@ _MARGIN = 2.0**-44
 
 @dataclass(frozen=True)
 class EpsilonCandidates:
-    """Public candidates, and tables to test them on given votes; see `epsilon_candidates`.
-
-    `reserve`: a candidate that is too small costs at least one more than this. `values`: the candidates, not
-    falling. The last one is an epsilon on any votes.
-    """
+    """Public candidates, and tables to test them on given votes; see `epsilon_candidates`."""
 
     n_queries: int
     n_labels: int
@@ -261,7 +253,7 @@ class EpsilonCandidates:
 
     @cached_property
     def values(self) -> tuple[Fraction, ...]:
-        """From what the release of a bound costs alone, rising like squares, to what all costs at most."""
+        """The candidates, not falling: from the cost of the release alone to an epsilon on any votes."""
         everything = {Gaussian(self.sigma2, 2): self.n_queries, BoundedRange(self.epsilon): 1}
         most = Composition(everything).total(self.delta).epsilon
         least = min(most, Fraction(float(self._overhead.min())))
@@ -307,17 +299,11 @@ def epsilon_candidates(
 ) -> EpsilonCandidates:
     """Return candidates for an upper bound on what answers to all queries, and the bound's release, cost.
 
-    `n_queries`, `n_labels`: Public; at least 0 and at least 2. `n_teachers`: at least 1; leads are cut there.
-    `sigma2`: from 1e-100 to 1e100; variance parameter of the noise with which the queries were answered.
-    `delta`: above 0 and below 1. `epsilon`: positive; what the release of the bound is to cost. `beta`: above
-    0 and below 1; the probability that the bound is too small.
-
-    Notes
-    -----
-    A query in which the winner leads by a gap g costs at most h(g), by `likely_outcome_renyi` with q =
-    (n_labels - 1) P[difference of two noises >= g]. One teacher moves every gap by at most 2. So for a number
-    c, count the teachers whose changed votes would reduce all gaps so far that the answers and the release of
-    the bound cost more than c: this count changes by at most 1 if one teacher changes the votes.
+    `epsilon` is what the release costs, `beta` the probability that the bound is too small. A query in which
+    the winner leads by a gap g costs at most h(g), by `likely_outcome_renyi` with q = (n_labels - 1)
+    P[difference of two noises >= g]. One teacher moves every gap by at most 2. So for a number c, count the
+    teachers whose changed votes would reduce all gaps so far that the answers and the release of the bound
+    cost more than c: this count changes by at most 1 if one teacher changes the votes.
 
     Everything about h is computed in floats from public numbers, once; it is then rounded up to integer
     multiples of a public unit, so that all computations on the votes are exact.
@@ -452,16 +438,10 @@ _UNIT = 2.0**-50
 
 
 def log_tails(sigma2: float, size: int) -> NDArray[np.float64]:
-    """Return bounds on ln P[Y - X >= g] for g from 0 to size - 1.
+    """Return upper bounds, decreasing, on ln P[Y - X >= g] for g from 0 to size - 1.
 
-    `sigma2`: from 1e-100 to 1e100; P(k) proportional to exp(-k^2 / (2 sigma2)) for both variables. `size`: at
-    least 1. Result: decreasing, and at least the true values; they exceed these by rounding errors and by the
-    bound on the terms that are not summed.
-
-    Notes
-    -----
-    Let X and Y have P(k) proportional to exp(-k^2 / (2 s)), and let Z be the sum of these weights. Since
-    x^2 + (x + d)^2 = d^2 / 2 + 2 (x + d / 2)^2,
+    Let X and Y have P(k) proportional to exp(-k^2 / (2 s)), and let Z be the sum of these weights. Since x^2
+    + (x + d)^2 = d^2 / 2 + 2 (x + d / 2)^2,
 
         P[Y - X = d] = exp(-d^2 / (4 s)) c(d),   c(d) = sum over integers x of exp(-(x + d / 2)^2 / s) / Z^2,
 

@@ -25,11 +25,6 @@ _MOST_BITS = 14_000  # about 4200 digits; Python writes integers of at most 4300
 class PrivacyFilter:
     """A privacy filter: adds the costs of adaptively chosen releases and refuses a sum beyond the budget.
 
-    `budget`: the greatest total cost. Its kind decides which numbers add: epsilon and delta, or rho.
-    `allow_reproducible`: whether the filter accepts releases with reproducible noise.
-
-    Notes
-    -----
     **Privacy.** All accepted releases together have the guarantee `budget`, also if an analyst chooses each
     release after seeing the earlier ones and stops at a refusal.
 
@@ -38,8 +33,8 @@ class PrivacyFilter:
     not valid for adaptively chosen costs.
     """
 
-    budget: Guarantee
-    allow_reproducible: bool = False
+    budget: Guarantee  # its kind decides which numbers add: epsilon and delta, or rho
+    allow_reproducible: bool = False  # whether releases with reproducible noise are accepted
 
     def __post_init__(self) -> None:
         if _is_long(self.budget):

@@ -169,9 +169,8 @@ def gaussian_runs_delta(
 def gaussian_run_budget(stopping: RandomStopping, total: ApproxDP, fits: int = 1) -> Fraction:
     """Return the greatest mu^2 / 2 of a run found for which the best run has the guarantee `total`.
 
-    `stopping`: the distribution of the number of runs. `total`: epsilon and delta positive. `fits`: the
-    number of releases of Gaussian sums in a run, which divide its budget. Result: at least the budget of runs
-    of which only epsilon and delta are known; 0 if a delta below 2**-64 is left for a run.
+    A run divides it among `fits` releases of Gaussian sums. It is at least the budget of runs of which only
+    epsilon and delta are known; 0 if a delta below 2**-64 is left for a run.
     """
     return _gaussian_run_budget(stopping, ApproxDP(epsilon_of(total), delta_of(total)), fits)
 

@@ -27,8 +27,5 @@ TAKING_ADDED = (
 
 
 def moved_counts(neighbors: str) -> int:
-    """Return how many counts of a histogram differ between neighbours, by 1 each.
-
-    `neighbors`: a replaced record leaves one cell and enters another.
-    """
+    """Return how many counts differ by 1: a replaced record leaves one cell and enters another."""
     return 1 if neighbors == ADDED else 2
