@@ -43,7 +43,7 @@ from dplearn._writing import brief
 from dplearn.ensembles.asking import Answers
 from dplearn.ensembles.base_estimators import standard_estimator
 from dplearn.kernels.votes import scores_per_row
-from dplearn.records.rows import plain, rows_of, sliceable
+from dplearn.table.rows import plain, rows_of, sliceable
 
 Floats = NDArray[np.float64]
 

@@ -76,7 +76,7 @@ def ask_masses(oracle: Oracle, plan: AdditivePlan) -> tuple[list[Floats64], floa
     Parameters
     ----------
     oracle : Oracle
-        For `Examples` with cells in X.
+        For `LabelledRows` with cells in X.
     plan : AdditivePlan
         The plan of the fit.
 

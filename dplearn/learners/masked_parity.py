@@ -17,8 +17,7 @@ from dplearn.concepts.base import ChosenConcept
 from dplearn.concepts.parities import MaskedParity, Parity, index_of, masked_layout, masked_rows
 from dplearn.domains import Bits, Product
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.gf2 import BitMatrix
 from dplearn.learners.masked_parity_sizes import (
@@ -29,16 +28,11 @@ from dplearn.learners.masked_parity_sizes import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.queries import HistogramQuery, MeanQuery, Oracle, Records, StatisticalQuery
-from dplearn.queries.bounds import QUERY_MODELS
-from dplearn.queries.factories import oracle_for
-from dplearn.records.encoded import packed_rows, read_bits
-from dplearn.records.reading import (
-    as_product,
-    check_classes,
-    check_two_labels,
-    labels_assumed,
-    read_labels,
-)
+from dplearn.queries.noise import QUERY_MODELS
+from dplearn.queries.oracle import oracle_for
+from dplearn.table.encodings import packed_rows, read_bits
+from dplearn.table.features import as_product
+from dplearn.table.targets import check_classes, check_two_labels, labels_assumed, read_labels
 
 __all__ = [
     "Asking",

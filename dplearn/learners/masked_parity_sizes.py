@@ -26,7 +26,7 @@ from dplearn._validation import check_choice, check_count, check_number
 from dplearn.kernels.exact import decay_rate, decay_ratio
 from dplearn.kernels.search import first, lowest
 from dplearn.mechanisms.randomized_response import truth_probability
-from dplearn.queries.bounds import QUERY_MODELS
+from dplearn.queries.noise import QUERY_MODELS
 
 __all__ = [
     "MaskedParitySizes",

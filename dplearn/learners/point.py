@@ -29,8 +29,7 @@ from dplearn.domains import Hashed
 from dplearn.domains.cells import frame_column, holds_times, is_frame, object_array
 from dplearn.domains.keys import KEYS_ASSUMED, KeyCounts, read_keys, spelled
 from dplearn.estimator.base import SeveralOutputsClassifier
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public, PublicOutputs
+from dplearn.estimator.recipe import FitRecipe, Public, PublicOutputs
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.distributions import power_at_most
 from dplearn.kernels.exact import selection_ratio
@@ -66,13 +65,9 @@ from dplearn.mechanisms import (
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.records.outputs import (
-    declared_sets,
-    n_outputs_of,
-    read_outputs,
-)
-from dplearn.records.reading import check_two_labels, labels_assumed, read_features
-from dplearn.records.rows import Columns, Examples
+from dplearn.table.features import read_features
+from dplearn.table.rows import Columns, LabelledRows
+from dplearn.table.targets import check_two_labels, declared_sets, labels_assumed, n_outputs_of, read_outputs
 
 __all__ = ["ChosenPoint", "PointClassifier", "PointPlan"]
 
@@ -355,7 +350,7 @@ class PointFit(FitRecipe):
             n_outputs=len(outputs.classes),
             many=outputs.many,
         )
-        return public, Examples(Columns([object_array(_row_keys(X))]), codes)
+        return public, LabelledRows(Columns([object_array(_row_keys(X))]), codes)
 
     def plan(self, public: Public) -> "PointPlan":
         assert isinstance(public, PublicOutputs)
@@ -506,7 +501,7 @@ def _hash(seed: Any, n_buckets: int) -> KeyHash:
 class _Lead:
     """The leading key and its distance to a change of the leader, computed lazily."""
 
-    def __init__(self, records: Examples):
+    def __init__(self, records: LabelledRows):
         self.records = records
 
     @cached_property
@@ -524,7 +519,7 @@ class _Lead:
 class _Errors:
     """The training errors of each point function on buckets, counted lazily."""
 
-    def __init__(self, records: Examples, hashed: KeyHash):
+    def __init__(self, records: LabelledRows, hashed: KeyHash):
         self.records, self.hashed = records, hashed
 
     @cached_property
@@ -540,7 +535,7 @@ class _Errors:
 class _PrefixErrors:
     """The training errors of each rule on prefixes of d cells, counted lazily."""
 
-    def __init__(self, records: Examples, hashed: KeyHash, d: int):
+    def __init__(self, records: LabelledRows, hashed: KeyHash, d: int):
         self.records, self.hashed, self.d = records, hashed, d
 
     @cached_property
@@ -560,7 +555,7 @@ class _PrefixErrors:
 class _Sets:
     """The sets of at most `n_keys` buckets, by their training errors, counted lazily."""
 
-    def __init__(self, records: Examples, hashed: KeyHash, n_keys: int):
+    def __init__(self, records: LabelledRows, hashed: KeyHash, n_keys: int):
         self.records, self.hashed, self.n_keys = records, hashed, n_keys
         self._sets: BucketSets | None = None
 
@@ -587,7 +582,7 @@ class _Sets:
 class _Labelled:
     """The counts of keys with their labels in all outputs, computed lazily."""
 
-    def __init__(self, records: Examples):
+    def __init__(self, records: LabelledRows):
         self.records = records
 
     @cached_property

@@ -23,8 +23,7 @@ from dplearn.ensembles.asking import NO_VOTE, Scores
 from dplearn.ensembles.base_estimators import standard_scorer
 from dplearn.ensembles.ensemble import SoftEnsemble
 from dplearn.ensembles.sizes import MANY_QUERIES
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.kernels.votes import FIXED_POINT_ONE
 from dplearn.learners.ensembles import AggregationPlan
 from dplearn.learners.online import OnlineEnsembleClassifier

@@ -28,7 +28,7 @@ from dplearn.model_selection.statistics import (
     TargetSums,
 )
 from dplearn.model_selection.table_noise import TableNoise
-from dplearn.records.targets import TargetRange
+from dplearn.table.targets import TargetRange
 
 Interval = tuple[float, float]
 Floats64 = NDArray[np.float64]

@@ -26,10 +26,10 @@ from dplearn.model_selection.statistics import Statistic
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable
-from dplearn.records.reading import check_classes, label_cells
-from dplearn.records.rows import count_of
-from dplearn.records.table import Held, Table
 from dplearn.releases.release import ReleasePlan
+from dplearn.table.rows import count_of
+from dplearn.table.table import Held, Table
+from dplearn.table.targets import check_classes, label_cells
 
 _ASSUMES = (
     N_IS_PUBLIC,

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from dplearn.domains import DomainError
 from dplearn.ensembles.isolation import alone, attempt
 from dplearn.kernels.float_errors import ignores_float_errors
-from dplearn.records.reading import labels_assumed, read_labels
-from dplearn.records.targets import read_numbers
+from dplearn.table.targets import labels_assumed, read_labels, read_numbers
 
 Counts = NDArray[np.int64]
 Floats64 = NDArray[np.float64]

@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from dplearn._validation import check_count
 from dplearn.chance import PublicStream
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
 from dplearn.kernels.rows import float_blocks
 from dplearn.preprocessing.boxed_columns import (
     Asked,

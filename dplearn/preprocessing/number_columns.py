@@ -18,12 +18,11 @@ from dplearn._writing import brief
 from dplearn.domains import DomainError, Floats, NumberDomain, Product, Schema
 from dplearn.domains.cells import as_numbers, frame_column, is_frame
 from dplearn.estimator import PrivateTransformer
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.records.reading import as_product, read_features
-from dplearn.records.rows import Columns
 from dplearn.releases.release import as_number_domain, is_pair
+from dplearn.table.features import as_product, read_features
+from dplearn.table.rows import Columns
 
 Numbers = NDArray[np.float64]
 

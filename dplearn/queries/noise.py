@@ -41,8 +41,7 @@ from dplearn.privacy.gaussian_dp import MOST_NUMBERS, SLACK, sums_sigma2
 from dplearn.privacy.guarantees import NEIGHBORS, epsilon_of
 from dplearn.privacy.shares import gaussian_budget
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
-from dplearn.queries.bounds import TailBound, sampling_bound
-from dplearn.queries.oracle import Answer
+from dplearn.queries.answer import Answer, TailBound, sampling_bound
 from dplearn.queries.query import MeanQuery, StatisticalQuery
 from dplearn.queries.randomizers import LocalRandomizer
 
@@ -102,7 +101,6 @@ def _root_above(number: int) -> int:
 
 
 Bounds = tuple[TailBound, TailBound]  # error bounds of an answer: from noise and from sampling
-
 _FAR_DEVIATION = 1 << 500  # above every useful standard deviation, and within the range of floats
 _RARE = Fraction(1, 1 << 40)
 _NUMBER = MeanQuery(None, low=0, high=1)  # type: ignore[arg-type] # of records; its total is counted
@@ -395,3 +393,7 @@ def central_noise(n_queries: int, *, epsilon: Any, delta: Any, neighbors: str = 
         return share_noise(2, n_queries=n_queries, n=1, **how).deviation
 
     return min(kinds, key=deviation)
+
+
+#: The trust models: a trusted curator holds all records, or each record is randomised locally.
+QUERY_MODELS = ("central", "local")

@@ -27,7 +27,7 @@ from dplearn.queries.randomizers import (
     LocalRandomizer,
     VectorRandomizer,
 )
-from dplearn.records.rows import count_of
+from dplearn.table.rows import count_of
 
 _OF_NUMBERS: dict[str, Callable[[int, int, Fraction], LocalRandomizer]] = {
     "bit": BitRandomizer,

@@ -25,8 +25,6 @@ from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import hidden
-from dplearn.records.part_ranks import PartedTreeRecords, gathered_codes
-from dplearn.records.table import Table
 from dplearn.releases.cdf_errors import (
     BlockPlan,
     TreePlan,
@@ -46,6 +44,8 @@ from dplearn.releases.release import (
     read_codes,
     written,
 )
+from dplearn.table.ranks import PartedTreeRecords, gathered_codes
+from dplearn.table.table import Table
 
 _BELOW_WIDE = np.nextafter(2.0**64, 0)
 _FINE = 53  # bits of a uniform number

@@ -28,12 +28,6 @@ from dplearn.mechanisms.stable_histogram import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, ResultTable, hidden, noted
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
-from dplearn.records.groups import MOST_ROWS
-from dplearn.records.part import column_of
-from dplearn.records.part_sources import column_in_parts, in_parts, parts_read
-from dplearn.records.passes import DaskParts, InTurn, is_dask, partitions
-from dplearn.records.rows import Columns, check_index
-from dplearn.records.table import Table
 from dplearn.releases.release import (
     ColumnRelease,
     Released,
@@ -43,6 +37,19 @@ from dplearn.releases.release import (
     read_column,
 )
 from dplearn.releases.stable_counts import read_column_of_keys
+from dplearn.table.groups import MOST_ROWS
+from dplearn.table.passes import InTurn
+from dplearn.table.rows import Columns, check_index
+from dplearn.table.sources import (
+    DaskParts,
+    column_in_parts,
+    column_of,
+    in_parts,
+    is_dask,
+    partitions,
+    parts_read,
+)
+from dplearn.table.table import Table
 
 _BITS = 16  # of the grid of values, from the middle of the bounds to an end
 _ROWS = 10  # of a group, as many as take part in a learner's sums

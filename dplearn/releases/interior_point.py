@@ -31,8 +31,6 @@ from dplearn.mechanisms.interior_point import (
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.ledger import PrivacyLedger
 from dplearn.privacy.plan import hidden
-from dplearn.records.part_ranks import gathered_codes
-from dplearn.records.table import Table
 from dplearn.releases.release import (
     ColumnRelease,
     Released,
@@ -40,6 +38,8 @@ from dplearn.releases.release import (
     as_number_domain,
     read_codes,
 )
+from dplearn.table.ranks import gathered_codes
+from dplearn.table.table import Table
 
 _METHODS = ("exponential", "recursive")
 _CONSTANTS = ("tight", "paper")

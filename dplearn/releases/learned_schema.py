@@ -33,10 +33,10 @@ from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import BoundedRange, Event, Gaussian, ZeroConcentrated
 from dplearn.privacy.plan import hidden, noted
-from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.rows import Columns
-from dplearn.records.table import Table
 from dplearn.releases.release import Release, Released, ReleasePlan
+from dplearn.table.ranks import parted_ranks
+from dplearn.table.rows import Columns
+from dplearn.table.table import Table
 
 _TYPES_ARE_PUBLIC = "the number, names and types of the columns are public"
 #: The numbers among which ranges are found: 20 significand bits resolve spreads of a millionth of a value.

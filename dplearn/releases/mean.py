@@ -17,7 +17,6 @@ from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA
-from dplearn.records.table import Table
 from dplearn.releases.release import (
     ColumnRelease,
     Released,
@@ -25,6 +24,7 @@ from dplearn.releases.release import (
     checked_bounds,
     read_codes,
 )
+from dplearn.table.table import Table
 
 
 @dataclass(frozen=True)

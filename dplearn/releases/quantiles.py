@@ -49,9 +49,6 @@ from dplearn.mechanisms.rank_selection import codes_at_fractions, examined_reach
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import ResultTable, hidden
-from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.rows import Columns
-from dplearn.records.table import Table
 from dplearn.releases.release import (
     ColumnRelease,
     Released,
@@ -61,6 +58,9 @@ from dplearn.releases.release import (
     read_column,
     written,
 )
+from dplearn.table.ranks import parted_ranks
+from dplearn.table.rows import Columns
+from dplearn.table.table import Table
 
 #: Types of columns, and the domains for which such numbers form an interval on which codes are increasing.
 _INTERVALS = {"f": (Floats, Grid), "i": (Floats, Grid, IntegerRange), "u": (Floats, Grid, IntegerRange)}

@@ -30,9 +30,8 @@ from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan
 from dplearn.privacy.unknown_count import ADDED
-from dplearn.records.part import column_of, is_arrow
-from dplearn.records.part_sources import column_in_parts
-from dplearn.records.table import Table
+from dplearn.table.sources import column_in_parts, column_of, is_arrow
+from dplearn.table.table import Table
 
 _ALL_FLOATS = Floats()
 _LARGEST = 1e300

@@ -24,8 +24,8 @@ from dplearn.mechanisms.stable_histogram import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable, noted
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
-from dplearn.records.table import Table
 from dplearn.releases.release import ColumnRelease, Released, ReleasePlan
+from dplearn.table.table import Table
 
 _ASSUMES = (
     N_IS_PUBLIC,

@@ -33,9 +33,6 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import Guarantee
 from dplearn.privacy.shares import CONCENTRATED
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
-from dplearn.records.part_sources import table_in_memory
-from dplearn.records.rows import Columns
-from dplearn.records.table import Table
 from dplearn.releases.learned_schema import (
     NUMBERS,
     ConcentratedPart,
@@ -64,6 +61,9 @@ from dplearn.releases.table_plan import (
     table_columns,
     values_of,
 )
+from dplearn.table.rows import Columns
+from dplearn.table.sources import table_in_memory
+from dplearn.table.table import Table
 
 _FORMAT, _VERSION = "dplearn.SyntheticTable", 1
 _LARGEST = 2.0**64  # floats without a smaller declared bound have no bins that values can be drawn from

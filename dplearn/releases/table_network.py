@@ -23,8 +23,8 @@ from dplearn.chance.dice import Dice
 from dplearn.kernels.simplex import nearest_shares
 from dplearn.mechanisms.selection import exponential_mechanism
 from dplearn.privacy import ApproxDP
-from dplearn.records.table import as_table
 from dplearn.releases.table_plan import SyntheticTablePlan, TableBudget, TableLayout
+from dplearn.table.table import as_table
 
 _RAKINGS = 20
 _LEAST = 1e-300

@@ -18,7 +18,7 @@ NOT_PUBLIC = {
     "dplearn.kernels",
     "dplearn.fit",
     "dplearn.learners.linear",
-    "dplearn.records",
+    "dplearn.table",
 }
 
 

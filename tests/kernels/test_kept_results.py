@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from dplearn.kernels.kept_results import KeptResults
-from dplearn.records.groups import grouping_of
-from dplearn.records.table import Held, Table
+from dplearn.table.groups import grouping_of
+from dplearn.table.table import Held, Table
 
 
 class Numbers(list):

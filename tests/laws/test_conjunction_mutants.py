@@ -12,7 +12,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.queries import HistogramQuery, randomizers
 from dplearn.queries.noise import CentralNoise
 from dplearn.queries.randomizers import CategoryRandomizer
-from dplearn.records.reading import read_labels
+from dplearn.table.targets import read_labels
 from tests.laws.oracle_mistakes import the_whole_budget_for_each
 
 CASES = {case.name: case for case in CONJUNCTION_CASES}

@@ -17,7 +17,8 @@ from dplearn.audit.cases import CASES
 from dplearn.chance import SystemDice
 from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Product, Schema
 from dplearn.preprocessing import CellEncoder
-from dplearn.records.reading import read_features, read_labels
+from dplearn.table.features import read_features
+from dplearn.table.targets import read_labels
 
 BIG = 2**53
 INTEGERS = IntegerRange(0, 2**60)

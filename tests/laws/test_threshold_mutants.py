@@ -15,7 +15,7 @@ from dplearn.learners.threshold import threshold_between
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.privacy import ApproxDP
-from dplearn.records.reading import read_labels
+from dplearn.table.targets import read_labels
 
 CASES = {case.name: case for case in THRESHOLD_CASES}
 EXPONENTIAL = CASES["threshold_exponential"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.estimator.public import PublicOutputs
+from dplearn.estimator.recipe import PublicOutputs
 from dplearn.kernels.confidence_bounds import success_bounds
 from dplearn.kernels.gf2 import pack
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations

@@ -1,4 +1,4 @@
-"""Tasks of a pass: their errors are results, and no setting of a thread changes them."""
+"""Passes: errors of tasks are results, and all parts have the same types."""
 
 import io
 import pickle
@@ -7,13 +7,14 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from dplearn import PrivacyLedger, StatisticalQueryNaiveBayes
 from dplearn.display import PassProgress
 from dplearn.domains import DomainError, Grid
-from dplearn.records.passes import Task
 from dplearn.releases import median
+from dplearn.table.passes import PartTypes, Task
 
 
 def test_an_error_of_a_task_is_a_result_without_the_variables_of_its_frames():
@@ -183,3 +184,52 @@ def test_a_file_that_cannot_be_written_ends_no_release(n_writes):
         median(lambda: [np.arange(50.0), np.arange(60.0)], epsilon=1, ledger=budget)
     assert file.left < 0
     assert len(budget.history()) == 1
+
+
+FRAME = pd.DataFrame({"age": [1, 2], "town": ["a", "b"]})
+
+
+@pytest.mark.parametrize("part", [FRAME, FRAME["age"], np.zeros((3, 2)), np.zeros(3), [1, 2]], ids=range(5))
+def test_parts_of_any_length_have_the_same_types(part):
+    PartTypes.of(part).check_same(PartTypes.of(part[:1]))
+
+
+def test_other_columns_are_refused():
+    for other, reason in (
+        (FRAME[["town", "age"]], "their order differs"),
+        (FRAME[["age"]], "'town' is not in all of them"),
+        (FRAME.assign(b=1), "'b' is not in all of them"),
+        (FRAME.rename(columns={"age": "b"}), "'age' is not in all of them"),
+    ):
+        with pytest.raises(ValueError, match=f"X must have the same columns in each part, but {reason}"):
+            PartTypes.of(FRAME).check_same(PartTypes.of(other))
+    with pytest.raises(ValueError, match=r"a record has the shape \(2,\) in one and \(3,\) in another"):
+        PartTypes.of(np.zeros((3, 2))).check_same(PartTypes.of(np.zeros((3, 3))))
+
+
+def test_parts_of_other_libraries_are_refused():
+    for other, library in ((pl.from_pandas(FRAME), "polars"), (FRAME.to_numpy(), "numpy")):
+        with pytest.raises(
+            TypeError, match=f"X must have parts of one library, got .* pandas and of {library}"
+        ):
+            PartTypes.of(FRAME).check_same(PartTypes.of(other))
+
+
+def test_other_types_are_refused_by_the_name_of_the_column_without_a_value():
+    other = FRAME.astype({"age": "float64"})
+    with pytest.raises(TypeError, match="the type of column 'age' is int64 in one and float64 in another"):
+        PartTypes.of(FRAME).check_same(PartTypes.of(other))
+    with pytest.raises(
+        TypeError, match=r"keys must have the same types .* the type is int64 in one and object"
+    ):
+        PartTypes.of(np.arange(3)).check_same(PartTypes.of(np.array([1, None])), "keys")
+
+
+def test_other_categories_are_refused_where_rows_keep_their_types():
+    first, second = (FRAME.astype({"town": pd.CategoricalDtype(of)}) for of in (["a", "b"], ["a", "b", "c"]))
+    PartTypes.of(first).check_same(PartTypes.of(second))
+    PartTypes.of(first).check_same(PartTypes.of(first[:1]), categories=True)
+    with pytest.raises(
+        TypeError, match="X must have the same categories in each part, but those of column 'town'"
+    ):
+        PartTypes.of(first).check_same(PartTypes.of(second), categories=True)

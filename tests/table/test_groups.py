@@ -11,12 +11,8 @@ from scipy.sparse import csr_matrix
 from dplearn.chance import SeededDice
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, HistogramQuery, MeanQuery, VectorQuery
-from dplearn.records.groups import (
-    SHIFTS,
-    grouping_of,
-    selected,
-)
-from dplearn.records.table import Held, Table
+from dplearn.table.groups import SHIFTS, grouping_of, selected
+from dplearn.table.table import Held, Table
 
 
 def shifts(n):

@@ -17,7 +17,7 @@ from dplearn.queries import (
     PopulationOracle,
     VectorQuery,
 )
-from dplearn.queries.simulation import Rejection, Request, drawn
+from dplearn.theory.simulation import Rejection, Request, drawn
 
 RECORDS, WEIGHTS = np.array([0, 1, 2]), [1, 2, 5]
 NUMBER = MeanQuery(lambda records: records, low=0, high=2)

@@ -1,36 +1,34 @@
-"""Passes over the parts of a table, each of which is the input of one task, here or in the workers of Dask.
+"""Passes over the parts of a table: each part is the input of one task, here or in the workers of a cluster.
 
 Tasks make no draw: a part may be read again, for example if a worker of a cluster is lost, and then has the
 same value. Their errors are results, since a cluster would log an error, and code of others that reads parts
-might show a value in one. Dask is imported where a collection of it has been given: it is optional.
+might show a value in one. All parts have the same types, and in each pass the same records.
 
 >>> parts = InTurn(lambda: [([31, 42], "no"), ([57], "yes")])
 >>> [result.found() for result in parts.run(lambda number: Task(lambda X, y: (number, len(X), y)))]
 [(0, 2, 'no'), (1, 1, 'yes')]
 >>> parts.total(lambda number: Task(lambda X, y: [sum(X)])).found()
 [130]
->>> import dask.dataframe as dd
->>> import pandas as pd
->>> table = pd.DataFrame({"age": [31, 42, 57], "ill": ["no", "yes", "no"]})
->>> parts = DaskParts.of(dd.from_pandas(table, npartitions=2), "ill")
->>> task = Task(lambda X, y: (X["age"].tolist(), y.tolist()))
->>> [result.found() for result in parts.run(lambda number: task)]
-[([31, 42], ['no', 'yes']), ([57], ['no'])]
 """
 
+import hashlib
+import pickle
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from contextvars import ContextVar, Token
-from copy import copy
 from dataclasses import dataclass
-from functools import partial, reduce
 from importlib import import_module
+from io import BytesIO
 from typing import Any, Self, TextIO, TypeVar
+from zlib import crc32
 
+import numpy as np
+from scipy.sparse import issparse
+
+from dplearn.domains.cells import frame_column, is_frame
 from dplearn.kernels.float_errors import float_errors_ignored
-from dplearn.records.part import Name, advice_on, is_name, of_dask, without
 
 Function = Callable[[Any, Any], Any]  # of X and y of a part
 
@@ -58,7 +56,6 @@ _UNREADABLE = (
     " show a value; to see it, read all parts once without dplearn, by frame.compute() for Dask, or by a loop"
     " over the parts. A frequent cause is a column without a declared type, as in read_csv(..., dtype=...)"
 )
-
 #: Errors about names, modules and files, which keep their type.
 _PUBLIC: tuple[type[Exception], ...] = (NameError, ImportError, FileNotFoundError, PermissionError)
 
@@ -266,132 +263,94 @@ class _Line:
         self._file.flush()
 
 
-_NOT_OF_DASK = "{} must be a data frame, a series or an array of Dask, got {}; {}"
-_GROUP = 8  # sums that are added in one task
-_Y_OF_DASK = (
-    "y must be the name of a column of X, a list of names, or a Dask series, frame or array with the"
-    " partitions of X, got {}; give the name of a column of X, or take y from the same frame: frame['y']"
-)
+@dataclass(frozen=True)
+class PartTypes:
+    """What a part shows without its values.
 
+    The shape is that of one record: (d,) in a table of d columns, () in a single column.
+    """
 
-class DaskParts(Parts):
-    """The partitions of Dask collections: X and y of each, or X with the names of columns of labels."""
-
-    def __init__(self, parts: Sequence[tuple[Any, Any]], name: Name | None = None):
-        self._parts, self._name = parts, name
+    library: str
+    shape: tuple[int, ...]
+    names: tuple[Any, ...] | None
+    types: tuple[Any, ...]
 
     @classmethod
-    def of(cls, X: Any, y: Any) -> "DaskParts":
-        """Return the partitions of X and y."""
-        rows = partitions(X)
-        if y is None or is_name(y):
-            return cls([(each, None) for each in rows], y)
-        if not is_dask(y, "y"):
-            raise TypeError(_Y_OF_DASK.format(type(y).__name__))
-        labels = partitions(y)
-        if len(labels) != len(rows):
-            raise TypeError(_Y_OF_DASK.format(f"{len(labels)} partitions for the {len(rows)} of X"))
-        return cls(list(zip(rows, labels, strict=True)))
+    def of(cls, part: Any) -> "PartTypes":
+        """Return the types of a data frame, an array, a series or a list."""
+        shape = tuple(getattr(part, "shape", (0,))[1:])
+        library = type(part).__module__.partition(".")[0]
+        if is_frame(part):
+            return cls(library, shape, tuple(part.columns), tuple(part.dtypes))
+        return cls(library, shape, None, (getattr(part, "dtype", type(part).__name__),))
 
-    def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
-        """Yield the result of a task for each partition, from the scheduler that Dask is set to."""
-        yield from self._computed(self._tasks(task_of))
+    def check_same(self, other: "PartTypes", name: str = "X", *, categories: bool = False) -> None:
+        """Refuse another part with other columns, or other types of columns; no value is read.
 
-    def total(self, task_of: Callable[[int], Task]) -> Result:
-        """Return the sum of the results, which the workers add in groups."""
-        results = self._tasks(task_of)
-        while len(results) > 1:
-            groups = [results[start : start + _GROUP] for start in range(0, len(results), _GROUP)]
-            results = [_delayed(_sum_of)(*group) for group in groups]
-        [total] = self._computed(results)
-        return total
+        `categories` are those of categorical columns: whether they must be the same too.
+        """
+        if self.library != other.library:
+            raise TypeError(
+                f"{name} must have parts of one library, got parts of {self.library} and of {other.library}"
+            )
+        if (self.shape, self.names) != (other.shape, other.names):
+            raise ValueError(f"{name} must have the same columns in each part, but {self._unlike(other)}")
+        for place, (mine, theirs) in enumerate(zip(self.types, other.types, strict=True)):
+            column = "" if self.names is None else f" of column {self.names[place]!r}"
+            if categories and str(mine) == str(theirs) and mine != theirs:
+                raise TypeError(
+                    f"{name} must have the same categories in each part, but those{column} differ; make each"
+                    " part's by the same pandas.CategoricalDtype([...]), or read the column as text"
+                )
+            if str(mine) != str(theirs):
+                raise TypeError(
+                    f"{name} must have the same types in each part, but the type{column} is"
+                    f" {_without_values(mine)} in one and {_without_values(theirs)} in another; declare types"
+                    " where parts are read, such as read_csv(..., dtype=...)"
+                )
 
-    def _computed(self, tasks: Sequence[Any]) -> tuple[Result, ...]:
-        """Compute the results of all tasks of a pass; a progress bar shows that their parts are read then."""
-        bar, results = counted(range(len(self._parts)), len(self._parts)), ()
-        for place in bar:
-            if not place:
-                results = reading(partial(import_module("dask").compute, *tasks))
-        return results
-
-    def _tasks(self, task_of: Callable[[int], Task]) -> list[Any]:
-        return [
-            _delayed(_on_partition)(task_of(number), self._name, X, y)
-            for number, (X, y) in enumerate(self._parts)
+    def _unlike(self, other: "PartTypes") -> str:
+        """Return how the columns of another part differ."""
+        if self.names is None or other.names is None:
+            return f"a record has the shape {self.shape} in one and {other.shape} in another"
+        apart = [
+            each for each in (*self.names, *other.names) if (each in self.names) != (each in other.names)
         ]
+        if apart:
+            return f"{apart[0]!r} is not in all of them"
+        return "their order differs; select them by name where parts are read, such as part[names]"
 
 
-def _delayed(function: Callable[..., Any]) -> Any:
-    """Return a function that makes tasks of Dask whose names and keys depend on no argument."""
-    return import_module("dask").delayed(function, name="dplearn", pure=False)
+def _without_values(kind: Any) -> str:
+    """Return the text of a type; an Enum's without its values."""
+    text = str(kind)
+    return text.partition("(")[0] if text.startswith("Enum(") else text
 
 
-def _sum_of(*results: Result) -> Result:
-    return reduce(added, results)
+_NARROW = {"g": "d", "G": "D"}  # long types have padding, whose bits are arbitrary
 
 
-def _on_partition(task: Task, name: Name | None, X: Any, y: Any) -> Result:
-    """Run a task on a partition; its errors are results, and so are those of the tasks before it."""
-    failed: list[Result] = [each for each in (X, y) if isinstance(each, Result)]
-    if failed or name is None:
-        return failed[0] if failed else task(X, y)
-    return Task(lambda X, _: task.function(*without(X, name)))(X, y)
+def digest_of(records: Any) -> bytes:
+    """Return a digest of records, equal for equal records in every process, unless a cell is a set."""
+    pickled = BytesIO()
+    pickler = _Pickler(pickled, 5)
+    pickler.fast = True  # without a memo, which depends on whether equal cells are one object
+    with suppress(Exception):  # records with a cell that cannot be pickled are not told apart
+        pickler.dump(records)
+    return hashlib.blake2b(pickled.getvalue(), digest_size=16).digest()
 
 
-def is_dask(X: Any, name: str) -> bool:
-    """Return whether X is a data frame, a series or an array of Dask; refuse other collections of Dask."""
-    if not of_dask(X):
-        return False
-    if not (hasattr(type(X), "to_delayed") and hasattr(type(X), "ndim")):
-        raise TypeError(_NOT_OF_DASK.format(name, type(X).__name__, advice_on(X)))
-    return True
+class _Pickler(pickle.Pickler):
+    """Pickles tables as lists of their columns, in any layout, and arrays of numbers as their CRC-32."""
 
-
-def partitions(collection: Any) -> list[Any]:
-    """Return the partitions of a Dask data frame, series or array, as delayed objects.
-
-    Their tasks raise no error, which a cluster would log: they return it, as a `Result` without its text.
-    """
-    if not hasattr(collection, "chunks"):
-        return _quiet(reading(collection.to_delayed))
-    if len(collection.chunks) == 2:  # whole rows are in one part
-        collection = collection.rechunk({1: -1})
-    # Optimised graphs have tasks of their own: those that make chunks of both X and y would run twice.
-    return _quiet(reading(partial(collection.to_delayed, optimize_graph=False)).ravel())
-
-
-def _quiet(parts: Sequence[Any]) -> list[Any]:
-    """Return the delayed objects of one graph, under the same names, whose tasks raise no error."""
-    graphs, graph = import_module("dask.highlevelgraph"), parts[0].__dask_graph__()
-    nodes, layers = dict(graph), {}
-    for name, layer in graph.layers.items():
-        quiet = {key: _quiet_node(nodes, nodes[key]) for key in layer}
-        layers[name] = graphs.MaterializedLayer(quiet, annotations=layer.annotations)
-    graph = graphs.HighLevelGraph(layers, graph.dependencies)
-    return [type(each)(each.key, graph, layer=each.__dask_layers__()[0]) for each in parts]
-
-
-def _quiet_node(nodes: Mapping[Any, Any], node: Any) -> Any:
-    """Return a task of a graph as one that returns its error; data and the like as they are."""
-    core = import_module("dask.core")
-    if core.istask(node) and hasattr(core, "_execute_task"):  # a tuple, before Dask 2024.12
-        names = tuple(core.get_dependencies(nodes, task=node))
-        return (partial(_value_or_error, partial(core._execute_task, node), names), *names)
-    if type(node).__name__ != "Task" or node.is_coro:
-        return node
-    quiet, names = copy(node), tuple(node.dependencies)
-    quiet.func, quiet.kwargs = partial(_value_or_error, node, names), {}
-    quiet.args = tuple(map(import_module("dask._task_spec").TaskRef, names))
-    return quiet
-
-
-def _value_or_error(task: Callable[[Mapping[Any, Any]], Any], names: Sequence[Any], *values: Any) -> Any:
-    """Return the value of a task of others, given those of the nodes that it needs, or the first error."""
-    failed = [each for each in values if isinstance(each, Result)]
-    try:
-        return failed[0] if failed else task(dict(zip(names, values, strict=True)))
-    except BaseException as error:
-        # A cluster runs a task again that raises `Reschedule`.
-        if isinstance(error, (KeyboardInterrupt, SystemExit)) or type(error).__name__ == "Reschedule":
-            raise
-        return Result(error=unreadable(error))
+    def reducer_override(self, part: Any) -> Any:
+        if is_frame(part):
+            return list, tuple(frame_column(part, place) for place in range(part.shape[1]))
+        if issparse(part):
+            rows: Any = part.tocsr()  # type: ignore[attr-defined]
+            return list, (rows.indptr, rows.indices, rows.data)
+        if type(part) is not np.ndarray or part.dtype.hasobject:
+            return NotImplemented
+        plain = part.astype(_NARROW.get(part.dtype.char, part.dtype), copy=False)
+        data: Any = np.ascontiguousarray(plain).reshape(-1).view(np.uint8)
+        return list, (part.dtype.str, part.shape, crc32(data))

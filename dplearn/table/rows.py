@@ -64,7 +64,7 @@ class Columns(Records):
             yield here, self[here].columns
 
 
-class Examples(Records):
+class LabelledRows(Records):
     """Records that consist of a row and a label.
 
     Parameters
@@ -82,8 +82,8 @@ class Examples(Records):
     Examples
     --------
     >>> import numpy as np
-    >>> from dplearn.queries import Examples
-    >>> examples = Examples(np.array([[31], [57]]), np.array(["well", "ill"]))
+    >>> from dplearn.queries import LabelledRows
+    >>> examples = LabelledRows(np.array([[31], [57]]), np.array(["well", "ill"]))
     >>> len(examples)
     2
     """
@@ -116,7 +116,7 @@ def as_records(name: str, records: Any) -> Any:
     if not (rows or isinstance(records, Records) or _is_table(records)):
         raise TypeError(
             f"{name} must be a numpy array, a sparse matrix, a data frame or series of pandas or polars,"
-            f" Examples or other Records; got {type(records).__name__}"
+            f" LabelledRows or other Records; got {type(records).__name__}"
         )
     return records
 
@@ -147,8 +147,8 @@ def taken(records: Any, places: NDArray[np.int64]) -> Any:
 def joined(parts: Sequence[Any]) -> Any:
     """Return the records of several parts, all of one type, as one table."""
     first = parts[0]
-    if isinstance(first, Examples):
-        return Examples(joined([each.X for each in parts]), joined([each.y for each in parts]))
+    if isinstance(first, LabelledRows):
+        return LabelledRows(joined([each.X for each in parts]), joined([each.y for each in parts]))
     if isinstance(first, Columns):
         return Columns([joined(column) for column in zip(*(each.columns for each in parts), strict=True)])
     if issparse(first):

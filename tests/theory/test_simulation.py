@@ -17,8 +17,13 @@ from dplearn.queries import (
     PopulationOracle,
     Records,
 )
-from dplearn.queries.bounds import query_sample_size
-from dplearn.queries.simulation import Request, run_locally, simulate_by_queries, simulate_locally
+from dplearn.theory.simulation import (
+    Request,
+    query_sample_size,
+    run_locally,
+    simulate_by_queries,
+    simulate_locally,
+)
 
 COIN = MeanQuery(lambda records: records, low=0, high=1)
 COINS = np.arange(10_000) % 4 // 3  # a quarter is 1

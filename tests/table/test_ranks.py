@@ -11,11 +11,11 @@ from dplearn.domains import Grid
 from dplearn.kernels.intervals import SortedRecords, children_of, whole
 from dplearn.kernels.ranks import SortedCodes
 from dplearn.preprocessing import PrivateQuantileTransformer
-from dplearn.records import part_ranks
-from dplearn.records.part_ranks import PartedTreeRecords, gathered_codes, parted_ranks
-from dplearn.records.part_sources import in_parts
-from dplearn.records.passes import InTurn
-from dplearn.records.rows import Columns
+from dplearn.table import ranks as module
+from dplearn.table.passes import InTurn
+from dplearn.table.ranks import PartedTreeRecords, gathered_codes, parted_ranks
+from dplearn.table.rows import Columns
+from dplearn.table.sources import in_parts
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 
@@ -51,7 +51,7 @@ def columns_of(codes, dtype):
 def test_windows_and_counts_are_those_of_the_sorted_codes(given_codes, few):
     size, codes, data = given_codes
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(part_ranks, "_FEW", few)
+        patch.setattr(module, "_FEW", few)
         right = SortedCodes(np.array(codes, dtype=np.uint64))
         start = data.draw(st.integers(0, len(codes) - 1))
         stop = data.draw(st.integers(start + 1, len(codes)))
@@ -73,8 +73,8 @@ def test_codes_may_be_integers_of_any_size():
 
 
 def test_many_columns_are_found_in_five_passes_and_what_is_near_is_kept(monkeypatch):
-    monkeypatch.setattr(part_ranks, "_FEW", 4)
-    monkeypatch.setattr(part_ranks, "_FEWEST", 4)
+    monkeypatch.setattr(module, "_FEW", 4)
+    monkeypatch.setattr(module, "_FEWEST", 4)
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, 2**64, 500, dtype=np.uint64) for _ in range(7)]
     columns[3][:400] = 2**63  # ties
@@ -93,8 +93,8 @@ def test_many_columns_are_found_in_five_passes_and_what_is_near_is_kept(monkeypa
 
 
 def test_one_pass_counts_each_code_of_small_domains(monkeypatch):
-    monkeypatch.setattr(part_ranks, "_FEW", 4)
-    monkeypatch.setattr(part_ranks, "_FEWEST", 4)
+    monkeypatch.setattr(module, "_FEW", 4)
+    monkeypatch.setattr(module, "_FEWEST", 4)
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, 1 << 16, 500, dtype=np.uint64) for _ in range(4)]
     records, reads = cut(columns, cuts=(100, 350))
@@ -108,8 +108,8 @@ def test_one_pass_counts_each_code_of_small_domains(monkeypatch):
 
 
 def test_codes_below_the_least_and_above_the_greatest_need_no_pass(monkeypatch):
-    monkeypatch.setattr(part_ranks, "_FEW", 4)
-    monkeypatch.setattr(part_ranks, "_FEWEST", 4)
+    monkeypatch.setattr(module, "_FEW", 4)
+    monkeypatch.setattr(module, "_FEWEST", 4)
     columns = [np.arange(2**40, 2**40 + 50, dtype=np.uint64)]
     records, reads = cut(columns)
     [ranks] = parted_ranks(records, [1 << 64], [[(0, 5), (45, 50)]])

@@ -15,9 +15,8 @@ from scipy.sparse import csr_matrix
 
 from dplearn import PrivacyLedger, StatisticalQueryNaiveBayes
 from dplearn.domains import Hashed
-from dplearn.records.part import table_of
-from dplearn.records.part_sources import column_in_parts, table_in_memory, table_in_parts
-from dplearn.records.passes import PartsUnreadableError
+from dplearn.table.passes import PartsUnreadableError
+from dplearn.table.sources import column_in_parts, table_in_memory, table_in_parts, table_of
 
 FRAME = pd.DataFrame({"age": [31, 42, 57], "town": ["x", "y", "x"], "ill": ["no", "yes", "no"]})
 CUT = [FRAME[:2], FRAME[2:]]

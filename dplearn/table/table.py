@@ -4,7 +4,7 @@ A table in memory has one block. One in parts is read again in each pass over it
 of one task, which reads it and ends with its sums, so that a sum is the same for every division into parts. A
 record may be a group of rows; then each of its rows counts as often as it takes part.
 
->>> from dplearn.records.passes import InTurn
+>>> from dplearn.table.passes import InTurn
 >>> first, second = np.array([[3.0], [4.0]]), np.array([[5.0]])
 >>> given = Table(InParts(InTurn(lambda: [(first, None), (second, None)])))
 >>> [lengths, table] = given.read(lambda X, y: (len(X), X))
@@ -22,9 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.records.part import PartTypes, digest_of
-from dplearn.records.passes import Parts, PartsChangedError, Task
-from dplearn.records.rows import as_records, count_of, joined, taken
+from dplearn.table.passes import Parts, PartsChangedError, PartTypes, Task, digest_of
+from dplearn.table.rows import as_records, count_of, joined, taken
 
 Places = NDArray[np.int64]
 Sums = Callable[[Any], Sequence[Any]]  # from rows to integers, or arrays of them: sums over these rows

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.domains import DomainError
-from dplearn.records.groups import grouping_of
-from dplearn.records.part_sources import in_parts
-from dplearn.records.passes import InTurn, PartsChangedError
-from dplearn.records.rows import Columns, Examples
-from dplearn.records.table import Grouping, Held, Table, as_table
+from dplearn.table.groups import grouping_of
+from dplearn.table.passes import InTurn, PartsChangedError
+from dplearn.table.rows import Columns, LabelledRows
+from dplearn.table.sources import in_parts
+from dplearn.table.table import Grouping, Held, Table, as_table
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 TABLE = np.arange(24).reshape(12, 2)
@@ -25,7 +25,7 @@ def cut(lengths):
     return [(TABLE[a:b], LABELS[a:b]) for a, b in pairwise(ends)]
 
 
-def parted(lengths, encode=Examples, later=None):
+def parted(lengths, encode=LabelledRows, later=None):
     """The table of parts of some lengths, and in later passes perhaps of others."""
     given = [lengths]
     _, table = in_parts(InTurn(lambda: cut(given[0]))).read(lambda X, y: (len(X), encode(X, y)))
@@ -45,7 +45,7 @@ def test_sums_are_those_of_the_table_for_any_division(lengths):
     def sums(records):
         return [records.X.T @ records.X, records.y.sum()]
 
-    for mine, whole in zip(parted(lengths).sums(sums), sums(Examples(TABLE, LABELS)), strict=True):
+    for mine, whole in zip(parted(lengths).sums(sums), sums(LabelledRows(TABLE, LABELS)), strict=True):
         assert np.array_equal(mine, whole)
 
 
@@ -61,7 +61,7 @@ def test_selected_records_are_those_of_the_table_in_the_order_asked_for(lengths,
 
 def test_a_function_of_records_is_applied_to_each_part_in_each_pass():
     sizes = []
-    records = parted([5, 0, 7]).map(lambda part: sizes.append(len(part)) or Examples(part.X + 1, part.y))
+    records = parted([5, 0, 7]).map(lambda part: sizes.append(len(part)) or LabelledRows(part.X + 1, part.y))
     for _ in range(2):
         assert records.sums(lambda part: [part.X.sum()]) == [TABLE.sum() + 24]
     assert sizes == [5, 7, 5, 7]
@@ -84,7 +84,7 @@ def test_parts_of_other_lengths_than_at_first_are_refused(lengths):
 def test_a_part_that_had_no_rows_is_not_encoded_and_must_have_none():
     def encode(X, y):
         assert len(X)
-        return Examples(X, y)
+        return LabelledRows(X, y)
 
     records = parted([5, 0, 7], encode)
     assert records.sums(lambda part: [len(part)]) == [12]
@@ -98,7 +98,7 @@ def test_what_encoding_refuses_is_refused_in_each_pass():
     def encode(X, y):
         if len(passes) > 1:
             raise DomainError("X is outside its domain")
-        return Examples(X, y)
+        return LabelledRows(X, y)
 
     records = parted([5, 7], encode)
     for _ in range(2):
@@ -134,7 +134,7 @@ def huge_sums(rows):
 @repeatable
 @given(divisions())
 def test_sums_of_integers_are_those_in_memory_to_the_last_bit(lengths):
-    held = Table(Held(Examples(TABLE, LABELS)))
+    held = Table(Held(LabelledRows(TABLE, LABELS)))
     same_to_the_last_bit(parted(lengths).sums(huge_sums), held.sums(huge_sums))
 
 
@@ -142,16 +142,16 @@ def test_sums_of_integers_are_those_in_memory_to_the_last_bit(lengths):
 @given(divisions(), st.integers(1, 7))
 def test_sums_of_groups_in_parts_are_those_in_memory_and_of_rows_as_often_as_they_take_part(lengths, most):
     found = groups(most)
-    held = Table(Held(Examples(TABLE, LABELS))).grouped(found).sums(huge_sums)
+    held = Table(Held(LabelledRows(TABLE, LABELS))).grouped(found).sums(huge_sums)
     same_to_the_last_bit(parted(lengths).grouped(found).sums(huge_sums), held)
     rows = found.slots.ravel()
-    same_to_the_last_bit(held, huge_sums(Examples(TABLE[rows], LABELS[rows])))
+    same_to_the_last_bit(held, huge_sums(LabelledRows(TABLE[rows], LABELS[rows])))
 
 
 @repeatable
 @given(divisions(), st.integers(1, 7))
 def test_groups_count_as_records_wherever_their_rows_are(lengths, most):
-    for table in (parted(lengths), Table(Held(Examples(TABLE, LABELS)))):
+    for table in (parted(lengths), Table(Held(LabelledRows(TABLE, LABELS)))):
         grouped = table.grouped(groups(most))
         assert (len(grouped), grouped.each, grouped.in_parts) == (4, most, table.in_parts)
         assert (len(grouped.ungrouped()), grouped.ungrouped().each) == (12, 1)
@@ -164,8 +164,8 @@ def test_a_group_of_one_row_that_takes_part_is_that_row_chosen_before():
     """Sums, and rows by the numbers of their groups, with the row of each group chosen after or before."""
     found = groups(1)
     chosen = found.slots[:, 0]
-    before = Table(Held(Examples(TABLE[chosen], LABELS[chosen])))
-    for table in (parted([5, 0, 7]), Table(Held(Examples(TABLE, LABELS)))):
+    before = Table(Held(LabelledRows(TABLE[chosen], LABELS[chosen])))
+    for table in (parted([5, 0, 7]), Table(Held(LabelledRows(TABLE, LABELS)))):
         after = table.grouped(found)
         assert len(after) == len(before)
         same_to_the_last_bit(after.sums(huge_sums), before.sums(huge_sums))
@@ -209,7 +209,7 @@ def test_a_missing_last_part_is_noticed_though_none_of_its_rows_would_be_summed(
 def test_sums_of_no_rows_that_take_part_are_none():
     """As in parts of which all are without weight."""
     nobody = Grouping(np.empty((0, 1), np.int64), np.empty(0, np.int64))
-    for table in (parted([5, 7]), Table(Held(Examples(TABLE, LABELS)))):
+    for table in (parted([5, 7]), Table(Held(LabelledRows(TABLE, LABELS)))):
         assert table.grouped(nobody).sums(lambda rows: [rows.X.sum()]) == []
 
 
@@ -219,21 +219,21 @@ def test_sums_of_no_rows_that_take_part_are_none():
 def test_labels_joined_from_parts_stay_an_array(labels):
     parts = [(TABLE[a:b], labels[a:b]) for a, b in ((0, 5), (5, 5), (5, 12))]
     given = in_parts(InTurn(lambda: iter(parts)))
-    _, examples = given.read(lambda X, y: (len(X), Examples(X, y)))
+    _, examples = given.read(lambda X, y: (len(X), LabelledRows(X, y)))
     _, columns = given.read(lambda X, y: (len(X), Columns([X[:, 0], y])))
     places = np.array([11, 0, 6, 6])
     for found in (examples.take(places).y, columns.take(places).columns[1]):
         assert type(found) is np.ndarray
         assert found.dtype == labels.dtype
         assert found.tolist() == labels[places].tolist()
-    framed = given.read(lambda X, y: (len(X), Examples(pd.DataFrame(X), y)))[1].take(places)
+    framed = given.read(lambda X, y: (len(X), LabelledRows(pd.DataFrame(X), y)))[1].take(places)
     assert type(framed.y) is np.ndarray
     assert framed.X.to_numpy().tolist() == TABLE[places].tolist()
 
 
 def test_rows_of_a_chosen_order_are_numbered_by_their_records():
     order = np.array([4, 0, 11])
-    held = Table(Held(Examples(TABLE, LABELS)), order=order)
+    held = Table(Held(LabelledRows(TABLE, LABELS)), order=order)
     parts = Table(parted([5, 0, 7]).blocks, order=order)
     for table in (held, parts):
         assert table.take(np.array([2, 1])).X.tolist() == TABLE[[11, 0]].tolist()

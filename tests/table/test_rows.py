@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 from scipy.sparse import coo_matrix, csr_matrix
 
-from dplearn.queries import Examples, Records
-from dplearn.records.rows import as_records, check_values, count_of, own_cells, plain, rows_of, taken
+from dplearn.queries import LabelledRows, Records
+from dplearn.table.rows import as_records, check_values, count_of, own_cells, plain, rows_of, taken
 
 PLACES = np.array([2, 0])
 
@@ -29,7 +29,7 @@ class Frame(pd.DataFrame):
 @pytest.mark.parametrize("table", [np.array, csr_matrix, coo_matrix, pd.DataFrame, Frame, pl.DataFrame])
 def test_examples_are_parts_of_rows_and_labels_together(table):
     for y in (np.array([7, 8, 9]), pd.Series([7, 8, 9], index=[2, 2, 0]), pl.Series([7, 8, 9])):
-        part = Examples(table(np.arange(6).reshape(3, 2)), y)[PLACES]
+        part = LabelledRows(table(np.arange(6).reshape(3, 2)), y)[PLACES]
         assert len(part) == 2
         assert list(part.y) == [9, 7]
         rows = part.X.toarray() if hasattr(part.X, "toarray") else np.asarray(part.X)
@@ -57,16 +57,16 @@ def test_examples_are_parts_of_rows_and_labels_together(table):
     ids=lambda records: type(records).__name__,
 )
 def test_records_of_other_types_are_refused(records):
-    message = f"numpy array, .* Examples or other Records; got {type(records).__name__}"
+    message = f"numpy array, .* LabelledRows or other Records; got {type(records).__name__}"
     with pytest.raises(TypeError, match=f"records must be a {message}"):
         as_records("records", records)
     with pytest.raises(TypeError, match=f"y must be a {message}"):
-        Examples(np.zeros((2, 2)), records)
+        LabelledRows(np.zeros((2, 2)), records)
 
 
 def test_examples_have_a_label_for_each_row():
     with pytest.raises(ValueError, match="X and y must have equal numbers of records"):
-        Examples(np.zeros((2, 1)), np.zeros(3))
+        LabelledRows(np.zeros((2, 1)), np.zeros(3))
 
 
 def test_records_that_do_not_return_the_requested_rows_are_refused():

@@ -6,7 +6,7 @@ algorithm without access to records: it draws the reports of random records by r
 statistical queries for the acceptance probabilities.
 
 >>> from dplearn.chance import SeededDice
->>> from dplearn.queries.population_oracle import PopulationOracle
+>>> from dplearn.queries.oracle import PopulationOracle
 >>> heads = MeanQuery(lambda coins: coins, low=0, high=1)
 >>> request = Request(0, heads, heads.randomizer(Fraction(1), "bit"))
 >>> rejection = Rejection([], [request], Fraction(1, 20), SeededDice(0))
@@ -25,19 +25,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn._validation import check_count, check_number
+from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.kernels.exact import exp_bounds
+from dplearn.kernels.exact import decay_rate, decay_ratio, exp_bounds
 from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.search import first
+from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.privacy_filter import BudgetExceededError
-from dplearn.queries.bounds import query_sample_size
-from dplearn.queries.factories import local
-from dplearn.queries.oracle import Answer, Oracle, Round, as_queries
-from dplearn.queries.private_oracles import LocalOracle
+from dplearn.queries.answer import Answer, TailBound, sampling_bound
+from dplearn.queries.noise import QUERY_MODELS
+from dplearn.queries.oracle import LocalOracle, Oracle, Round, as_queries, local
 from dplearn.queries.query import MeanQuery, StatisticalQuery, VectorQuery
 from dplearn.queries.randomizers import LocalRandomizer
-from dplearn.records.rows import as_records, count_of, taken
+from dplearn.table.rows import as_records, count_of, taken
 
 _SPARE = 64  # 1 / _SPARE of a tolerance is reserved for rounding
 
@@ -118,7 +119,8 @@ def simulate_locally(
     `random_state` makes this example repeatable; leave it out on private data.
 
     >>> import numpy as np
-    >>> from dplearn.queries import MeanQuery, simulate_locally
+    >>> from dplearn.queries import MeanQuery
+    >>> from dplearn.theory import simulate_locally
     >>> heads = MeanQuery(lambda coins: coins, low=0, high=1)
     >>> coins = np.arange(2000) % 4 // 3
     >>> run = simulate_locally(
@@ -255,7 +257,8 @@ def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, 
     >>> from fractions import Fraction
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
-    >>> from dplearn.queries import MeanQuery, Request, run_locally
+    >>> from dplearn.queries import MeanQuery
+    >>> from dplearn.theory import Request, run_locally
     >>> heads = MeanQuery(lambda coins: coins, low=0, high=1)
     >>> def reported():
     ...     reports = yield [Request(i, heads, heads.randomizer(Fraction(1), "bit")) for i in range(40)]
@@ -355,7 +358,8 @@ def simulate_by_queries(
     >>> from fractions import Fraction
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
-    >>> from dplearn.queries import MeanQuery, PopulationOracle, Request, simulate_by_queries
+    >>> from dplearn.queries import MeanQuery, PopulationOracle
+    >>> from dplearn.theory import Request, simulate_by_queries
     >>> heads = MeanQuery(lambda coins: coins, low=0, high=1)
     >>> def reported():
     ...     reports = yield [Request(i, heads, heads.randomizer(Fraction(1), "bit")) for i in range(40)]
@@ -592,3 +596,77 @@ def _reference(query: StatisticalQuery) -> NDArray[np.int64]:
 
 def _rows(values: NDArray[np.int64]) -> NDArray[np.int64]:
     return values.reshape(len(values), -1)
+
+
+_MOST = 1 << 62
+
+
+def query_sample_size(
+    *,
+    tolerance: Any,
+    beta: Any,
+    epsilon: Any,
+    queries: int = 1,
+    width: Any = 2,
+    trust_model: str = "local",
+) -> int:
+    """Return the number of records that suffice to answer statistical queries about their distribution.
+
+    Parameters
+    ----------
+    tolerance : float
+        The greatest error of an answer; positive.
+    beta : float
+        The probability that the error of some answer exceeds `tolerance`, in (0, 1).
+    epsilon : float
+        The privacy parameter, positive; delta is 0.
+    queries : int, default=1
+        The number of queries, all of the same tolerance; they may be adaptive.
+    width : float, default=2
+        The width of the range of a query's values: 2 b for -b..b.
+    trust_model : {"local", "central"}, default="local"
+        "local": each record reports one randomised bit for one query. "central": every answer is a mean over
+        all records with Laplace noise.
+
+    Returns
+    -------
+    int
+        The least sufficient number of records.
+
+    Notes
+    -----
+    **Accuracy.** "local", for one query: a report is an unbiased estimate of the record's value in a range of
+    width W = width / (2 p - 1), p = 1 / (1 + exp(-epsilon)), so Hoeffding's inequality gives
+    n = W**2 ln(2 / beta) / (2 tolerance**2). Queries use disjoint sets of records, at beta / queries each.
+    "central": the bounds on the sampling error and on the noise, at half of beta each, must sum to at most
+    `tolerance`.
+
+    **Source.** Kasiviswanathan et al. (2011), Lemma 5.6 and Theorem 5.7, with constants; there each record
+    adds Laplace noise, and n is of order t ln(t / beta) b**2 / (epsilon**2 tolerance**2).
+
+    Examples
+    --------
+    >>> from dplearn.theory import query_sample_size
+    >>> query_sample_size(tolerance=0.1, beta=0.05, epsilon=1)
+    3455
+    >>> query_sample_size(tolerance=0.1, beta=0.05, epsilon=1, trust_model="central")
+    1045
+    """
+    tolerance = float(check_number("tolerance", tolerance, above=0))
+    beta = check_number("beta", beta, above=0, below=1) / check_count("queries", queries, low=1)
+    epsilon = check_number("epsilon", epsilon, above=0)
+    width = float(check_number("width", width, above=0))
+    if check_choice("trust_model", trust_model, QUERY_MODELS) == "local":
+        reach = width / float(2 * truth_probability(2, epsilon) - 1)
+        return queries * _least(lambda n: sampling_bound(reach, n).at(beta), tolerance)
+    scale = width / decay_rate(decay_ratio(epsilon / queries))
+
+    def off(n: int) -> float:
+        return sampling_bound(width, n).at(beta / 2) + TailBound(linear=scale / n).at(beta / 2)
+
+    return _least(off, tolerance)
+
+
+def _least(off: Callable[[int], float], tolerance: float) -> int:
+    """Return the least number of records for which the error bound is at most the tolerance."""
+    return first(lambda n: off(n) <= tolerance, 1, _MOST)

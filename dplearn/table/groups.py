@@ -13,13 +13,13 @@ Of a table in parts a column holds the ids, which one pass reads, and a group's 
 >>> grouping = grouping_of(["bo", "al", "bo", "cy", "bo"], 5, most=2, shifts=lambda n: [0] * n)
 >>> grouping.n_groups, grouping.slots.tolist()  # al, bo, cy
 (3, [[1, 1], [0, 2], [3, 3]])
->>> from dplearn.records.table import Held
+>>> from dplearn.table.table import Held
 >>> records = Table(Held(np.array([1, 10, 2, 100, 4]))).grouped(grouping)
 >>> len(records), [int(each) for each in records.sums(lambda rows: [rows.sum()])]
 (3, [223])
 >>> import pandas as pd
->>> from dplearn.records.part_sources import in_parts
->>> from dplearn.records.passes import InTurn
+>>> from dplearn.table.sources import in_parts
+>>> from dplearn.table.passes import InTurn
 >>> first = pd.DataFrame({"age": [31, 42], "person": ["bo", "al"]})
 >>> second = pd.DataFrame({"age": [32], "person": ["bo"]})
 >>> table = grouped_parts(in_parts(InTurn(lambda: [(first, None), (second, None)])), "person")
@@ -41,11 +41,10 @@ from numpy.typing import NDArray
 
 from dplearn._validation import shown
 from dplearn.domains.cells import as_cells, frame_column, is_frame, is_missing
-from dplearn.records.part import digest_of, without
-from dplearn.records.part_sources import column_in_parts
-from dplearn.records.passes import PartsChangedError
-from dplearn.records.rows import count_of, rows_of, sliceable
-from dplearn.records.table import Given, Grouping, Table
+from dplearn.table.passes import PartsChangedError, digest_of
+from dplearn.table.rows import count_of, rows_of, sliceable
+from dplearn.table.sources import column_in_parts, without
+from dplearn.table.table import Given, Grouping, Table
 
 #: The greatest `max_rows_per_group`; a sum over groups is over as many rows of each.
 MOST_ROWS = 1000

@@ -24,7 +24,8 @@ from dplearn.audit import enumerate_privacy, fitted_with
 from dplearn.domains import DomainError, Floats, Hashed, IntegerRange, Schema
 from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.records.reading import _is_of_numbers, read_features, read_labels, read_rows
+from dplearn.table.features import _is_of_numbers, read_features, read_rows
+from dplearn.table.targets import read_labels
 
 BIG = 2**53
 NEAR_BIG = IntegerRange(BIG, BIG + 1, outside="clip")

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, DomainError, IntegerRange, Product
-from dplearn.estimator.public import Public, cost_of_fit, planned_columns, planned_table
+from dplearn.estimator.recipe import Public, cost_of_fit, planned_columns, planned_table
 from dplearn.fit import execute
 from dplearn.kernels.gf2 import pack
 from dplearn.learners import ExponentialMechanismClassifier, ParityClassifier, SecretSampleClassifier
@@ -17,8 +17,8 @@ from dplearn.learners.generic import RuleFit
 from dplearn.learners.parity_methods import Equations
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.held import held_by
-from dplearn.records.groups import MOST_ROWS
-from dplearn.records.rows import Columns, Examples, count_of, taken
+from dplearn.table.groups import MOST_ROWS
+from dplearn.table.rows import Columns, LabelledRows, count_of, taken
 from tests.changed import changed_recipe
 from tests.laws.conftest import PREDICTORS, TRANSFORMERS
 
@@ -94,8 +94,8 @@ def test_declared_sizes_take_precedence_in_a_planned_table():
     [
         np.arange(6),
         Columns([np.arange(6), np.arange(6) * 2]),
-        Examples(Columns([np.arange(6)]), np.arange(6)),
-        Examples(csr_matrix(np.eye(6)), np.arange(6)),
+        LabelledRows(Columns([np.arange(6)]), np.arange(6)),
+        LabelledRows(csr_matrix(np.eye(6)), np.arange(6)),
         Equations(pack(np.eye(6, dtype=np.uint8)), np.zeros((6, 1), np.uint8)),
     ],
     ids=lambda rows: type(rows).__name__,

@@ -5,8 +5,8 @@ bits, until few records share them with a wanted rank. A last pass gathers the c
 is not needed in domains of at most 2**16 codes, of which the first pass counts each.
 
 >>> from dplearn.kernels.intervals import children_of, whole
->>> from dplearn.records.part_sources import in_parts
->>> from dplearn.records.passes import InTurn
+>>> from dplearn.table.sources import in_parts
+>>> from dplearn.table.passes import InTurn
 >>> codes = np.arange(300_000, dtype=np.uint64) * 1_000_003 % 2**32
 >>> given = in_parts(InTurn(lambda: [(codes[:100_000], None), (codes[100_000:], None)]))
 >>> _, records = given.read(lambda X, y: (len(X), Columns([X])))
@@ -29,15 +29,14 @@ from numpy.typing import NDArray
 
 from dplearn.kernels.intervals import Level, counted, sorted_codes
 from dplearn.kernels.ranks import CodeCounts, Ranks, SortedCodes
-from dplearn.records.rows import Columns
-from dplearn.records.table import Table
+from dplearn.table.rows import Columns
+from dplearn.table.table import Table
 
 _DIGIT = 16  # bits that a pass tells apart, unless there are very many windows
 _COUNTS = 1 << 22  # counts of one pass
 _FEW = 1 << 17  # codes that are gathered for all windows without telling more bits apart
 _FEWEST = 1 << 10  # codes that are gathered for each
 _SCANS = 4  # of a column for its intervals; for more, a sort takes less time
-
 Window = tuple[int, int]  # ranks from .. to less than
 
 

@@ -6,6 +6,7 @@ fitted: it goes to where parts of a table are read. That of a learner which only
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -16,27 +17,63 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from dplearn._validation import check_count
+from dplearn._validation import check_count, check_given
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.estimator.public import Public
+from dplearn.domains import Product
 from dplearn.fit.execute import Recipe
-from dplearn.fit.private_count import counted_plan, counted_warnings
+from dplearn.fit.relation import counted_plan, counted_warnings
 from dplearn.fit.support import refuse_unsupported
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import GAUSSIAN, Accounting
 from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE
-from dplearn.queries.factories import oracle_for
-from dplearn.queries.oracle import Oracle
-from dplearn.queries.private_oracles import CentralOracle
-from dplearn.records.encoded import encoded
-from dplearn.records.groups import MOST_ROWS
-from dplearn.records.outputs import n_outputs_of, read_outputs
-from dplearn.records.reading import as_product, check_classes, read_features, read_labels
-from dplearn.records.rows import Columns, count_of
-from dplearn.records.table import Given, Table
+from dplearn.queries.oracle import CentralOracle, Oracle, oracle_for
+from dplearn.table.encodings import encoded
+from dplearn.table.features import as_product, read_features
+from dplearn.table.groups import MOST_ROWS
+from dplearn.table.rows import Columns, count_of
+from dplearn.table.table import Given, Table
+from dplearn.table.targets import check_classes, n_outputs_of, read_labels, read_outputs, sets_of_outputs
 
 _EXACT = 2.0**53  # floats represent all integers up to there
+
+
+@dataclass(frozen=True)
+class Public:
+    """The public values of a table.
+
+    In a fit for neighbors="add_remove" `n_samples` is None, with which no method can calculate.
+    """
+
+    n_samples: int
+    n_features: int = 0
+    n_labels: int = 0  # the length of `classes`, if that is given
+    names: Sequence[str] | None = None
+    classes: Any = None  # sorted; None in a plan for which only their number is given
+    #: Of public choices in a fit, such as the shard of each record; None in a plan.
+    stream: PublicStream | None = None
+    sparse: bool = False
+    #: `n_features_in_` and `feature_names_in_` of an estimator fitted to it.
+    columns: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.classes is not None:
+            object.__setattr__(self, "n_labels", len(self.classes))
+
+
+@dataclass(frozen=True)
+class PublicOutputs(Public):
+    """The public values of a table with one or several labels a record.
+
+    `classes` are the labels of each output. `many`: whether `y` has two dimensions, with more than one
+    output.
+    """
+
+    n_outputs: int = 1
+    many: bool = False
+
+    def __post_init__(self) -> None:
+        """Leave `n_labels` unchanged: here `classes` is a list over outputs, not over labels."""
 
 
 class FitRecipe(Recipe):
@@ -308,3 +345,43 @@ class QueryFit(FitRecipe):
 
     def told(self, learner: Any, plan: Any) -> tuple[str, ...]:
         return counted_warnings(plan, learner.noisy_count_) if getattr(plan, "for_count", None) else ()
+
+
+def planned_columns(fit: Any, n_samples: Any, *, n_features: Any) -> Public:
+    """Return the sizes of a planned table without labels; the size of a declared domain counts."""
+    features = len(fit.declared) if isinstance(fit.declared, Product) else n_features
+    return Public(
+        check_count("n_samples", n_samples, low=1), check_given("n_features", features, source="domain")
+    )
+
+
+def planned_table(fit: Any, n_samples: Any, *, n_features: Any, n_labels: Any) -> Public:
+    """Return the sizes of a planned table of labelled records; the number of declared classes counts."""
+    columns = planned_columns(fit, n_samples, n_features=n_features)
+    labels = n_labels if fit.classes is None else len(fit.classes)
+    return replace(columns, n_labels=check_given("n_labels", labels, source="classes"))
+
+
+def planned_outputs(fit: Any, n_samples: Any, *, n_features: Any, n_labels: Any, n_outputs: Any) -> Public:
+    """Return the sizes of a planned table with one or several labels a record; declared ones count."""
+    count = check_count("n_outputs", n_outputs, low=1)
+    sets = None if fit.classes is None else sets_of_outputs(fit.classes, count)
+    if count == 1:
+        known = fit if sets is None else fit.given(classes=sets[0])
+        return planned_table(known, n_samples, n_features=n_features, n_labels=n_labels)
+    columns = planned_columns(fit, n_samples, n_features=n_features)
+    labels = check_given("n_labels", n_labels if sets is None else max(map(len, sets)), source="classes")
+    return PublicOutputs(
+        columns.n_samples, columns.n_features, labels, classes=sets, n_outputs=count, many=True
+    )
+
+
+def cost_of_fit(estimator: Any, X: Any = None, y: Any = None) -> ApproxDP | None:
+    """Return the greatest cost of a fit, or None if the parameters are invalid or do not determine it.
+
+    Of X and y only shapes are read.
+    """
+    with suppress(Exception):  # `fit` reports invalid parameters
+        cost: ApproxDP | None = estimator._recipe(estimator.random_state is not None).cost_of(X, y)
+        return cost
+    return None
