@@ -49,7 +49,7 @@ from dplearn.ensembles.asking import Scores
 from dplearn.ensembles.base_estimators import standard_estimator, standard_scorer
 from dplearn.ensembles.shards import shards
 from dplearn.ensembles.teachers import train_and_ask
-from dplearn.kernels.soft_votes import FIXED_POINT_ONE, SoftVotes, soft_tally
+from dplearn.kernels.votes import FIXED_POINT_ONE, SoftVotes, soft_tally
 from dplearn.learners.soft_labels import SoftLabelPlan, probabilities_of
 
 DELTA, QUERIES, DRAWS, CLIP = 1e-6, 1000, 20, 0.001

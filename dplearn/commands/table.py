@@ -43,7 +43,7 @@ from dplearn.commands.refusal import Refusal, public
 from dplearn.domains import Schema
 from dplearn.estimator.recipe import cost_of_fit
 from dplearn.privacy import ApproxDP, BudgetExceededError, Guarantee, PrivacyLedger
-from dplearn.privacy.base import in_words
+from dplearn.privacy.guarantees import in_words
 
 _VERSION = "dplearn_version_"  # the attribute of a model with the version that wrote it
 _OFFERED = {*CLASSIFIERS.values(), *REGRESSORS.values()}

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count
 from dplearn.concepts.base import CountedClass, Labels, ListedMembers
 from dplearn.domains import DomainError, Floats, IntegerRange, Product
-from dplearn.domains.cells import frame_column, is_frame
-from dplearn.domains.number_cells import as_numbers
+from dplearn.domains.cells import as_numbers, frame_column, is_frame
 
 _BLOCK = 1 << 22  # table entries compared at a time
 _SEARCHED = 1 << 8  # concepts, values and version spaces in which a mistake tree is searched

@@ -27,7 +27,7 @@ from dplearn.display.template import Table, filled_html, filled_text
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import ApproxDP, Guarantee, LedgerError, PrivacyLedger, pipeline_guarantee
-from dplearn.privacy.base import decimal, decimals
+from dplearn.privacy.guarantees import decimal, decimals
 from dplearn.privacy.pipelines import PARTS, of_meta_estimators
 from dplearn.privacy.plan import Plan
 

@@ -15,7 +15,7 @@ from dplearn.display.axes import axes_or_new, dry_run
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.recipe import cost_of_fit
 from dplearn.privacy import Guarantee, PrivacyLedger
-from dplearn.privacy.base import amounts, with_amounts
+from dplearn.privacy.guarantees import amounts, with_amounts
 from dplearn.privacy.privacy_filter import PrivacyFilter
 
 _SHARE = 0.8

@@ -13,7 +13,7 @@ from fractions import Fraction
 from dplearn.display.template import Table
 from dplearn.kernels.exact import exp_bounds
 from dplearn.privacy import ApproxDP, Guarantee, ZeroConcentratedDP, attack_risk
-from dplearn.privacy.base import decimal
+from dplearn.privacy.guarantees import decimal
 
 _DELTA = Fraction(1, 10**6)  # the delta of the approximate guarantee that explains a zero-concentrated one
 _BELIEFS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))

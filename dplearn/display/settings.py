@@ -17,7 +17,7 @@ import numpy as np
 
 from dplearn._writing import cut, listed
 from dplearn.privacy import PrivacyLedger
-from dplearn.privacy.base import Guarantee
+from dplearn.privacy.guarantees import Guarantee
 from dplearn.privacy.plan import Plan
 from dplearn.releases.release import Released
 

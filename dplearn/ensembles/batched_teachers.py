@@ -45,7 +45,7 @@ from dplearn.ensembles.batched_fits import (
 )
 from dplearn.ensembles.isolation import attempt, isolated_turn, muted_output
 from dplearn.kernels.float_errors import float_errors_ignored, ignores_float_errors
-from dplearn.kernels.soft_votes import FIXED_POINT_ONE
+from dplearn.kernels.votes import FIXED_POINT_ONE
 
 Floats = NDArray[np.float64]
 

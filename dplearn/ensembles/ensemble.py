@@ -13,8 +13,7 @@ from dplearn.ensembles.aggregators import Aggregator
 from dplearn.ensembles.asking import Answers, Labels, QueriesExhaustedError, Scores
 from dplearn.ensembles.isolation import attempt, isolated, isolated_turn, muted_output
 from dplearn.ensembles.teachers import answers_of
-from dplearn.kernels.soft_votes import SoftVotes, soft_tally
-from dplearn.kernels.votes import tally
+from dplearn.kernels.votes import SoftVotes, soft_tally, tally
 
 
 @dataclass(repr=False)  # a traceback could show the repr

@@ -42,7 +42,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from dplearn._writing import brief
 from dplearn.ensembles.asking import Answers
 from dplearn.ensembles.base_estimators import standard_estimator
-from dplearn.kernels.soft_votes import scores_per_row
+from dplearn.kernels.votes import scores_per_row
 from dplearn.table.rows import plain, rows_of, sliceable
 
 Floats = NDArray[np.float64]

@@ -35,7 +35,7 @@ from dplearn.fit.execute import Done, execute
 from dplearn.kernels.float_errors import IgnoresFloatErrors, float_errors_ignored
 from dplearn.kernels.search import first
 from dplearn.privacy import Guarantee, PrivacyLedger
-from dplearn.privacy.base import NEIGHBORS, in_words
+from dplearn.privacy.guarantees import NEIGHBORS, in_words
 from dplearn.privacy.plan import Plan
 from dplearn.privacy.unknown_count import MOST_RECORDS
 from dplearn.privacy.unrepeatable import UnrepeatablePickles

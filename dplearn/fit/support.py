@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable
 from inspect import signature
 from typing import Any
 
-from dplearn.privacy.base import ADDED_LABELS
+from dplearn.privacy.guarantees import ADDED_LABELS
 from dplearn.privacy.unknown_count import TAKING_ADDED
 
 #: From a feature to the parameter that asks for it, of which most features are values.

@@ -12,14 +12,8 @@ _AIMED, _ASKED = 1 - 2e-6, 1 - 1e-6  # shares of the error; the rest is a margin
 
 
 def success_bounds(hits: int, n: int, error: Any) -> tuple[float, float]:
-    """Return confidence bounds on the success probability of independent trials.
+    """Return bounds on a success probability, each wrong with probability at most `error` (1e-100 to 1/2).
 
-    `hits`: number of successes, from 0 to n. `n`: number of trials, from 1 to 10**9. `error`: the greatest
-    probability that the lower bound is too high, and also that the upper bound is too low; from 1e-100 to
-    1/2. `low`, `high`: 0 <= low < high <= 1.
-
-    Notes
-    -----
     **Source.** Clopper and Pearson (1934): low is the p with P[Binomial(n, p) >= hits] = error, high the p
     with P[Binomial(n, p) <= hits] = error. Here the error is smaller by two parts in a million, for safety.
     """
@@ -34,9 +28,8 @@ def _lower(hits: int, n: int, error: float) -> float:
     """Return a p with P[Binomial(n, p) >= hits] <= error.
 
     That probability is betainc(hits, n - hits + 1, p). scipy's relative error is below 10**-7 (tests compare
-    it with exact sums, up to n = 10**9, where the error of scipy 1.13 is 5e-8). So if the computed value is
-    below `error` by one part in a million, the true value is below `error`. This check does not depend on how
-    p was found. If it fails, the bound is 0, which is always valid.
+    it with exact sums, up to n = 10**9). So a computed value below `error` by one part in a million proves
+    the bound, however p was found. If it is not, the bound is 0, which is always valid.
     """
     if not hits:
         return 0.0
@@ -49,18 +42,12 @@ _MARGIN = 1e-9  # relative, for the rounding of logarithms
 
 
 def mean_bounds(mean: float, n: int, error: float) -> tuple[float, float]:
-    """Return confidence bounds on the mean of a distribution on [0, 1].
+    """Return bounds on the mean of a distribution on [0, 1], from the mean of n draws; each wrong as above.
 
-    `mean`: the mean of n independent draws; values outside [0, 1] count as its nearest end. `n`: number of
-    draws, at least 1. `error`: the greatest probability that the lower bound is too high, and also that the
-    upper bound is too low. `low`, `high`: 0 <= low <= mean <= high <= 1.
-
-    Notes
-    -----
-    **Source.** Hoeffding (1963), Theorem 1: a mean of n draws is m or more with probability at most
-    exp(-n KL(m, p)), where p < m is the true mean and KL the relative entropy of two coins. So low is the p
-    below m with n KL(m, p) = ln(1 / error). For draws that are mostly small it is much nearer than m -
-    sqrt(ln(1 / error) / (2 n)).
+    **Source.** Hoeffding (1963), Theorem 1: a mean of n draws is m or more with probability at most exp(-n
+    KL(m, p)), where p < m is the true mean and KL the relative entropy of two coins. So low is the p below m
+    with n KL(m, p) = ln(1 / error). For draws that are mostly small it is much nearer than m - sqrt(ln(1 /
+    error) / (2 n)).
     """
     mean = min(1.0, max(0.0, mean))
     enough = math.log(1 / error) / n * (1 + _MARGIN) + _MARGIN / n

@@ -25,22 +25,14 @@ _CHUNK = 1 << 20  # float64 sums of this many 32-bit numbers are exact
 
 @dataclass(frozen=True)
 class Cuts:
-    """Intervals of cuts that split the records in the same way.
+    """Intervals of cuts that split the records in the same way."""
 
-    `starts` (m,): the first cut of each interval, increasing from 0. `lengths` (m,): the number of cuts in
-    each interval; None if all are 1. `inside` (n_labels, m): the number of records of each label on the inner
-    side (codes at most the cut, or equal to it).
-    """
-
-    starts: NDArray[np.uint64]
-    lengths: NDArray[np.uint64] | None
-    inside: NDArray[np.int64]
+    starts: NDArray[np.uint64]  # the first cut of each interval, increasing from 0
+    lengths: NDArray[np.uint64] | None  # the number of cuts in each; None if all are 1
+    inside: NDArray[np.int64]  # (n_labels, m): records at most the cut, or equal to it
 
     def errors(self, totals: NDArray[np.int64], inner: int, outer: int) -> NDArray[np.int64]:
-        """Return the errors of each interval's cuts with label `inner` on the inner side, `outer` outside.
-
-        The errors are all records except those of label `inner` inside and of label `outer` outside.
-        """
+        """Return the errors of each interval's cuts with label `inner` on the inner side, `outer` outside."""
         wrong: NDArray[np.int64] = self.inside[outer] - self.inside[inner]
         wrong += totals.sum() - totals[outer]
         return wrong
@@ -63,11 +55,7 @@ class Cuts:
 
 
 def cut_column(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -> Cuts:
-    """Count the records of each label at or below each cut 0..size-1.
-
-    `codes` (n,): below `size`. `y` (n,): label codes 0..n_labels-1. `size`, `n_labels`: at most 2**64 - 1
-    codes.
-    """
+    """Count the records of each label at or below each cut 0..size-1."""
     if _is_dense(size, codes.size):
         return cuts_of(label_histogram(codes, y, size, n_labels), ordered=True)
     sorted_codes, sorted_y = _sorted_together(codes, y, size, n_labels)
@@ -88,7 +76,7 @@ def _is_dense(size: int, n: int) -> bool:
 
 
 def split_by_value(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -> Cuts:
-    """Count the records of each label with each code 0..size-1; parameters as in `cut_column`."""
+    """Count the records of each label with each code 0..size-1."""
     return cuts_of(label_histogram(codes, y, size, n_labels), ordered=False)
 
 
@@ -124,10 +112,7 @@ def _sorted_together(
 
 
 class ErrorHistogram:
-    """The exact number of cuts for each number of errors, for up to 2**64 cuts a column.
-
-    `n`: number of records, the greatest number of errors.
-    """
+    """The exact number of cuts for each number of errors, at most n, for up to 2**64 cuts a column."""
 
     def __init__(self, n: int):
         self._n = n
@@ -197,11 +182,7 @@ NONUNIFORM_SIZE = 2 * _LARGEST + 1
 
 
 def nonuniform_codes(codes: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return the place of each float in the grid, after rounding towards 0.
-
-    `codes` (n,): positions in the order of all finite float64 values, with 0 and -0 equal, as returned by
-    `Floats().encode`. Result: from 0 to NONUNIFORM_SIZE - 1, nondecreasing in the code.
-    """
+    """Return the place of each float, a code of `Floats().encode`, after rounding towards 0."""
     steps = (codes.astype(np.uint64) - np.uint64(_MAGNITUDES)).view(np.int64)  # modulo 2**64
     sign = steps >> 63  # 0 or -1
     bits = (steps ^ sign) - sign
@@ -214,10 +195,7 @@ def nonuniform_codes(codes: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def last_code(place: int) -> int:
-    """Return the greatest code with at most this place; -1 for place -1.
-
-    `place`: from -1 to NONUNIFORM_SIZE - 1.
-    """
+    """Return the greatest code with at most this place; -1 for place -1."""
     if place < 0:
         return -1
     step = place - _LARGEST

@@ -16,18 +16,6 @@ from numpy.typing import NDArray
 from dplearn._validation import check_number
 from dplearn.kernels.exact import decay_bounds, decay_rate, log_bounds
 
-__all__ = [
-    "gaussian_probabilities",
-    "geometric_probabilities",
-    "geometric_tail",
-    "laplace_probabilities",
-    "laplace_quantile",
-    "laplace_tail",
-    "permute_and_flip_probabilities",
-    "power_at_most",
-    "power_probabilities",
-]
-
 
 def power_probabilities(
     ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
@@ -135,12 +123,9 @@ def _times_one_minus(polynomial: list[Fraction], p: Fraction) -> list[Fraction]:
 
 @lru_cache(maxsize=64)
 def gaussian_probabilities(sigma2: Fraction, bits: int = 40) -> tuple[list[int], list[Fraction], Fraction]:
-    """Return the discrete Gaussian's probabilities, truncated and rounded down, and the omitted mass.
+    """Return support, masses and omitted mass of a discrete Gaussian: multiples of 2**-bits, rounded down.
 
-    `sigma2`: P(k) proportional to exp(-k**2 / (2 sigma2)). `bits`: masses are multiples of 2**-bits; integers
-    with mass 0 after rounding are not in the support. `support`: symmetric about 0. `masses`: each at most
-    the true mass. `left_out`: 1 - sum(masses): the true probability of any event exceeds its listed mass by
-    at most this.
+    The true probability of any event exceeds its listed mass by at most the omitted mass.
     """
     digits = 20 + bits // 3
     highs = [Fraction(1)]
@@ -165,19 +150,13 @@ _SHARES = np.geomspace(1e-6, 0.999, 400)
 def partial_sum_bound(
     ratio: Fraction, steps: Any, log_odds: float, *, shares: NDArray[np.float64] = _SHARES
 ) -> Any:
-    """Return a bound that all partial sums of discrete Laplace noise exceed with small probability only.
+    """Return a bound that partial sums of discrete Laplace noise reach with probability <= exp(-log_odds).
 
-    `ratio`: the ratio of the noise: P(k) proportional to ratio**abs(k). `steps`: the number of draws; for a
-    weighted sum with weights of at most 1, the sum of their squares. `log_odds`: the greatest partial sum
-    reaches the bound with probability at most exp(-log_odds). `shares` (k,): the exponents t of Chernoff's
-    bound that are tried, as shares of their limit ln(1 / ratio).
-
-    Notes
-    -----
-    exp(t sum) is a submartingale, so by Doob's inequality Chernoff's bound for the whole sum holds for the
-    greatest partial sum. The logarithm of E[exp(t Z)] is -ln(1 - 4 r sinh(t / 2)**2 / (1 - r)**2), a convex
-    function of t**2 that is 0 at 0. So its value at w t, for a weight w, is at most w**2 times its value at
-    t.
+    `steps` is the number of draws or, for weights of at most 1, the sum of their squares; `shares` are the
+    exponents t of Chernoff's bound that are tried, as shares of their limit ln(1 / ratio). exp(t sum) is a
+    submartingale, so by Doob's inequality Chernoff's bound for the whole sum holds for the greatest partial
+    sum. The logarithm of E[exp(t Z)] is -ln(1 - 4 r sinh(t / 2)**2 / (1 - r)**2), a convex function of t**2
+    that is 0 at 0. So its value at w t, for a weight w, is at most w**2 times its value at t.
     """
     exponents = decay_rate(ratio) * shares
     moments = -np.log1p(-float(ratio) * (2 * np.sinh(exponents / 2) / float(1 - ratio)) ** 2)

@@ -40,11 +40,7 @@ def _enclosed(
 
 
 def exp_bounds(x: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
-    """Return rationals below and above exp(x), which differ by a few units of the last of `digits` digits.
-
-    `digits`: number of significant decimal digits of the computation. `low`, `high`: low < exp(x) < high, or
-    both 1 if x is 0.
-    """
+    """Return rationals around exp(x), a few units of the last of `digits` digits apart; both 1 if x is 0."""
     if x == 0:
         return Fraction(1), Fraction(1)
     # The digits of the argument before the decimal point are needed in addition.
@@ -53,11 +49,9 @@ def exp_bounds(x: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
 
 
 def decay_bounds(rate: Fraction, digits: int, bits: int) -> tuple[Fraction, Fraction]:
-    """Return rationals below and above exp(-rate); for a large rate they are 0 and 2**-bits.
+    """Return rationals around exp(-rate), for a nonnegative rate.
 
-    `rate`: nonnegative, of any size: the exponential is not computed for rates of at least `bits`. `digits`:
-    number of significant decimal digits of the computation. `bits`: the precision: values below 2**-bits need
-    not be distinguished from 0.
+    0 and 2**-bits for a rate of `bits` or more.
     """
     if rate >= bits:  # exp(-rate) < 2**-rate
         return Fraction(0), Fraction(1, 1 << bits)
@@ -65,26 +59,20 @@ def decay_bounds(rate: Fraction, digits: int, bits: int) -> tuple[Fraction, Frac
 
 
 def fixed_decay(rate: Fraction, bits: int) -> tuple[int, int]:
-    """Return integers below and above 2**bits * exp(-rate), which differ by at most 2.
-
-    `bits`: number of bits after the binary point. `low`, `high`: 0 <= low <= 2**bits * exp(-rate) <= high <=
-    2**bits; both are 2**bits if the rate is 0.
-    """
+    """Return integers below and above 2**bits * exp(-rate), which differ by at most 2."""
     # The rational bounds differ by a few units of 10**-(20 + bits // 3), which is below 2**-bits / 10**19.
     low, high = decay_bounds(rate, 20 + bits // 3, bits)
     return math.floor(low * (1 << bits)), min(math.ceil(high * (1 << bits)), 1 << bits)
 
 
 def fixed_power(base: int, exponent: int, bits: int) -> int:
-    """Return a lower bound on b**exponent in units of 2**-bits, by squaring.
+    """Return a lower bound on b**exponent in units of 2**-bits, by squaring, from `base`, one on b in [0, 1].
 
-    Let `base` be a lower bound on b in [0, 1], too low by at most e units. Then any power b**k that is
-    computed by fixed-point products of powers, rounded down, is too low by at most k (e + 1) - 1 units if k
-    is at least 1; b**0 is exact, and so is a product with it. Proof by induction: if x and y in [0, 1] are
-    too low by at most f and g units, x' and y', then x y - x' y' = x (y - y') + y' (x - x') is at most f + g
-    units, and rounding subtracts less than 1; and k (e + 1) - 1 + l (e + 1) - 1 + 1 = (k + l)(e + 1) - 1.
-
-    `base`: from 0 to 2**bits. `exponent`: nonnegative. `bits`: number of bits after the binary point.
+    Let `base` be too low by at most e units. Then any power b**k that is computed by fixed-point products of
+    powers, rounded down, is too low by at most k (e + 1) - 1 units if k is at least 1; b**0 is exact, and so
+    is a product with it. Proof by induction: if x and y in [0, 1] are too low by at most f and g units, x'
+    and y', then x y - x' y' = x (y - y') + y' (x - x') is at most f + g units, and rounding subtracts less
+    than 1; and k (e + 1) - 1 + l (e + 1) - 1 + 1 = (k + l)(e + 1) - 1.
     """
     power = 1 << bits
     for digit in bin(exponent)[2:]:
@@ -95,11 +83,7 @@ def fixed_power(base: int, exponent: int, bits: int) -> int:
 
 
 def log_bounds(z: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
-    """Return rationals below and above ln(z).
-
-    `z`: positive. `digits`: number of significant decimal digits of the computation. `low`, `high`: low <
-    ln(z) < high, or both 0 if z is 1.
-    """
+    """Return rationals around ln(z) for a positive z, computed with `digits` digits; both 0 if z is 1."""
     if z <= 0:
         raise ValueError("log_bounds needs a positive number")
     if z == 1:
@@ -147,10 +131,7 @@ def root_above(x: Fraction) -> Fraction:
 def short_above(x: Fraction) -> Fraction:
     """Return x if it is a short decimal, else x rounded up to 100 significant bits.
 
-    The denominator of a sum of thousands of such numbers has a few hundred bits; that of a sum of arbitrary
-    fractions can have as many bits as all their denominators together.
-
-    `x`: nonnegative.
+    The denominator of a sum of arbitrary fractions can have as many bits as all their denominators together.
     """
     if x < 0:
         raise ValueError("short_above needs a nonnegative number")
@@ -162,13 +143,11 @@ def short_above(x: Fraction) -> Fraction:
 
 @lru_cache(maxsize=256)
 def decay_ratio(rate: Fraction) -> Fraction:
-    """Return a rational just above exp(-rate), the ratio between the probabilities of adjacent integers.
+    """Return a rational just above exp(-rate), for a positive rate; rates above 700 are treated as 700.
 
-    The ratio is rounded up, so noise with this ratio is never narrower than requested. The ratio and its
-    distance from 1 both have at least 32 significant bits.
-
-    `rate`: positive; 1 / scale. Rates above 700 are treated as 700. Result: exp(-rate) <= ratio < 1, with a
-    power of two as denominator.
+    It is the ratio of the probabilities of adjacent integers. Rounded up, it gives noise that is never
+    narrower than requested. It is below 1, with a power of two as denominator, and at least 32 significant
+    bits of it and of its distance from 1 are right.
     """
     if rate <= 0:
         raise ValueError("decay_ratio needs a positive rate")

@@ -488,26 +488,18 @@ _CANDIDATES = 72
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pivots:
-    """The pivots of a column of words.
+    """The pivots of a column of words."""
 
-    `columns`: a word with a bit for each pivot's column: the first columns, from the lowest bit, whose sums
-    are all columns. `rows` (rank,): the indices of the pivots' rows, in the order of their columns. `sums`
-    (64,): for each pivot's column c, the set of pivots' rows whose sum is 1 in column c and 0 in all other
-    pivots' columns: bit k is set if the row of the pivot in column k belongs to the sum. 0 for other columns.
-    """
-
-    columns: int
-    rows: NDArray[np.intp]
+    columns: int  # bits of the pivots' columns, the first ones whose sums are all columns
+    rows: NDArray[np.intp]  # of the pivots, in the order of their columns
+    # (64,): for each pivot's column c, the set of pivots' rows, as bits, whose sum is 1 in column c and 0 in
+    # all other pivots' columns; 0 for other columns
     sums: Words
 
 
 def pivots_of(words: Words) -> Pivots | None:
-    """Return the pivots of a column of words, or None if all words are 0.
+    """Return the pivots of a contiguous column of words, or None if all words are 0.
 
-    `words` (n,): contiguous.
-
-    Notes
-    -----
     In each round, candidates are spread over the rows that are not sums of the pivots' rows so far, so that
     few rounds are needed; each round finds at least one further pivot.
     """
@@ -564,17 +556,13 @@ def _exchanged(words: Words) -> tuple[int, list[int], Words]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Step:
-    """The pivots found in one word, with their rows.
+    """The pivots found in one word, with their rows."""
 
-    `word`: the index of the word in each row. `columns`: a word with a bit for each pivot's column. `places`
-    (rank,): the positions of the bits that are set in `columns`. `rows` (64, width): row c is 1 in the
-    pivot's column c, and 0 in the other pivots' columns and in the words before. If column c has no pivot,
-    the row is 0.
-    """
-
-    word: int
-    columns: int
-    places: NDArray[np.intp]
+    word: int  # the index of the word in each row
+    columns: int  # a bit for each pivot's column
+    places: NDArray[np.intp]  # of the bits that are set in `columns`
+    # (64, width): row c is 1 in the pivot's column c, and 0 in the other pivots' columns and in the words
+    # before; 0 if column c has no pivot
     rows: Words
 
     def clear(self, rows: Words) -> None:
@@ -585,10 +573,7 @@ class _Step:
 
 
 class Echelon:
-    """The row space of a growing matrix.
-
-    `n_sides`: the number of additional words of each row, for the right-hand sides.
-    """
+    """The row space of a growing matrix, whose rows have `n_sides` more words for the right-hand sides."""
 
     def __init__(self, n_columns: int, n_sides: int):
         self.n_columns = n_columns
@@ -598,10 +583,9 @@ class Echelon:
         self._steps: list[list[_Step]] = [[] for _ in range(self.width)]  # for each word
 
     def insert(self, rows: Words) -> bool:
-        """Add rows to the matrix.
+        """Add rows, which are overwritten.
 
-        `rows` (n, width + n_sides): with zeros beyond the last column. It is overwritten. Result: True if all
-        sums of rows that are 0 in all columns are also 0 in the right-hand sides.
+        Return whether sums that are 0 in all columns are 0 on the right.
         """
         for word, steps in enumerate(self._steps):
             if not len(rows):
@@ -657,11 +641,7 @@ class Echelon:
         return basis
 
     def solution(self, bits: Words) -> Words:
-        """Return the solution with given bits in the free columns.
-
-        `bits` (n_columns, n_sides): only the bits of the free columns are used. Result: the unknowns of the
-        solution for each right-hand side.
-        """
+        """Return the solution, for each right-hand side, with given bits in the free columns."""
         rows, free, unknowns = self._rows(), self._free_words(), bits.copy()
         sums = rows[:, self.width :].copy()
         for word in np.flatnonzero(free):
@@ -701,11 +681,7 @@ class Echelon:
         return self._substituted(rows, np.ascontiguousarray(rows[:, words] & self._free_words()[words]))
 
     def _substituted(self, rows: Words, sums: Words) -> Words:
-        """Return the values of the pivots' unknowns by back substitution, from the last step to the first.
-
-        `rows` (64 * n_steps, width + n_sides): the rows of all steps. `sums` (64 * n_steps, k): the
-        right-hand side of each row. It is modified. Result: in the order of `_columns`.
-        """
+        """Return the values of the pivots' unknowns in the order of `_columns`, by back substitution."""
         places = [np.empty(0, dtype=np.intp)]
         for i, step in reversed(list(enumerate(self._in_order()))):
             choices = rows[: 64 * i, step.word] & np.uint64(step.columns)

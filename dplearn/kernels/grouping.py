@@ -63,11 +63,7 @@ def check_integers(name: str, values: Any) -> NDArray[Any]:
 
 
 def near_integers(name: str, values: Any, low: int, high: int) -> NDArray[np.int64]:
-    """Return integers as a new int64 array, clipped to low..high, which increases no distance.
-
-    `values` (n,): a sequence may have Python integers of any size, which are clipped one by one. `low`,
-    `high`: 64-bit integers.
-    """
+    """Return integers, also Python's of any size, as a new int64 array clipped to low..high."""
     message = f"{name} must be a one-dimensional array of integers"
     if not isinstance(values, np.ndarray):
         listed = values if np.iterable(values) else [None]

@@ -44,16 +44,10 @@ _LARGEST = 1 << 13  # largest number of coordinates of the signed transform, who
 
 
 def walsh_hadamard(values: Any, *, bound: int | None = None) -> NDArray[Any]:
-    """Return the Walsh-Hadamard transform of integers, not normalised, in natural order.
+    """Return the Walsh-Hadamard transform of integers: for each r the sum of (-1)**popcount(r & x) values[x].
 
-    `bound`: at least the sum of all absolute values, and below 2**53. It determines only the dtype of the
-    result, the time and the memory. If `values` are private, and these three must not depend on them, pass a
-    public number, such as the number of records. Default: the sum itself. Result: element r is the sum of
-    (-1)**popcount(r & x) * values[x] over all x. int16 if bound < 2**15, int32 if bound < 2**31, else int64.
-
-    Notes
-    -----
-    The transform needs some megabytes besides the result, for every d.
+    `bound`, at least the sum of all absolute values and below 2**53, determines dtype (int16, int32 or
+    int64), time and memory. If `values` are private, pass a public number, such as the number of records.
     """
     values = check_integers("values", values)
     if values.size & (values.size - 1):
@@ -80,13 +74,7 @@ def points_of(columns: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint32]:
 
 
 def parity_errors(points: NDArray[Any], bits: NDArray[Any], n_features: int) -> NDArray[Any]:
-    """Return the number of errors of each of the 2**d parities on labelled records.
-
-    `points` (n,): Private. The features of each record, bit j of the number being feature j. `bits` (n,):
-    Private. The label of each record, 0 or 1. `n_features`: the number d, from 1 to 32. Result: element r is
-    the number of records with a label other than popcount(r & point) mod 2. int16 if n < 2**15, int32 if n <
-    2**31, else int64.
-    """
+    """Return the number of errors of each of the 2**d parities on records, given as numbers of d bits."""
     size = 1 << check_count("n_features", n_features, low=1, high=_MOST)
     points, bits = np.asarray(points), np.asarray(bits)
     for name, array, most in (("points", points, size - 1), ("bits", bits, 1)):
@@ -110,17 +98,10 @@ def parity_errors(points: NDArray[Any], bits: NDArray[Any], n_features: int) -> 
 
 
 def nearest_parity(values: Any, *, complements: bool = False) -> tuple[int, int]:
-    """Return the parity that agrees with a function of d bits at the largest number of points.
+    """Return the parity that agrees with a function of d bits at the most points, and at how many.
 
-    `values` (2**d,): the value of the function at each point, 0 or 1. `complements`: True to include the
-    complements of parities in the search. `parity`: the first parity with the most agreements; 2**d + r
-    stands for the complement of parity r. `agreements`: the number of the 2**d points at which the two agree.
-
-    Notes
-    -----
-    Two different parities differ at half of all points. So if a function differs from a parity at less than a
-    quarter of all points, it differs from all other parities at more than a quarter, and that parity is
-    found.
+    With `complements`, 2**d + r stands for the complement of parity r. Two different parities differ at half
+    of all points. So a parity that differs from the function at less than a quarter of all points is found.
 
     **Source.** Bun, Nissim and Stemmer (2016), Lemma 5.3.
     """

@@ -1,4 +1,4 @@
-"""Intervals of an ordered domain: pieces between data, and trees of nested intervals with prefix counts.
+"""Intervals of an ordered domain: pieces between data, trees of nested intervals, and cells with public ends.
 
 **Pieces.** Sorted data cut a domain into intervals; all codes of one piece have the same rank in the data.
 
@@ -6,10 +6,10 @@
 children of selected nodes are stored, so the size of a tree does not depend on the size of the domain.
 """
 
-from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
 from math import log2
 from typing import Any
@@ -26,13 +26,10 @@ _WIDE = 1 << 64
 
 
 def piece_arrays(codes: Sequence[int], size: int, *, start: int = 0, before: int = 0) -> Pieces:
-    """Return the nonempty pieces into which sorted codes cut a domain.
+    """Return the nonempty pieces into which nondecreasing codes cut the domain from `start` to `size` - 1.
 
-    `codes`: Private. Nondecreasing, from `start` to `size` - 1; integers of any size. `size`: the end of the
-    domain, not in it. `start`: the first code of the domain. `before`: the number of further codes less than
-    `start`. `starts`, `lengths`: first code of each piece, and the number of its codes: 1 for a piece at one
-    of `codes`; a piece between two of them has all codes between. `below`, `upto`: the number of data less
-    than the codes of the piece, and the number of data not greater.
+    For each piece its first code, its number of codes, 1 at one of `codes`, and the numbers of data less than
+    its codes and not greater; `before` further data are less than `start`.
     """
     exact = _dtype(size)
     data = np.array(codes, dtype=exact)
@@ -50,12 +47,7 @@ def piece_arrays(codes: Sequence[int], size: int, *, start: int = 0, before: int
 
 
 class EqualCosts:
-    """The codes of a domain grouped by cost, from pieces of equal cost.
-
-    `starts`, `lengths` (k,): as returned by `piece_arrays`, k at least 1. `costs` (k,): the cost of each code
-    of a piece. `costs`: Private. The distinct costs, increasing. `sizes`: Private. The number of codes of
-    each cost.
-    """
+    """The codes of a domain grouped by cost, from pieces of equal cost, as of `piece_arrays`."""
 
     def __init__(self, starts: NDArray[Any], lengths: NDArray[Any], costs: NDArray[Any]):
         order = np.argsort(costs, kind="stable")
@@ -77,17 +69,12 @@ class EqualCosts:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The nodes of one depth of a tree, in the order of their codes.
+    """The nodes of one depth of a tree, in the order of their codes."""
 
-    `starts`, `lengths` (k,): first code of each node, and the number of its codes. `parents` (k,): index of
-    each node's parent in the level above; children of one parent are adjacent. `counts` (k,): the number of
-    records in each node, exact or noisy.
-    """
-
-    starts: Codes
+    starts: Codes  # first code of each node
     lengths: Codes
-    parents: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    parents: NDArray[np.int64]  # indices in the level above; children of one parent are adjacent
+    counts: NDArray[np.int64]  # exact or noisy
 
     def with_counts(self, counts: NDArray[np.int64]) -> "Level":
         """Return the same nodes with other counts."""
@@ -96,15 +83,11 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class Knots:
-    """The starts of the leaves of a tree, with estimated prefix counts.
+    """The starts of the leaves of a tree, with estimated prefix counts."""
 
-    `starts` (k,): increasing; the first is 0. `below` (k,): the estimated number of data less than each
-    start. `levels` (k,): the least depth of a node with this start; 0 for the first.
-    """
-
-    starts: Codes
-    below: NDArray[np.float64]
-    levels: NDArray[np.int64]
+    starts: Codes  # increasing; the first is 0
+    below: NDArray[np.float64]  # estimated number of data less than each start
+    levels: NDArray[np.int64]  # the least depth of a node with this start
 
 
 def depth_of(size: int, fan_out: int) -> int:
@@ -129,23 +112,8 @@ def sorted_codes(codes: Any, size: int) -> Codes:
     return np.sort(exact.astype(_dtype(size)))
 
 
-class TreeRecords(ABC):
-    """Records that are counted in the nodes of a tree: in memory, or in parts that are read in passes."""
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """Return the number of records."""
-
-    @abstractmethod
-    def counted(self, level: Level) -> NDArray[np.int64]:
-        """Return the number of records in each node of a level."""
-
-
-class SortedRecords(TreeRecords):
-    """Records in memory.
-
-    `codes` (n,): Private. From 0 to size - 1, in any order. `size`: Public. Number of codes in the domain.
-    """
+class SortedRecords:
+    """Records in memory, codes from 0 to size - 1, to be counted in the nodes of a tree."""
 
     def __init__(self, codes: Any, size: int):
         self._codes = sorted_codes(codes, size)
@@ -166,12 +134,7 @@ def whole(size: int, count: int) -> Level:
 
 
 def children_of(level: Level, places: NDArray[np.int64], fan_out: int) -> Level:
-    """Return the level of the children of some nodes, with counts 0.
-
-    `level`: the level of the nodes. `places` (k,): indices of the nodes, increasing; each node has at least
-    two codes. `fan_out`: the greatest number of children; a node with fewer codes has one child for each
-    code.
-    """
+    """Return the level of the children, at most `fan_out` each, of nodes of two codes or more."""
     families = np.minimum(level.lengths[places], fan_out).astype(np.int64)
     parents = np.repeat(places, families)
     firsts = np.repeat(np.cumsum(families) - families, families)
@@ -196,14 +159,10 @@ def counted(level: Level, codes: Codes) -> NDArray[np.int64]:
 def prefix_counts(levels: Sequence[Level]) -> Knots:
     """Return least-squares estimates of the number of data less than the start of each leaf.
 
-    `levels`: from the root downwards, with noisy counts; the root's count is exact. Result: prefix counts;
-    because of the noise they need not be monotone.
-
-    Notes
-    -----
-    From the root downwards, the counts of a node's children are shifted by one common number so that they sum
-    to the node's estimate. This is the least-squares estimate, given the node. All nodes with the same start,
-    at all depths, therefore have the same prefix count.
+    `levels` are noisy but for the root's count; so estimates need not be monotone. From the root downwards,
+    the counts of a node's children are shifted by one common number so that they sum to the node's estimate.
+    This is the least-squares estimate, given the node. All nodes with the same start, at all depths,
+    therefore have the same prefix count.
     """
     masses = levels[0].counts.astype(np.float64)
     below, first_at = np.zeros(masses.size), np.zeros(masses.size, dtype=np.int64)
@@ -233,3 +192,72 @@ def prefix_counts(levels: Sequence[Level]) -> Knots:
 def _dtype(size: int) -> Any:
     """Return the dtype of codes, starts and lengths up to `size`."""
     return np.dtype(np.uint64) if size < _WIDE else np.dtype(object)
+
+
+_BITS = 16  # of a code, from the highest, that are looked up
+_FEW = 1 << 12  # as many codes are searched as fast as tables are made
+
+
+class CodePlaces:
+    """The function from codes to the intervals that contain them.
+
+    The code `size` is alone in a last interval. A code's highest bits are looked up. They determine the last
+    interval that has a code with these bits. If it and the one before are the only such intervals, then one
+    comparison with its first code decides.
+    """
+
+    def __init__(self, starts: NDArray[Any], size: int):
+        self._starts = np.append(starts.astype(np.uint64), np.uint64(size))
+        self._shift = max(0, size.bit_length() - _BITS)
+        self._size = size
+
+    def __call__(self, codes: NDArray[Any]) -> NDArray[np.int16]:
+        """Return the interval of each code.
+
+        `codes` (n,): from 0 to `size`.
+        """
+        if codes.dtype == object:
+            codes = codes.astype(np.uint64)
+        if len(codes) < _FEW or not self._apart:
+            return self._search(codes).astype(np.int16)
+        if not self._shift:
+            return np.asarray(self._last.take(codes.astype(np.intp, copy=False)))
+        heads = (codes >> codes.dtype.type(self._shift)).astype(np.intp)
+        places: NDArray[np.int16] = self._last.take(heads)
+        places -= codes < self._begins.take(heads)
+        return places
+
+    @cached_property
+    def _ends(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The intervals of the first and of the last code with the same highest bits."""
+        heads = np.arange((self._size >> self._shift) + 1, dtype=np.uint64) << np.uint64(self._shift)
+        return self._search(heads), self._search(heads + np.uint64((1 << self._shift) - 1))
+
+    @cached_property
+    def _apart(self) -> bool:
+        """Whether codes with the same highest bits are in at most two intervals."""
+        first, last = self._ends
+        return bool((last - first <= 1).all())
+
+    @cached_property
+    def _last(self) -> NDArray[np.int16]:
+        return self._ends[1].astype(np.int16)
+
+    @cached_property
+    def _begins(self) -> NDArray[np.uint64]:
+        return np.asarray(self._starts[self._last])
+
+    def _search(self, codes: NDArray[Any]) -> NDArray[np.intp]:
+        return np.searchsorted(self._starts, codes.astype(np.uint64), "right") - 1
+
+
+def first_codes(place_of: Callable[[NDArray[np.uint64]], NDArray[Any]], n: int, size: int) -> NDArray[Any]:
+    """Return the first code of each of n nonempty intervals; `place_of` is nondecreasing."""
+    low, high = np.zeros(n, dtype=np.uint64), np.full(n, size - 1, dtype=np.uint64)
+    wanted = np.arange(n)
+    for _ in range(size.bit_length()):
+        middle = low + (high - low) // np.uint64(2)
+        reached = place_of(middle) >= wanted
+        low = np.where(reached, low, np.minimum(middle + np.uint64(1), high))
+        high = np.where(reached, middle, high)
+    return high

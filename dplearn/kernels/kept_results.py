@@ -10,8 +10,6 @@ class KeptResults:
 
     The parts of a table are read in turn, so that of these at most one result is kept. Threads may call it at
     the same time. A pickle has no result.
-
-    `function`: a function of one object, whose result depends on nothing else and does not refer to it.
     """
 
     def __init__(self, function: Callable[[Any], Any]):

@@ -33,16 +33,12 @@ class Ranks(Protocol):
 
 @dataclass(frozen=True)
 class Cell:
-    """The codes in one interval of a domain.
+    """The codes in one interval of a domain."""
 
-    `ranks`: Private. All codes. `first`, `last`: Private. The codes in the interval have the ranks
-    first..last-1. `start`, `stop`: the interval: codes from start to stop - 1.
-    """
-
-    ranks: Ranks
-    first: int
+    ranks: Ranks  # Private. All codes
+    first: int  # Private. The codes in the interval have the ranks first..last-1
     last: int
-    start: int
+    start: int  # codes from start to stop - 1
     stop: int
 
     def __len__(self) -> int:
@@ -62,10 +58,7 @@ class Cell:
 
 
 class SortedCodes:
-    """Codes that are sorted at construction.
-
-    `codes` (n,): integers of any dtype, possibly Python integers in an object array.
-    """
+    """Integers of any dtype, possibly Python integers in an object array, sorted at construction."""
 
     def __init__(self, codes: NDArray[Any]):
         self._codes = np.sort(codes)
@@ -87,10 +80,9 @@ class SortedCodes:
 
 
 class UnsortedCodes:
-    """Codes of numbers without a full sort; one scan usually finds all windows near a rank.
+    """Codes of numbers, by a nondecreasing `encode`, without a full sort.
 
-    `values` (n,): numbers, without NaN (see `check`). `encode`: maps an array of values to their codes,
-    nondecreasing. Default: the values are the codes.
+    One scan finds windows near a rank.
     """
 
     def __init__(self, values: NDArray[Any], encode: Callable[[NDArray[Any]], NDArray[Any]] | None = None):
@@ -102,11 +94,7 @@ class UnsortedCodes:
         return len(self._values)
 
     def check(self, check: Callable[[NDArray[Any]], object], rank: int) -> None:
-        """Pass all values to `check`, block by block, and keep those near a rank for later windows.
-
-        `check`: takes an array of values, and raises an error if a value is invalid. `rank`: from 0 to n - 1;
-        later windows are expected near it.
-        """
+        """Pass all values to `check`, which may raise, block by block, and keep those near a rank."""
         self._below, self._kept = _around(self._values, rank, rank + 1, check)
 
     def window(self, start: int, stop: int) -> list[int]:
@@ -126,12 +114,10 @@ class UnsortedCodes:
 
 
 class ApartCodes:
-    """Codes with ties broken: each code has 2**bits places, and equal codes have different places.
+    """Codes with ties broken: each of n <= 2**bits codes has 2**bits places, equal codes different ones.
 
     The places are evenly spread: equal codes have the first places of van der Corput's sequence, 0, 1/2, 1/4,
     3/4, 1/8, ... of all places. So a replaced code replaces one pair of code and place.
-
-    `bits`: n is at most 2**bits.
     """
 
     def __init__(self, ranks: Ranks, bits: int):
@@ -172,19 +158,13 @@ class ApartCodes:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of recursive halving: a quantile to find between two known ones.
+    """One step of recursive halving: a quantile to find between two known ones."""
 
-    `place`: the index of the quantile among all quantiles in increasing order. `low`, `high`: the indices of
-    the two known quantiles; -1 and the number of quantiles stand for the ends of the domain. `fraction`: the
-    share of the data between the two known quantiles that should be below the wanted one. `alone`: True if it
-    is the only step of its level, as in `rank_sensitivity`.
-    """
-
-    place: int
-    low: int
+    place: int  # of the quantile among all quantiles in increasing order
+    low: int  # of the two known quantiles; -1 and the number of quantiles stand for the ends of the domain
     high: int
-    fraction: Fraction
-    alone: bool
+    fraction: Fraction  # of the data between the known quantiles, that should be below the wanted one
+    alone: bool  # the only step of its level
 
     @property
     def sensitivity(self) -> int:
@@ -195,9 +175,8 @@ class Step:
 def rank_sensitivity(fraction: Fraction, alone: bool) -> int:
     """Return the sensitivity of b L - a m to one replaced record, where L of m data are less than some code.
 
-    `fraction`: a / b, from 0 to 1. `alone`: True if no other, disjoint part of the data uses the same budget.
-    If False, a replaced record may move from one part of the data to another; the sensitivity is then twice
-    that of one added record, which covers both parts.
+    `fraction` is a / b. If it is not `alone`, a replaced record may move from one disjoint part of the data
+    to another; the sensitivity is then twice that of one added record, which covers both parts.
     """
     a, b = fraction.numerator, fraction.denominator
     # An added record changes b L - a m by -a or b - a; a replaced one, with m the same, by b, 0 or -b.
@@ -205,13 +184,9 @@ def rank_sensitivity(fraction: Fraction, alone: bool) -> int:
 
 
 def halving(wanted: Sequence[Fraction], *, finest: int) -> list[list[Step]]:
-    """Return the steps that find all quantiles: first the middle one, then recursively those on both sides.
+    """Return levels of steps that find increasing quantiles: the middle one, then recursively both sides.
 
-    The steps form levels; a step needs only the quantiles of earlier levels.
-
-    `wanted`: the quantiles: strictly increasing, from 0 to 1. `finest`: the greatest denominator; fractions
-    are rounded to the nearest one with such a denominator. Result: the levels; their number is the number of
-    binary digits of k.
+    A step needs only the quantiles of earlier levels. Fractions are rounded to denominators up to `finest`.
     """
     ends = [*wanted, Fraction(1), Fraction(0)]  # index -1 reads the last one
     levels, gaps = [], [(-1, len(wanted))]
@@ -237,8 +212,7 @@ def _around(
 ) -> tuple[int, NDArray[Any]]:
     """Return a rank of at most `start`, and the sorted values from this rank to `stop` - 1 or further.
 
-    Two values of a sample usually bracket these ranks. A count verifies the bracket; a wider one replaces it
-    until it contains the ranks.
+    Two values of a sample usually bracket these ranks. A count verifies the bracket; a wider one replaces it.
     """
     n = len(values)
     if n <= _FEW:
@@ -334,3 +308,39 @@ def _places_below(place: int, count: int, bits: int) -> int:
         else:
             count = even
     return below
+
+
+@dataclass(frozen=True, eq=False)
+class CodeCounts:
+    """The codes of a multiset, and how often each occurs."""
+
+    codes: NDArray[Any]  # distinct integers of any dtype, increasing
+    counts: NDArray[np.int64]  # positive
+
+    @classmethod
+    def of(cls, codes: NDArray[Any]) -> "CodeCounts":
+        """Return the counts of an array of codes."""
+        return cls(*np.unique(codes, return_counts=True))
+
+    def __add__(self, other: "CodeCounts") -> "CodeCounts":
+        codes, place = np.unique(np.concatenate([self.codes, other.codes]), return_inverse=True)
+        counts = np.zeros(len(codes), dtype=np.int64)
+        np.add.at(counts, place, np.concatenate([self.counts, other.counts]))
+        return CodeCounts(codes, counts)
+
+    def __len__(self) -> int:
+        return int(self.counts.sum())
+
+    def window(self, start: int, stop: int) -> list[int]:
+        """Return the codes of the ranks start..stop-1, in nondecreasing order; 0 <= start <= stop <= n."""
+        upto = np.cumsum(self.counts)
+        inside = np.minimum(upto, stop) - np.maximum(upto - self.counts, start)
+        codes: list[int] = np.repeat(self.codes, np.maximum(inside, 0)).tolist()
+        return codes
+
+    def count(self, code: int) -> tuple[int, int]:
+        """Return the number of codes less than `code`, and the number of codes at most `code`."""
+        sought = np.array([code], dtype=self.codes.dtype)
+        upto = np.concatenate([[0], np.cumsum(self.counts)])
+        below, beyond = (int(upto[self.codes.searchsorted(sought, side)[0]]) for side in ("left", "right"))
+        return below, beyond

@@ -9,11 +9,7 @@ _CUTS = 32  # number of parts into which each round divides the range
 
 
 def first(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the least integer from low to high that satisfies a condition.
-
-    `holds`: the condition, monotone: if it holds for an integer, it holds for all greater ones. It is assumed
-    to hold for `high`. `low`, `high`: low <= high.
-    """
+    """Return the least integer from low to high that satisfies a monotone condition, which `high` does."""
     while low < high:
         middle = (low + high) // 2
         if holds(middle):
@@ -24,9 +20,9 @@ def first(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def least(holds: Callable[[int], bool], low: int) -> int:
-    """Return the least integer from low on that satisfies a condition; it is tried at doubled integers first.
+    """Return the least integer from low on that satisfies a monotone condition.
 
-    `holds`: the condition, monotone, as for `first`; it holds for some integer. `low`: at least 0.
+    Doubled ones are tried first.
     """
     high = start = max(1, low)
     while not holds(high):
@@ -35,11 +31,7 @@ def least(holds: Callable[[int], bool], low: int) -> int:
 
 
 def lowest(cost: Callable[[NDArray[np.float64]], NDArray[np.float64]], low: int, high: int) -> int:
-    """Return the first integer from low to high with the least cost, for a unimodal cost.
-
-    `cost`: maps an array of integers, as floats, to their costs, which first decrease and then increase.
-    `low`, `high`: low <= high.
-    """
+    """Return the first integer from low to high with the least cost; costs of floats fall, then rise."""
     while True:
         places = sorted({low + (high - low) * i // _CUTS for i in range(_CUTS + 1)})
         best = int(np.argmin(cost(np.array(places, dtype=np.float64))))

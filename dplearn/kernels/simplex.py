@@ -9,10 +9,7 @@ _ROUNDS = 200
 
 
 def nearest_shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the Euclidean projection of values onto the probability simplex.
-
-    Result: nonnegative, with sum 1 along the last axis.
-    """
+    """Return the Euclidean projection of values onto the probability simplex of the last axis."""
     # Without change of the projection: 0 > -1, also after rounding.
     values = values - values.max(axis=-1, keepdims=True)
     falling = -np.sort(-values, axis=-1)
@@ -25,11 +22,7 @@ def nearest_shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def fitted_shares(
     rows: NDArray[np.float64], image: NDArray[np.float64], rounds: int = _ROUNDS
 ) -> NDArray[np.float64]:
-    """Return shares for which `shares @ rows` is near `image`, by accelerated projected gradient descent.
-
-    `rows` (n, r): not all zero. `image` (..., r): one image, or several. `rounds`: the number of steps.
-    Result: nonnegative, with sum 1 along the last axis.
-    """
+    """Return shares for which `shares @ rows` is near `image`, by accelerated projected gradient descent."""
     gram, aim = rows @ rows.T, image @ rows.T
     step = 1 / np.linalg.eigvalsh(gram)[-1]
     found = ahead = np.full(aim.shape, 1 / len(rows))

@@ -1,14 +1,15 @@
-"""Votes: the counts of teachers' votes, the plurality winner of each query, and its distance to instability.
+"""Votes of teachers, for labels or with scores: the winner of each query, and its distance to instability.
 
-For few labels, eight teachers are counted together. The code of a vote is its label plus one, and 0 for no
-vote. The codes of eight teachers are regrouped into bytes such that one byte has the lowest bits of all
-eight, another their second bits, and so on. This is the transpose of an 8 x 8 matrix of bits, by three rounds
-of exchanges on 64-bit words. The product ``a & b`` of two such bytes marks the teachers with both bits set,
-and one instruction counts the marks. So for each c the number of teachers with a code that has all bits of c
-is counted. The numbers of teachers with code c follow by Moebius inversion over supersets: for each bit in
-turn, subtract the count with the bit from the count without it.
+**Labels.** For few labels, eight teachers are counted together: their codes, label plus one, or 0 for no
+vote, are regrouped into bytes of the lowest bits of all eight, of their second bits, and so on. The product
+``a & b`` of two such bytes marks the teachers with both bits set, so that for each c the teachers with a code
+that has all bits of c are counted. The numbers with code c follow by Moebius inversion over supersets. For
+many labels, a histogram has one bin for each label and query.
 
-For many labels, a histogram has one bin for each label and query.
+**Scores.** A score in [0, 1] is rounded down to a multiple of 1 / `FIXED_POINT_ONE`. With b bins it is in one
+of 2 b half bins. Half bins 2 j and 2 j + 1 form bin j, and 2 j + 1 and 2 j + 2 form shifted bin j, so a score
+between the first and the last half bin is in the middle half of a bin or of a shifted bin. These two belong
+to no shifted bin: they have the last shifted label, b - 1, an abstention.
 """
 
 from collections.abc import Iterator
@@ -27,33 +28,24 @@ _BINS = 1 << 18  # number of bins of one histogram
 
 @dataclass(frozen=True, eq=False, repr=False)  # a traceback may show it
 class Votes:
-    """The result of the votes for each query. Private.
+    """The result of the votes for each query. Private."""
 
-    `counts` (n_queries, n_labels): number of votes for each label. `winner` (n_queries,): the first label
-    with the most votes. `distance` (n_queries,): the distance to instability, as defined in `plurality`.
-    """
-
-    counts: NDArray[np.int64]
-    winner: NDArray[np.int64]
-    distance: NDArray[np.int64]
+    counts: NDArray[np.int64]  # (n_queries, n_labels)
+    winner: NDArray[np.int64]  # the first label with the most votes
+    distance: NDArray[np.int64]  # to instability, see `plurality`
 
     def __len__(self) -> int:
         return len(self.winner)
 
 
 def plurality(counts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the winner of each query and its distance to instability.
+    """Return the first label with the most votes of each query, and its distance to instability.
 
-    `counts` (..., n_labels): number of votes for each label; at least two labels. `winner` (...): the first
-    label with the most votes. `distance` (...): one less than the least number of changed votes after which
-    another label wins. It is 0 if one changed vote may change the winner; one changed, added or removed vote
-    changes it by at most 1.
-
-    Notes
-    -----
-    The fewest changes that make label j win turn votes for the winner w into votes for j; each reduces their
-    gap g by 2. A label before w wins a tie and needs ceil(g / 2) changes; a label after w needs ceil((g + 1)
-    / 2), the same as for a gap that is larger by 1. One less than ceil(g / 2) is floor((g - 1) / 2).
+    The distance is one less than the least number of changed votes after which another label wins; one
+    changed, added or removed vote changes it by at most 1. The fewest changes that make label j win turn
+    votes for the winner w into votes for j; each reduces their gap g by 2. A label before w wins a tie and
+    needs ceil(g / 2) changes; a label after w needs ceil((g + 1) / 2), the same as for a gap that is larger
+    by 1. One less than ceil(g / 2) is floor((g - 1) / 2).
     """
     counts = np.asarray(counts, dtype=np.int64)
     winner = counts.argmax(axis=-1)[..., None]
@@ -64,16 +56,7 @@ def plurality(counts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 
 def tally(labels: Any, n_labels: int) -> Votes:
-    """Count the teachers' votes for each query.
-
-    `labels` (n_teachers, n_queries): Private. From 0 to n_labels - 1, or -1 for no vote. `n_labels`: at least
-    2; public.
-
-    Notes
-    -----
-    Besides the result, and an array made of a list, the function needs some megabytes for any number of
-    teachers and queries; if n_labels is above 2**18, the memory is proportional to it.
-    """
+    """Count the teachers' votes for each query: labels of shape (n_teachers, n_queries), -1 for no vote."""
     n_labels = check_count("n_labels", n_labels, low=2)
     array = _checked(labels, n_labels)
     few = n_labels <= _SLICED
@@ -105,10 +88,9 @@ def _checked(labels: Any, n_labels: int) -> NDArray[Any]:
 def _leading(counts: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[Any]]:
     """Return the result of `plurality` for at most 256 labels, faster if each label's counts are contiguous.
 
-    `counts` has a row for each label, of any signed integer dtype. A rival before the winner needs as many
-    changed votes as a rival after it with one vote more. So let `rival` be the greatest of the counts of
-    labels before the winner and of the counts, minus 1, of labels after it. The winner's gap to it is at
-    least 1, and ceil(gap / 2) votes must change.
+    A rival before the winner needs as many changed votes as a rival after it with one vote more. So let
+    `rival` be the greatest of the counts of labels before the winner and of the counts, minus 1, of labels
+    after it. The winner's gap to it is at least 1, and ceil(gap / 2) votes must change.
     """
     top = counts[0]
     winner, rival = np.zeros(top.size, dtype=np.uint8), np.full_like(top, -1)
@@ -139,11 +121,7 @@ def blocks(length: int, step: int) -> Iterator[slice]:
 
 
 def sliced_counts(labels: NDArray[Any], n_labels: int) -> NDArray[Any]:
-    """Count votes for at most 255 labels, by bit slices.
-
-    `labels` (n_teachers, n_queries): from 0 to n_labels - 1, or -1 for no vote. `n_labels`: from 1 to 255.
-    Result: of the narrowest signed integer dtype for -n_teachers - 1.
-    """
+    """Count votes for at most 255 labels, by bit slices, in the narrowest dtype for -n_teachers - 1."""
     n_teachers, n_queries = labels.shape
     bits = n_labels.bit_length()
     totals = np.zeros((1 << bits, n_queries), dtype=np.min_scalar_type(-n_teachers - 1))
@@ -160,11 +138,7 @@ def sliced_counts(labels: NDArray[Any], n_labels: int) -> NDArray[Any]:
 
 
 def binned_counts(labels: NDArray[Any], n_labels: int) -> NDArray[np.int64]:
-    """Count votes for any number of labels, by a histogram.
-
-    `labels` (n_teachers, n_queries): from 0 to n_labels - 1, or -1 for no vote. `n_labels`: at least 1.
-    Result: the counts of one query are contiguous in memory.
-    """
+    """Count votes for any number of labels, by a histogram; the counts of a query are contiguous."""
     n_teachers, n_queries = labels.shape
     firsts = 1 + (n_labels + 1) * np.arange(n_queries)  # the bin before a query's first is for no votes
     counts = np.zeros((n_labels + 1) * n_queries, dtype=np.int64)
@@ -229,3 +203,89 @@ def _exchanged(group: Words, shift: np.uint64, lower: np.uint64 | None, spare: W
     spare <<= shift
     first ^= spare
     return first, second
+
+
+_DIGITS = 12
+#: The fixed-point representation of 1: the number of steps between 0 and 1.
+FIXED_POINT_ONE = 1 << _DIGITS
+
+
+def scores_per_row(n_labels: int) -> int:
+    """Return the number of scores of a row: one for each label, but only the second's for two labels."""
+    return 1 if n_labels == 2 else n_labels
+
+
+def fixed_point(scores: NDArray[Any]) -> NDArray[np.int16]:
+    """Return scores, clipped to [0, 1], in units of 1 / `FIXED_POINT_ONE`, below it; -1 for NaN."""
+    scores = np.asarray(scores, dtype=np.float64)
+    known = ~np.isnan(scores)
+    whole = np.floor(np.where(known, scores, 0.0).clip(0, 1) * FIXED_POINT_ONE).clip(max=FIXED_POINT_ONE - 1)
+    return np.where(known, whole, -1).astype(np.int16)
+
+
+def half_bins(fixed_scores: NDArray[Any], n_bins: int) -> NDArray[np.int64]:
+    """Return the half bin of each fixed-point score, from 0 to 2 n_bins - 1; -1 is kept."""
+    return (
+        fixed_scores.astype(np.int64) * (2 * n_bins)
+    ) >> _DIGITS  # -1 * 2 n_bins >= -FIXED_POINT_ONE gives -1
+
+
+def bins(half: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the bin of each half bin, from 0 to n_bins - 1; -1 is kept."""
+    return half >> 1
+
+
+def shifted_bins(half: NDArray[np.int64], n_bins: int) -> NDArray[np.int64]:
+    """Return the shifted bin of each half bin, n_bins - 1 for the first and the last; -1 is kept."""
+    shifted = ((half + 1) >> 1) - 1
+    return np.where(half == 0, n_bins - 1, shifted)
+
+
+def midpoints(winner: NDArray[Any], n_bins: Any) -> NDArray[np.float64]:
+    """Return the midpoints of bins."""
+    middle: NDArray[np.float64] = (2 * winner + 1) / (2 * n_bins)
+    return middle
+
+
+def shifted_midpoints(winner: NDArray[Any], n_bins: Any) -> NDArray[np.float64]:
+    """Return the midpoints of shifted bins, NaN for the label n_bins - 1."""
+    return np.where(winner == n_bins - 1, np.nan, (winner + 1) / n_bins)
+
+
+_ENTRIES = 1 << 21  # scores, or counts of bins, eight bytes each, at a time
+
+
+@dataclass(frozen=True, eq=False, repr=False)  # a traceback may show it
+class Lead:
+    """The first bin of each query with the most scores, and its distance to instability. Private."""
+
+    winner: NDArray[np.int64]
+    distance: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SoftVotes:
+    """Teachers' scores for queries, with the winning bins and shifted bins."""
+
+    fixed_scores: NDArray[Any]  # Private. (n_teachers, n_queries); -1 if a teacher has none
+    n_bins: NDArray[np.int64]  # Public. Of each query
+    width: int  # Public. Queries that belong to one row
+    plain: Lead
+    shifted: Lead  # label n_bins - 1 stands for the first and the last half bin
+
+    def __len__(self) -> int:
+        return self.n_bins.size // self.width
+
+
+def soft_tally(fixed_scores: NDArray[Any], n_bins: NDArray[np.int64], width: int = 1) -> SoftVotes:
+    """Count the scores, as from `fixed_point`, in each bin and shifted bin, with `width` scores a row."""
+    n_bins = np.repeat(n_bins, width)
+    leads = np.zeros((4, fixed_scores.shape[1]), dtype=np.int64)
+    for number in np.unique(n_bins).tolist():
+        places = np.flatnonzero(n_bins == number)
+        for block in blocks(places.size, max(1, _ENTRIES // max(len(fixed_scores), number))):
+            which = places[block]
+            half = half_bins(fixed_scores[:, which], number)
+            plain, shifted = tally(bins(half), number), tally(shifted_bins(half, number), number)
+            leads[:, which] = plain.winner, plain.distance, shifted.winner, shifted.distance
+    return SoftVotes(fixed_scores, n_bins, width, Lead(leads[0], leads[1]), Lead(leads[2], leads[3]))

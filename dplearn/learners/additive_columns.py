@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from dplearn.domains import Domain, Floats, LargeIntegerRange
 from dplearn.domains.base import NumberDomain
-from dplearn.kernels.code_counts import CodePlaces
+from dplearn.kernels.intervals import CodePlaces
 
 __all__ = ["LEVELS", "MOST_CELLS", "MOST_ORDERED", "Column", "column_of", "kernel", "smooth_rows"]
 

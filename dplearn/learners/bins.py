@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dplearn._validation import shown
 from dplearn.concepts.base import literal
 from dplearn.domains import Bits, Domain, Floats, Product
-from dplearn.kernels.code_counts import CodePlaces, first_codes
+from dplearn.kernels.intervals import CodePlaces, first_codes
 from dplearn.table.rows import Columns
 
 __all__ = ["MOST_BINS", "UNDECLARED", "Bins", "binned", "declared_columns", "stacked"]

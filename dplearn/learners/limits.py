@@ -15,7 +15,7 @@ from dplearn._validation import check_choice, check_count, check_number
 from dplearn.kernels.exact import exp_bounds, float_above
 from dplearn.kernels.search import first, least
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.base import Guarantee
+from dplearn.privacy.guarantees import Guarantee
 
 LEAST_NOTE = "no pure private learner with fewer"  #: The note of a plan's `n_least`.
 

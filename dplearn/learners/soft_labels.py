@@ -24,7 +24,7 @@ from dplearn.ensembles.base_estimators import standard_scorer
 from dplearn.ensembles.ensemble import SoftEnsemble
 from dplearn.ensembles.sizes import MANY_QUERIES
 from dplearn.estimator.recipe import FitRecipe, Public
-from dplearn.kernels.soft_votes import FIXED_POINT_ONE
+from dplearn.kernels.votes import FIXED_POINT_ONE
 from dplearn.learners.ensembles import AggregationPlan
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.privacy import PrivacyLedger

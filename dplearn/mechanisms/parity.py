@@ -90,13 +90,7 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
 
 
 def random_bits(d: int, dice: Dice) -> NDArray[np.uint8]:
-    """Return d independent fair bits.
-
-    Notes
-    -----
-    **Privacy.** Reads no data. **Assumes.** d is public. **Accuracy.** Exactly uniform: one draw below 2**d.
-    **Source.** None is needed.
-    """
+    """Return d independent fair bits, by one draw below 2**d."""
     number = dice.below(1 << d)
     digits = np.frombuffer(number.to_bytes(-(-d // 8), "little"), dtype=np.uint8)
     return np.unpackbits(digits, count=d, bitorder="little")

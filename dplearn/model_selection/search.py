@@ -31,7 +31,7 @@ from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.mechanisms import permute_and_flip
-from dplearn.mechanisms.random_stopping import best_of_runs
+from dplearn.mechanisms.selection import best_of_runs
 from dplearn.model_selection.candidates import (
     check_candidate,
     cost_of,

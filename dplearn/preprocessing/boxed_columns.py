@@ -34,8 +34,7 @@ from dplearn.estimator.incremental import Calls, joined_deviations
 from dplearn.estimator.recipe import Public
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.float_errors import ignores_float_errors
-from dplearn.kernels.row_blocks import row_blocks, sums_and_squares
-from dplearn.kernels.unit_rows import norm_powers
+from dplearn.kernels.rows import norm_powers, row_blocks, sums_and_squares
 from dplearn.preprocessing.number_columns import NumberColumns, NumberColumnsFit, Numbers, declared_numbers
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.events import Event

@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from dplearn._validation import check_count
 from dplearn._writing import brief
 from dplearn.domains import DomainError, Floats, NumberDomain, Product, Schema
-from dplearn.domains.cells import frame_column, is_frame
-from dplearn.domains.number_cells import as_numbers
+from dplearn.domains.cells import as_numbers, frame_column, is_frame
 from dplearn.estimator import PrivateTransformer
 from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.privacy import ApproxDP, PrivacyLedger

@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from dplearn._validation import check_count, check_number
 from dplearn.estimator.recipe import Public
-from dplearn.kernels.row_blocks import float_blocks
+from dplearn.kernels.rows import float_blocks
 from dplearn.preprocessing.boxed_columns import (
     Asked,
     Box,

@@ -13,8 +13,6 @@ from dplearn.privacy.conversion import Floats
 from dplearn.privacy.events import Approximate, Event, PureDP, checked, freeze, register
 from dplearn.privacy.guarantees import ApproxDP
 
-__all__ = ["Parallel", "SampledWithReplacement", "published_subsampled", "subsampled"]
-
 _DIGITS = 60
 _LEAST_EPSILON = Fraction(1, 10**30)  # smaller ones are raised to it: exp(epsilon) - 1 keeps its digits
 _LARGEST_EPSILON = 1000  # its exponential has 435 digits

@@ -24,23 +24,6 @@ from dplearn.privacy.conversion import Floats, chords, float_or_infinity, pure_a
 from dplearn.privacy.gaussian_dp import FAILURE, mu2_of_gaussian, mu2_of_pure
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 
-__all__ = [
-    "EVENTS",
-    "Approximate",
-    "BoundedRange",
-    "Event",
-    "Gaussian",
-    "GaussianSums",
-    "PermuteAndFlip",
-    "PureDP",
-    "Renyi",
-    "ZeroConcentrated",
-    "checked",
-    "event_of",
-    "freeze",
-    "register",
-]
-
 EVENTS: dict[str, type["Event"]] = {}
 
 Kind = TypeVar("Kind", bound=type["Event"])

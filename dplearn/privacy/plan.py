@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from dplearn._writing import cut
 from dplearn.kernels.exact import float_above
 from dplearn.privacy.attack_risk import AttackRisk, attack_risk
-from dplearn.privacy.base import Guarantee, in_words
 from dplearn.privacy.events import Event, event_of
+from dplearn.privacy.guarantees import Guarantee, in_words
 from dplearn.privacy.shares import GAUSSIAN, Accounting
 
 _NOTE = "note"
@@ -41,12 +41,10 @@ def hidden(default: Any = None) -> Any:
 
 
 def records_needed(plan_for: Callable[[int], Any] | None, suffices: Callable[[Any], bool]) -> int | None:
-    """Return a number of records for which a plan suffices, at most 1 % more than the least such number.
+    """Return a number of records for which a plan suffices, at most 1 % more than the least, or None.
 
-    `plan_for`: from a number of records to the plan of a fit on them; a ValueError means too few records.
-    None in the plan of a running fit, which needs no such number. `suffices`: whether a plan is good enough;
-    if it is for some number of records, then for all greater ones. Result: None if 10**10 records do not
-    suffice, or without `plan_for`.
+    A ValueError of `plan_for` means too few records; it is None in the plan of a running fit. If some number
+    of records `suffices`, so do all greater ones.
     """
     if plan_for is None:
         return None

@@ -37,9 +37,8 @@ from dplearn.kernels.exact import decay_rate, decay_ratio
 from dplearn.mechanisms.noisy_counts import gaussian_sums, laplace_counts
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import ApproxDP, GaussianSums
-from dplearn.privacy.base import NEIGHBORS
 from dplearn.privacy.gaussian_dp import MOST_NUMBERS, SLACK, sums_sigma2
-from dplearn.privacy.guarantees import epsilon_of
+from dplearn.privacy.guarantees import NEIGHBORS, epsilon_of
 from dplearn.privacy.shares import gaussian_budget
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
 from dplearn.queries.answer import Answer, TailBound, sampling_bound

@@ -19,7 +19,7 @@ from dplearn._validation import as_fraction, check_choice, check_count
 from dplearn.domains.cells import is_frame
 from dplearn.kernels.float_errors import IgnoresFloatErrors, ignores_float_errors
 from dplearn.kernels.grouping import near_integers
-from dplearn.kernels.unit_rows import kept_short
+from dplearn.kernels.rows import kept_short
 from dplearn.queries.randomizers import (
     BitRandomizer,
     CategoryRandomizer,

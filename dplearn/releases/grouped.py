@@ -14,12 +14,11 @@ from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError, Floats
 from dplearn.domains.cells import object_array
-from dplearn.domains.keys import read_keys, spelled
+from dplearn.domains.keys import KeyCounts, read_keys, spelled
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC, without_count
 from dplearn.kernels.distributions import laplace_quantile
 from dplearn.kernels.exact import decay_ratio
-from dplearn.kernels.keys import KeyCounts
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.stable_histogram import (
     stable_histogram,

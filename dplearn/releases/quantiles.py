@@ -36,7 +36,7 @@ from scipy.special import gammaln, logsumexp
 from dplearn._validation import check_count, check_number, shown
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
-from dplearn.domains.number_cells import as_numbers
+from dplearn.domains.cells import as_numbers
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.kernels.distributions import power_at_most

@@ -30,7 +30,7 @@ from dplearn.fit.execute import Facts
 from dplearn.fit.relation import COLUMNS, ROWS_OF_TABLE
 from dplearn.kernels.float_errors import IgnoresFloatErrors
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.base import Guarantee
+from dplearn.privacy.guarantees import Guarantee
 from dplearn.privacy.shares import CONCENTRATED
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.releases.learned_schema import (

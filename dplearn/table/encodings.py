@@ -32,7 +32,7 @@ from dplearn.domains import Bits, Domain, DomainError, Floats, Product
 from dplearn.domains.base import Codes, smallest_uint
 from dplearn.domains.cells import is_frame
 from dplearn.kernels.gf2 import BitMatrix, pack
-from dplearn.kernels.row_blocks import row_blocks
+from dplearn.kernels.rows import row_blocks
 from dplearn.table.features import read_features, read_rows
 from dplearn.table.rows import Columns
 

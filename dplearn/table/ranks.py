@@ -27,9 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.kernels.code_counts import CodeCounts
-from dplearn.kernels.intervals import Level, TreeRecords, counted, sorted_codes
-from dplearn.kernels.ranks import Ranks, SortedCodes
+from dplearn.kernels.intervals import Level, counted, sorted_codes
+from dplearn.kernels.ranks import CodeCounts, Ranks, SortedCodes
 from dplearn.table.rows import Columns
 from dplearn.table.table import Table
 
@@ -242,7 +241,7 @@ def _like(codes: NDArray[Any], value: int) -> Any:
     return value if codes.dtype == object else codes.dtype.type(value)
 
 
-class PartedTreeRecords(TreeRecords):
+class PartedTreeRecords:
     """Records in parts that are counted in the nodes of a tree, one pass for each level."""
 
     def __init__(self, records: Table, size: int):

@@ -24,6 +24,7 @@ from dplearn._validation import check_bool, check_number, shown
 from dplearn.domains import DomainError, Schema
 from dplearn.domains.cells import (
     as_cells,
+    as_numbers,
     cell_type,
     column_type,
     frame_column,
@@ -36,7 +37,6 @@ from dplearn.domains.cells import (
     is_text,
     object_array,
 )
-from dplearn.domains.number_cells import as_numbers
 from dplearn.domains.numbers import Floats
 from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.table.features import COMPLEX, refuse_complex

@@ -76,7 +76,6 @@ from dplearn.theory.littlestone import (
     mistake_tree,
     pure_private_lower_bound,
 )
-from dplearn.theory.lower_bounds import empirical_lower_bound, interior_point_lower_bound
 from dplearn.theory.representations import (
     ProvedValue,
     deterministic_representation,
@@ -96,8 +95,10 @@ from dplearn.theory.rules import (
 )
 from dplearn.theory.sample_sizes import (
     SmallDatabaseSizes,
+    empirical_lower_bound,
     generalisation_failure,
     generalisation_sample_size,
+    interior_point_lower_bound,
     noisy_counts_sample_size,
     small_database_sizes,
 )

@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 
 from dplearn.ensembles.asking import NO_VOTE, Labels, Scores
 from dplearn.ensembles.teachers import answers_of
-from dplearn.kernels.soft_votes import FIXED_POINT_ONE
+from dplearn.kernels.votes import FIXED_POINT_ONE
 
 ROWS = np.zeros((3, 2))
 TWO, THREE = np.array(["no", "yes"]), np.array(["no", "perhaps", "yes"])

@@ -9,7 +9,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from dplearn.kernels.keys import KeyCounts, KeyHash, counted_keys, multiply_shift
+from dplearn.domains.keys import KeyCounts, counted_keys
+from dplearn.kernels.points import KeyHash, multiply_shift
 
 KEYS = ["b", b"a", "a", 3, "a", None, (1, ("x", None)), 3, np.int64(3), np.str_("a")]
 

@@ -45,8 +45,7 @@ from dplearn import (
     learners,
 )
 from dplearn.audit.case import AuditCase
-from dplearn.audit.distributions import least_exp_epsilon
-from dplearn.audit.enumeration import PrivacyReport, distribution_on
+from dplearn.audit.enumeration import PrivacyReport, distribution_on, least_exp_epsilon
 from dplearn.audit.fits import StagedFit, WholeFit
 from dplearn.audit.replay import replay_violations
 from dplearn.chance import SeededDice

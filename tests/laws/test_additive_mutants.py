@@ -19,8 +19,7 @@ from dplearn.audit.cases.additive import (
     signed_tables,
     with_far_noise,
 )
-from dplearn.audit.replay import replay_privacy
-from dplearn.audit.rules import RULES, moved_by
+from dplearn.audit.replay import RULES, moved_by, replay_privacy
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, IntegerRange
 from dplearn.learners import (

@@ -17,7 +17,7 @@ import pytest
 
 from dplearn import KnowledgeTransferClassifier, SubsampleAggregateClassifier
 from dplearn.audit.cases.ensembles import Extreme, ensemble_case, transfer_case
-from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
+from dplearn.audit.enumeration import exact_distribution, least_exp_epsilon
 from dplearn.audit.fits import run_on
 from dplearn.ensembles import aggregators, ensemble, teachers, worker_pool
 from dplearn.ensembles.asking import Answers, Labels, QueriesExhaustedError

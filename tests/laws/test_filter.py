@@ -13,7 +13,7 @@ from dplearn.audit import enumerate_privacy, exact_distribution
 from dplearn.concepts import FiniteClass
 from dplearn.kernels.exact import at_most_exp, decay_ratio, exp_bounds
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger, ledger_storage
-from dplearn.privacy.base import amounts, with_amounts
+from dplearn.privacy.guarantees import amounts, with_amounts
 from dplearn.privacy.privacy_filter import PrivacyFilter
 
 QUESTIONS = 8

@@ -26,9 +26,8 @@ from dplearn.mechanisms import (
     report_noisy_max,
     stable_histogram,
 )
-from dplearn.mechanisms.noisy_max import costs_of_candidates
+from dplearn.mechanisms.noisy_max import costs_of_candidates, epsilon_candidates
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.noisy_max import epsilon_candidates
 from dplearn.theory import choosing_threshold, stable_histogram_threshold, truth_probability
 from tests.laws.conftest import OnePair
 

@@ -11,7 +11,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from dplearn.audit.distributions import OutputDistribution, exact_distribution, least_exp_epsilon
+from dplearn.audit.enumeration import OutputDistribution, exact_distribution, least_exp_epsilon
 from dplearn.ensembles import aggregators
 from dplearn.ensembles.aggregators import AGGREGATIONS, Ballot, ConfidentVotes
 from dplearn.kernels.exact import log_bounds

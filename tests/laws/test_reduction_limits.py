@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dplearn import PointClassifier
-from dplearn.audit.distributions import exact_distribution
+from dplearn.audit.enumeration import exact_distribution
 from dplearn.chance import SystemDice
 from dplearn.kernels.exact import at_most_exp
 from dplearn.mechanisms import AboveThreshold

@@ -9,7 +9,7 @@ import pytest
 from dplearn.audit.cases import search as search_cases
 from dplearn.audit.cases.scores import CASES as SCORE_CASES
 from dplearn.audit.cases.search import CASES as SEARCH_CASES
-from dplearn.mechanisms import random_stopping
+from dplearn.mechanisms import selection as random_stopping
 from dplearn.model_selection import plan, search, statistics, table_noise, tuned_threshold
 from dplearn.privacy import random_stopping as costs
 from dplearn.privacy.random_stopping import RandomStopping, gaussian_runs_delta

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
+from dplearn.audit.enumeration import exact_distribution, least_exp_epsilon
 from dplearn.kernels.exact import log_bounds
 from dplearn.mechanisms import stable_answers
 from dplearn.mechanisms.sparse_vector import Questions

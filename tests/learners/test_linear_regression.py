@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer
 from dplearn import BudgetExceededError, LinearRegressor, PrivacyLedger
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema
 from dplearn.estimator.recipe import Public
-from dplearn.kernels import row_blocks
+from dplearn.kernels import rows as row_blocks
 from dplearn.learners.linear.regression import (
     LinearModel,
     LinearPlan,

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.audit import exact_distribution, replay_privacy
-from dplearn.audit.distributions import least_exp_epsilon
-from dplearn.audit.rules import RULES, moved_by
+from dplearn.audit.enumeration import least_exp_epsilon
+from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance import EnumeratingDice, ReplayDice, SeededDice, SystemDice
 from dplearn.kernels.distributions import gaussian_probabilities
 from dplearn.kernels.exact import at_most_exp, decay_ratio, exp_bounds

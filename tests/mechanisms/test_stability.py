@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.audit import exact_distribution
-from dplearn.audit.distributions import least_exp_epsilon
+from dplearn.audit.enumeration import least_exp_epsilon
 from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
 from dplearn.kernels.distributions import laplace_quantile, laplace_tail
 from dplearn.kernels.exact import at_most_exp, decay_ratio

@@ -20,7 +20,7 @@ from dplearn.privacy import (
     gaussian_sigma2,
 )
 from dplearn.privacy.calibration import _suffices
-from dplearn.privacy.theorems import least_epsilon
+from dplearn.privacy.composition import least_epsilon
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=15)
 

@@ -23,7 +23,7 @@ from dplearn.privacy import (
     Renyi,
     compose,
 )
-from dplearn.privacy.theorems import (
+from dplearn.privacy.composition import (
     _deviation,
     advanced,
     basic,

@@ -28,7 +28,7 @@ from dplearn.releases.interior_point import (
     iterated_logarithm,
     recursive_sizes,
 )
-from dplearn.theory.lower_bounds import interior_point_lower_bound
+from dplearn.theory.sample_sizes import interior_point_lower_bound
 
 HUGE = LargeIntegerRange(0, 2**4096 - 1)
 PAGE = Path(__file__).parents[2] / "docs" / "theory" / "interior_point.md"

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from dplearn.audit.cases import CASES
-from dplearn.audit.distributions import least_exp_epsilon
-from dplearn.audit.enumeration import distribution_on
+from dplearn.audit.enumeration import distribution_on, least_exp_epsilon
 from dplearn.domains import DomainError
 from dplearn.fit.execute import Facts
 from dplearn.privacy import PrivacyLedger

@@ -20,7 +20,7 @@ from dplearn.domains import (
     Product,
     Schema,
 )
-from dplearn.kernels import row_blocks
+from dplearn.kernels import rows as row_blocks
 from dplearn.learners import AdditiveClassifier, ConjunctionClassifier, StatisticalQueryNaiveBayes
 from dplearn.table import encodings as module
 from dplearn.table.encodings import DesignMatrix, EncodedColumns, encoded, plain_matrix

@@ -15,7 +15,7 @@ import pytest
 from scipy.stats import binom, hypergeom
 
 from dplearn.audit.cases.small_database import query_table, small_database
-from dplearn.audit.distributions import exact_distribution
+from dplearn.audit.enumeration import exact_distribution
 from dplearn.chance import SystemDice
 from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms import gaussian_counts, laplace_counts

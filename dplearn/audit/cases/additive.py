@@ -26,7 +26,7 @@ import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.fits import Fit, Rows, WholeFit
-from dplearn.audit.rules import RULES, moved_by
+from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Floats
 from dplearn.learners.additive import AdditiveClassifier, AdditiveRegressor
@@ -37,7 +37,7 @@ from dplearn.learners.additive_plan import Bits
 from dplearn.learners.additive_queries import Block, mass_query, moment_query, residual_query
 from dplearn.learners.additive_queries import Rows as Tables
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.base import NEIGHBORS
+from dplearn.privacy.guarantees import NEIGHBORS
 from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE, MOST_RECORDS
 from dplearn.queries import CentralOracle, LabelledRows, StatisticalQuery
 from dplearn.table.targets import STEPS

@@ -15,7 +15,7 @@ from typing import Any
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.interior_point import tiny_sizes
 from dplearn.audit.fits import Rows
-from dplearn.audit.rules import RULES, Rule, moved_by
+from dplearn.audit.replay import RULES, Rule, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import IntegerRange
 from dplearn.kernels.intervals import Level, depth_of

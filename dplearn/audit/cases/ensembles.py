@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.faults import FaultyDice
+from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, FaultyDice, Required
 from dplearn.audit.fits import Rows, StagedFit, TableFit, WholeFit, refitted, two_parts
 from dplearn.chance.dice import Dice
 from dplearn.ensembles.asking import QueriesExhaustedError

@@ -19,7 +19,7 @@ from dplearn.audit.cases.ensembles import Extreme
 from dplearn.audit.cases.naive_bayes import _shown as tables_shown
 from dplearn.audit.cases.queries import MEAN
 from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, WholeFit, refitted
-from dplearn.audit.rules import RULES, groups_within, moved_by
+from dplearn.audit.replay import RULES, groups_within, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, IntegerRange
 from dplearn.ensembles.public_data import PublicData

@@ -11,7 +11,7 @@ import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.fits import Rows, WholeFit
-from dplearn.audit.rules import RULES, moved_by
+from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.estimator.recipe import Public
 from dplearn.learners.linear import (

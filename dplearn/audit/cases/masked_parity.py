@@ -12,7 +12,7 @@ import numpy as np
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
-from dplearn.audit.rules import RULES, Rule, each_moved_by, moved_by
+from dplearn.audit.replay import RULES, Rule, each_moved_by, moved_by
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.kernels.gf2 import pack

@@ -11,7 +11,7 @@ import numpy as np
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
-from dplearn.audit.rules import RULES, Rule, moved_by
+from dplearn.audit.replay import RULES, Rule, moved_by
 from dplearn.domains import Bits, Domain, IntegerRange
 from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.privacy import ApproxDP

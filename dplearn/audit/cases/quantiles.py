@@ -16,7 +16,7 @@ import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, WholeFit, refitted
-from dplearn.audit.rules import RULES, Rule, each_moved_by
+from dplearn.audit.replay import RULES, Rule, each_moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, IntegerRange
 from dplearn.kernels.ranks import Cell, SortedCodes, rank_sensitivity

@@ -18,7 +18,7 @@ from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.mechanisms import randomized_response
-from dplearn.mechanisms.random_stopping import best_of_runs
+from dplearn.mechanisms.selection import best_of_runs
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
 from dplearn.model_selection.score import _Score
 from dplearn.model_selection.search import PrivateSearchCV

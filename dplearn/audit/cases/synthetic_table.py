@@ -20,7 +20,7 @@ from sklearn.dummy import DummyClassifier
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.cases.learned_schema import SMALL
 from dplearn.audit.fits import Fit, ReleaseFit, Rows, WholeFit
-from dplearn.audit.rules import RULES
+from dplearn.audit.replay import RULES
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, Categories, Grid, IntegerRange, Learn, Schema
 from dplearn.domains.base import Domain

@@ -16,7 +16,7 @@ from dplearn.audit.cases.logistic_regression import UNIVERSE as LINES
 from dplearn.audit.cases.naive_bayes import split
 from dplearn.audit.cases.queries import MEAN, SHARES, VECTOR
 from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, TableFit, WholeFit, ready, refitted
-from dplearn.audit.rules import RULES, moved_by
+from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, Domain, IntegerRange
 from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes

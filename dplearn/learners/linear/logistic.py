@@ -20,7 +20,7 @@ from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.recipe import FitRecipe, Public, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
-from dplearn.kernels.row_blocks import dense
+from dplearn.kernels.rows import dense
 from dplearn.learners.linear.columns import (
     N_BUCKETS,
     NUMBERS,

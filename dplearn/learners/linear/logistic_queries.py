@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.kernels.kept_results import KeptResults
-from dplearn.kernels.row_blocks import float_blocks
-from dplearn.kernels.unit_rows import unit_rows
+from dplearn.kernels.rows import float_blocks, unit_rows
 from dplearn.learners.bins import UNDECLARED
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed

@@ -26,8 +26,7 @@ from dplearn.estimator.recipe import FitRecipe, Public, QueryFit, planned_column
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.float_errors import ignores_float_errors
-from dplearn.kernels.row_blocks import dense, float_blocks, row_blocks
-from dplearn.kernels.unit_rows import norm_powers
+from dplearn.kernels.rows import dense, float_blocks, norm_powers, row_blocks
 from dplearn.learners.bins import UNDECLARED
 from dplearn.learners.linear.columns import NUMBERS, declared_domain, design_of
 from dplearn.learners.linear.logistic_queries import moment_weights, row_basis, row_order

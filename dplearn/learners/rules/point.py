@@ -24,15 +24,22 @@ from dplearn.chance import PublicStream, public_seed
 from dplearn.chance.dice import Dice
 from dplearn.domains import Hashed
 from dplearn.domains.cells import frame_column, holds_times, is_frame, object_array
-from dplearn.domains.keys import KEYS_ASSUMED, read_keys, spelled
+from dplearn.domains.keys import KEYS_ASSUMED, KeyCounts, read_keys, spelled
 from dplearn.estimator.base import SeveralOutputsClassifier
 from dplearn.estimator.recipe import FitRecipe, Public, PublicOutputs
 from dplearn.fit.relation import TABLE
-from dplearn.kernels.bucket_sets import BucketSets, n_sets
 from dplearn.kernels.distributions import power_at_most
 from dplearn.kernels.exact import selection_ratio
-from dplearn.kernels.keys import KeyCounts, KeyHash
-from dplearn.kernels.points import best_entries, bucket_errors, leading_key, net_counts, prefix_errors
+from dplearn.kernels.points import (
+    BucketSets,
+    KeyHash,
+    best_entries,
+    bucket_errors,
+    leading_key,
+    n_sets,
+    net_counts,
+    prefix_errors,
+)
 from dplearn.learners.limits import Task, least_of
 from dplearn.learners.rules.point_sizes import (
     LARGEST_BITS,

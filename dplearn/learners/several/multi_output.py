@@ -25,10 +25,10 @@ from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.learners.limits import least_of_outputs
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.privacy import ApproxDP, Composition, Event, PrivacyLedger
+from dplearn.privacy.composition import basic, least_epsilon
 from dplearn.privacy.held import held_by
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.shares import equal_shares
-from dplearn.privacy.theorems import basic, least_epsilon
 from dplearn.table.features import read_rows
 from dplearn.table.rows import LabelledRows, count_of
 from dplearn.table.targets import (

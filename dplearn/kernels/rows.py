@@ -1,5 +1,6 @@
-"""Rows of integers of a bounded norm: rows scaled to a common norm, or set to zero if they are longer."""
+"""Rows of numbers: blocks whose intermediate results stay in the cache; integer rows of bounded norm."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,35 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn.kernels.float_errors import ignores_float_errors
-from dplearn.kernels.row_blocks import dense, row_blocks
+
+_NUMBERS = 1 << 16  # in a block: half a megabyte of floats
+_FEWEST, _MOST = 1 << 10, 1 << 13  # rows in a block, so that the work for a block is in its rows
+
+
+def row_blocks(n: int, width: int) -> Iterator[slice]:
+    """Yield the slices of consecutive blocks of rows."""
+    rows = min(max(_NUMBERS // max(width, 1), _FEWEST), _MOST)
+    for start in range(0, n, rows):
+        yield slice(start, min(start + rows, n))
+
+
+def float_blocks(rows: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Yield each block of rows, integers below 2**53 in magnitude, as floats, with its slice."""
+    for block in row_blocks(*rows.shape):
+        yield block, rows[block].astype(np.float64)
+
+
+def sums_and_squares(rows: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the sums of each column's numbers and squares, exact for magnitudes up to 2**20."""
+    sums = np.zeros((2, rows.shape[1]), dtype=np.int64)
+    for _, block in float_blocks(rows):
+        sums += np.stack([block.sum(axis=0), (block * block).sum(axis=0)]).astype(np.int64)
+    return sums
+
+
+def dense(rows: Any) -> Any:
+    """Return rows of a sparse or encoded matrix as an array; others as given."""
+    return rows.toarray() if hasattr(rows, "toarray") else rows
 
 
 @ignores_float_errors
@@ -21,17 +50,11 @@ def unit_rows(
 ) -> NDArray[np.signedinteger[Any]]:
     """Return rows of integers with norm at most `reach`, each in the direction of the given row.
 
-    `rows` (n, d): Private. Any numbers; those that are not finite are replaced by 0. `reach`: the norm to
-    which rows are scaled before rounding towards zero: from 1 to 2**20. `order`: the order of the norm: the
-    sum of magnitudes, or the root of the sum of squares. `intercept`: True to append a column of ones first.
-    `image` (d, e): a matrix by which each row is multiplied first; the products must be exact in floats.
-    Result: of int16 if `reach` is below 2**15. A row of zeros stays zero.
-
-    Notes
-    -----
-    Each returned row depends on the given row alone. For fewer than some thousand columns, rounding errors
-    change the norm to the power of `order` by less than 1, so no row of whole numbers exceeds `reach`. An
-    exact check guarantees this in all cases: a row that is too long is replaced by zeros.
+    Numbers that are not finite are replaced by 0; rows are multiplied by `image`, if any, whose products must
+    be exact in floats. Each returned row depends on the given row alone. For fewer than some thousand
+    columns, rounding errors change the norm to the power of `order` by less than 1, so no row of whole
+    numbers exceeds `reach`. An exact check guarantees this in all cases: a row that is too long is replaced
+    by zeros.
     """
     reach = check_count("reach", reach, low=1, high=1 << 20)
     order = check_count("order", order, low=1, high=2)
@@ -48,11 +71,7 @@ def unit_rows(
 
 
 def norm_powers(rows: NDArray[Any], order: int) -> NDArray[Any]:
-    """Return the norm of each row to the power of its order.
-
-    `rows` (n, d): Private. Integers or floats; of whole numbers the result is exact below 2**63 or 2**53.
-    `order`: the order of the norm: the sum of magnitudes, or the root of the sum of squares.
-    """
+    """Return the norm of each row to the power of its order; exact below 2**63, or 2**53 for floats."""
     if order == 1:
         return np.asarray(np.abs(rows).sum(axis=1))
     return np.asarray(np.einsum("ij,ij->i", rows, rows))
@@ -79,11 +98,7 @@ _ROWS = 1 << 12  # number of rows in a block
 
 
 def kept_short(rows: Any, size: int, norm: int) -> NDArray[np.int64]:
-    """Return the rows, with zeros in place of each row of Euclidean norm above `norm`.
-
-    `rows` (n, size): Private. Any integers; error messages do not show them. `size`: at most 2**30. `norm`:
-    at most 2**30, so that the square of a clipped number fits into 64 bits.
-    """
+    """Return rows of integers, with zeros in place of each row of norm above `norm`, at most 2**30."""
     rows = np.asarray(rows)
     if rows.ndim != 2 or rows.shape[1] != size or rows.dtype.kind not in "iu":
         raise TypeError(f"a query's values must be integers of shape (n, {size})")
