@@ -29,7 +29,7 @@ from dplearn.learners.parity_methods import PARITY_METHODS, Equations, ParityPla
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.table.encodings import packed_rows, read_bits
 from dplearn.table.features import as_product
-from dplearn.table.rows import shape_of
+from dplearn.table.table import shape_of
 from dplearn.table.targets import check_two_labels, declared_sets, labels_assumed, n_outputs_of, read_outputs
 
 __all__ = ["ParityClassifier", "ParityPlan"]

@@ -43,7 +43,7 @@ from dplearn.mechanisms import consistent_parity, most_frequent_if_stable
 from dplearn.mechanisms.selection import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, BoundedRange, Event
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.table.rows import Records
+from dplearn.table.table import Records
 
 __all__ = ["PARITY_METHODS", "Equations", "ParityMethod", "ParityPlan", "Wanted", "chosen_plan"]
 

@@ -13,7 +13,7 @@ from dplearn.audit.enumeration import distribution_on
 from dplearn.core import points as point_core
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import point
-from dplearn.table.rows import LabelledRows
+from dplearn.table.table import LabelledRows
 
 SECRECY = importlib.import_module("dplearn.privacy.derived")
 HISTOGRAM = importlib.import_module("dplearn.mechanisms.stable_histogram")
