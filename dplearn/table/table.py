@@ -386,14 +386,9 @@ class LabelledRows(Records):
     Parameters
     ----------
     X : ndarray, sparse matrix or data frame of shape (n, d)
-        Private. The rows.
+        Private. The rows; a sparse matrix is converted to CSR.
     y : ndarray or series of shape (n,)
         Private. The labels.
-
-    Attributes
-    ----------
-    X, y : as given
-        Private. A sparse matrix is converted to CSR.
 
     Examples
     --------
