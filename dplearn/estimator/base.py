@@ -26,10 +26,10 @@ from dplearn._validation import check_count, check_number
 from dplearn._writing import in_full, shortened
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import IgnoresFloatErrors, float_errors_ignored
-from dplearn.core.search import first
 from dplearn.estimator.recipe import FitRecipe, cost_of_fit
 from dplearn.fit.execute import Done, execute
+from dplearn.kernels.float_errors import IgnoresFloatErrors, float_errors_ignored
+from dplearn.kernels.search import first
 from dplearn.privacy import Guarantee, PrivacyLedger
 from dplearn.privacy.base import NEIGHBORS, in_words
 from dplearn.privacy.unknown_count import MOST_RECORDS

@@ -19,10 +19,10 @@ from sklearn.base import is_classifier
 
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import float_errors_ignored
 from dplearn.estimator.base import ROUTED
 from dplearn.estimator.recipe import FitRecipe
 from dplearn.fit.support import refuse_unsupported
+from dplearn.kernels.float_errors import float_errors_ignored
 from dplearn.privacy import ApproxDP
 from dplearn.table.targets import check_classes
 

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import float_errors_ignored
 from dplearn.fit.relation import Relation
 from dplearn.fit.support import refuse_unsupported
+from dplearn.kernels.float_errors import float_errors_ignored
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.table.groups import SHIFTS, grouped_parts, grouping_of, groups_in_parts, selected

@@ -15,7 +15,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_number, shown
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Floats
 from dplearn.ensembles.isolation import native_threads
 from dplearn.estimator import PrivateRegressor
@@ -24,6 +23,7 @@ from dplearn.estimator.recipe import Public, PublicOutputs, QueryFit, planned_co
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import refused_pair
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_losses import (
     RESIDUAL_BITS,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.simplex import nearest_shares
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.learners.additive_columns import Column, kernel
 from dplearn.learners.additive_copula import Copula
 from dplearn.learners.additive_joint import JointBasis

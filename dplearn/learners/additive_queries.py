@@ -36,8 +36,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.kept_results import KeptResults
-from dplearn.core.unit_rows import norm_powers
+from dplearn.kernels.kept_results import KeptResults
+from dplearn.kernels.unit_rows import norm_powers
 from dplearn.learners.additive_cells import ColumnBundles, grouped
 from dplearn.learners.additive_joint import JointBasis, JointFeatures
 from dplearn.learners.additive_losses import RESIDUAL_BITS

@@ -20,12 +20,12 @@ from sklearn.utils import Tags
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
 from dplearn.concepts.base import ChosenConcept, Concept, Labels
-from dplearn.core.search import first
 from dplearn.domains import Bits
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import Public, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.search import first
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden

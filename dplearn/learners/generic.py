@@ -25,8 +25,6 @@ from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.concepts import CONCEPT_CLASSES, ConceptClass, DecisionStumps
 from dplearn.concepts.base import ChosenConcept, Concept
-from dplearn.core.exact import selection_ratio
-from dplearn.core.search import least
 from dplearn.domains import Domain, DomainError, Product
 from dplearn.ensembles.isolation import learner_alone, reraised
 from dplearn.ensembles.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows
@@ -36,6 +34,8 @@ from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import refuse_unsupported
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.search import least
 from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
 from dplearn.learners.representation_sizes import (

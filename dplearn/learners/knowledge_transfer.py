@@ -13,8 +13,6 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from dplearn._validation import check_choice
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.votes import tally
 from dplearn.domains.cells import is_frame
 from dplearn.ensembles.aggregators import Aggregator, Ballot
 from dplearn.ensembles.asking import Labels
@@ -32,6 +30,8 @@ from dplearn.ensembles.student import fit_weighted, teach
 from dplearn.ensembles.teachers import train_and_ask
 from dplearn.estimator.base import refuse_parameters
 from dplearn.estimator.recipe import FitRecipe
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.votes import tally
 from dplearn.learners.ensembles import (
     AggregationPlan,
     EnsembleClassifier,

@@ -121,7 +121,7 @@ class LineClassifier(RuleClassifier):
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record with "stability", (epsilon, 0)
     with "pure". Proof: the quality of a line is the number of its records with the second label, minus the
     greatest number of these at one point. One replaced record changes it by at most 1, and the lead of a
-    line, or of a point, by at most 2, so that the distances of `core.lines` satisfy the conditions of
+    line, or of a point, by at most 2, so that the distances of `concepts.lines` satisfy the conditions of
     `release_if_stable`. The line is released with .55 epsilon and delta / 2, the point with the rest; the two
     add up. A uniform line uses only what has been released.
 

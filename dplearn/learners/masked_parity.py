@@ -15,11 +15,11 @@ from dplearn._validation import check_bool, check_choice, check_count, check_num
 from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept
 from dplearn.concepts.parities import MaskedParity, Parity, index_of, masked_layout, masked_rows
-from dplearn.core.gf2 import BitMatrix
 from dplearn.domains import Bits, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.gf2 import BitMatrix
 from dplearn.learners.masked_parity_sizes import (
     MaskedParitySizes,
     masked_parity_sample_size,
@@ -366,7 +366,7 @@ def learn_masked_parity(
 
     Examples
     --------
-    >>> from dplearn.core.gf2 import pack
+    >>> from dplearn.kernels.gf2 import pack
     >>> from dplearn.queries import PopulationOracle
     >>> points = np.array(list(np.ndindex(2, 2, 2, 2)), dtype=np.uint8)  # two bits, an index, a mask
     >>> labels = np.where(points[:, 3], points[:, 2] == 1, 1 - points[:, 1]).astype(np.uint8)  # not x1

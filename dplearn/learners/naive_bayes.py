@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number
 from dplearn._writing import brief
-from dplearn.core.simplex import nearest_shares
 from dplearn.domains import Floats
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.base import refuse_parameters
@@ -31,6 +30,7 @@ from dplearn.estimator.recipe import Public, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import REFUSALS, refused_pair
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
 from dplearn.concepts.parities import MOST_FEATURES, Parities
-from dplearn.core.gf2 import BitMatrix, solve
 from dplearn.estimator.recipe import FitRecipe, PublicOutputs
+from dplearn.kernels.gf2 import BitMatrix, solve
 from dplearn.learners.multi_label_limit import Task, least_of_outputs
 from dplearn.learners.parity_sizes import (
     agnostic_failure,

@@ -25,17 +25,17 @@ from dplearn._validation import (
 )
 from dplearn.chance import PublicStream, public_seed
 from dplearn.chance.dice import Dice
-from dplearn.core.bucket_sets import BucketSets, n_sets
-from dplearn.core.distributions import power_at_most
-from dplearn.core.exact import selection_ratio
-from dplearn.core.keys import KeyCounts, KeyHash
-from dplearn.core.points import best_entries, bucket_errors, leading_key, net_counts, prefix_errors
 from dplearn.domains import Hashed
 from dplearn.domains.cells import frame_column, holds_times, is_frame, object_array
 from dplearn.domains.keys import KEYS_ASSUMED, read_keys, spelled
 from dplearn.estimator.base import SeveralOutputsClassifier
 from dplearn.estimator.recipe import FitRecipe, Public, PublicOutputs
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.bucket_sets import BucketSets, n_sets
+from dplearn.kernels.distributions import power_at_most
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.keys import KeyCounts, KeyHash
+from dplearn.kernels.points import best_entries, bucket_errors, leading_key, net_counts, prefix_errors
 from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.point_rules import ChosenKeys, ChosenPoint, ChosenPrefix, prefix_buckets
 from dplearn.learners.point_sizes import (
@@ -157,7 +157,7 @@ class PointClassifier(SeveralOutputsClassifier):
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record with "stability", (epsilon, 0)
     with "hashing", for every value of the hash. Proof: with "stability", the distance of the table to a
     change of the leading key is 0 if one replaced record can change that key, and one replaced record changes
-    this distance by at most 1 (`core.points.leading_key`); these are the conditions of `release_if_stable`.
+    this distance by at most 1 (see `leading_key`); these are the conditions of `release_if_stable`.
     With "hashing", one replaced record changes the errors of each rule by at most 1. With `n_keys` above 1
     they are capped at the least errors of all rules plus a public number; the least of two numbers that
     change by at most 1, and a sum of such a number and a constant, change by at most 1 too. With several

@@ -20,7 +20,6 @@ from dplearn._validation import AUTO, check_count, check_count_or_auto, check_nu
 from dplearn._writing import brief
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Categories, Domain, Floats, Grid, Product
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.ensembles.base_estimators import Seeded
@@ -30,6 +29,7 @@ from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.recipe import FitRecipe, Public, planned_columns, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import hidden

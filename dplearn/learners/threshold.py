@@ -17,11 +17,11 @@ from dplearn.chance.dice import Dice
 from dplearn.concepts import Thresholds
 from dplearn.concepts.base import ChosenConcept, Labels
 from dplearn.concepts.stumps import Stump, levels_of_cuts
-from dplearn.core.cuts import NONUNIFORM_SIZE, cut_column, last_code, nonuniform_codes
 from dplearn.domains import Domain, Floats, IntegerRange, NumberDomain, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.cuts import NONUNIFORM_SIZE, cut_column, last_code, nonuniform_codes
 from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
 from dplearn.learners.threshold_sizes import (

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.core.confidence_bounds import mean_bounds, success_bounds
-from dplearn.core.simplex import nearest_shares
+from dplearn.kernels.confidence_bounds import mean_bounds, success_bounds
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.model_selection.statistics import (
     BinnedScores,
     ConfusionCounts,

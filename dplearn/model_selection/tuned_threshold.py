@@ -17,15 +17,15 @@ from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_ratio
-from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.simplex import nearest_shares
 from dplearn.domains import DomainError
 from dplearn.ensembles.isolation import alone
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.mechanisms import laplace_counts
 from dplearn.model_selection.candidates import (
     check_candidate,

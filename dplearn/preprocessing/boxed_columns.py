@@ -29,13 +29,13 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.row_blocks import row_blocks, sums_and_squares
-from dplearn.core.unit_rows import norm_powers
 from dplearn.domains import Floats, NumberDomain, Product
 from dplearn.estimator.incremental import Calls, joined_deviations
 from dplearn.estimator.recipe import Public
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.row_blocks import row_blocks, sums_and_squares
+from dplearn.kernels.unit_rows import norm_powers
 from dplearn.preprocessing.number_columns import NumberColumns, NumberColumnsFit, Numbers, declared_numbers
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.events import Event

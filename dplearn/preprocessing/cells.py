@@ -14,10 +14,10 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dplearn.core.float_errors import IgnoresFloatErrors
 from dplearn.domains import Categories, Domain, Floats, Hashed, Product
 from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array, text_of
 from dplearn.estimator.base import ROUTED_WITHOUT_GROUPS, refuse_parameters
+from dplearn.kernels.float_errors import IgnoresFloatErrors
 from dplearn.privacy.pipelines import learns_nothing
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.table.features import refuse_sparse

@@ -19,10 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.ranks import Ranks, SortedCodes
 from dplearn.domains import NumberDomain, Product
 from dplearn.estimator.recipe import Public
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.ranks import Ranks, SortedCodes
 from dplearn.preprocessing.number_columns import (
     NamesOfColumns,
     NumberColumns,

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_rate, decay_ratio
+from dplearn.kernels.exact import decay_rate, decay_ratio
 from dplearn.mechanisms.noisy_counts import gaussian_sums, laplace_counts
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import ApproxDP, GaussianSums

@@ -20,9 +20,9 @@ from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import float_errors_ignored
-from dplearn.core.search import first
 from dplearn.fit.relation import without_count
+from dplearn.kernels.float_errors import float_errors_ignored
+from dplearn.kernels.search import first
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.one_time_state import OneTimeState

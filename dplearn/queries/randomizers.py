@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice, one_moved_into
-from dplearn.core.distributions import laplace_tail
-from dplearn.core.exact import decay_rate, decay_ratio
-from dplearn.core.float_errors import IgnoresFloatErrors
-from dplearn.core.grouping import near_integers
-from dplearn.core.hadamard import hadamard_coordinate, hadamard_inverse, hadamard_size
+from dplearn.kernels.distributions import laplace_tail
+from dplearn.kernels.exact import decay_rate, decay_ratio
+from dplearn.kernels.float_errors import IgnoresFloatErrors
+from dplearn.kernels.grouping import near_integers
+from dplearn.kernels.hadamard import hadamard_coordinate, hadamard_inverse, hadamard_size
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.randomized_response import randomized_response, truth_probability
 from dplearn.privacy import ApproxDP

@@ -16,11 +16,11 @@ from scipy.optimize import isotonic_regression
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.intervals import Level, prefix_counts, sorted_codes
 from dplearn.domains import NumberDomain
 from dplearn.domains.base import Codes
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.kernels.intervals import Level, prefix_counts, sorted_codes
 from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import log_bounds
-from dplearn.core.keys import KeyCounts
-from dplearn.core.ranks import Cell, Ranks, UnsortedCodes
 from dplearn.domains import Categories, Domain, Floats, Grid, Hashed, IntegerRange, Product
 from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array
 from dplearn.domains.column_kinds import ColumnKinds, declared_kinds, kinds_of
 from dplearn.domains.keys import read_keys
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.kernels.exact import log_bounds
+from dplearn.kernels.keys import KeyCounts
+from dplearn.kernels.ranks import Cell, Ranks, UnsortedCodes
 from dplearn.mechanisms.rank_selection import code_near_rank, examined_ranks
 from dplearn.mechanisms.stable_histogram import frequent_keys, frequent_keys_threshold
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP

@@ -14,7 +14,6 @@ from typing import Any, Generic, TypeVar
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance import dice_for
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Domain, Floats, NumberDomain, Schema
 from dplearn.domains.base import Codes, DomainError
 from dplearn.domains.cells import (
@@ -27,6 +26,7 @@ from dplearn.domains.cells import (
     times_as_numbers,
 )
 from dplearn.fit.execute import Facts, Recipe, execute
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan
 from dplearn.privacy.unknown_count import ADDED

@@ -10,13 +10,13 @@ import numpy as np
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.keys import KeyCounts
 from dplearn.domains import DomainError
 from dplearn.domains.cells import as_cells, counts_by_key, holds_times, is_frame
 from dplearn.domains.keys import read_keys
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC, without_count
+from dplearn.kernels.distributions import laplace_quantile
+from dplearn.kernels.keys import KeyCounts
 from dplearn.mechanisms.stable_histogram import (
     stable_histogram,
     stable_histogram_ratio,

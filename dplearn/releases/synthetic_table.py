@@ -21,7 +21,6 @@ from dplearn._validation import check_count, check_number
 from dplearn._writing import brief, shortened
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import IgnoresFloatErrors
 from dplearn.domains import Categories, Domain, Floats, Hashed, Learn, Product, Schema
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import cells_of, is_frame
@@ -29,6 +28,7 @@ from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
 from dplearn.domains.product import refuse_text
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import COLUMNS, ROWS_OF_TABLE
+from dplearn.kernels.float_errors import IgnoresFloatErrors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.base import Guarantee
 from dplearn.privacy.shares import CONCENTRATED

@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from dplearn.core.gf2 import BitMatrix, pack
-from dplearn.core.row_blocks import row_blocks
 from dplearn.domains import Bits, Domain, DomainError, Floats, Product
 from dplearn.domains.base import Codes, smallest_uint
 from dplearn.domains.cells import is_frame
+from dplearn.kernels.gf2 import BitMatrix, pack
+from dplearn.kernels.row_blocks import row_blocks
 from dplearn.table.features import read_features, read_rows
 from dplearn.table.table import Columns
 

@@ -25,8 +25,8 @@ from zlib import crc32
 import numpy as np
 from scipy.sparse import issparse
 
-from dplearn.core.float_errors import float_errors_ignored
 from dplearn.domains.cells import frame_column, is_frame
+from dplearn.kernels.float_errors import float_errors_ignored
 
 Function = Callable[[Any, Any], Any]  # of X and y of a part
 

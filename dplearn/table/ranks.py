@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.code_counts import CodeCounts
-from dplearn.core.intervals import Level, TreeRecords, counted, sorted_codes
-from dplearn.core.ranks import Ranks, SortedCodes
+from dplearn.kernels.code_counts import CodeCounts
+from dplearn.kernels.intervals import Level, TreeRecords, counted, sorted_codes
+from dplearn.kernels.ranks import Ranks, SortedCodes
 from dplearn.table.table import Columns, Table
 
 _DIGIT = 16  # bits that a pass tells apart, unless there are very many windows
@@ -54,7 +54,7 @@ def parted_ranks(
 
 
 class PartedRanks:
-    """The ranks of the codes of one column; see `dplearn.core.ranks.Ranks`."""
+    """The ranks of the codes of one column; see `dplearn.kernels.ranks.Ranks`."""
 
     def __init__(self, passes: "_Passes", column: int):
         self._passes, self._column = passes, column

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from dplearn._validation import check_bool, check_number, shown
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import DomainError, Schema
 from dplearn.domains.cells import (
     as_cells,
@@ -37,6 +36,7 @@ from dplearn.domains.cells import (
 )
 from dplearn.domains.number_cells import as_numbers
 from dplearn.domains.numbers import Floats
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.table.features import COMPLEX, refuse_complex
 
 _LABELLED = "drop records without a label if their number may be public, or make 'missing' one of the labels"

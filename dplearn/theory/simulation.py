@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_rate, decay_ratio, exp_bounds
-from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.search import first
+from dplearn.kernels.exact import decay_rate, decay_ratio, exp_bounds
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.search import first
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.privacy_filter import BudgetExceededError

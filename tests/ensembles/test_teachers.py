@@ -27,11 +27,11 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn.chance import PublicStream
-from dplearn.core.soft_votes import FIXED_POINT_ONE
 from dplearn.ensembles import teachers as module
 from dplearn.ensembles.asking import Labels, Scores
 from dplearn.ensembles.shards import shards
 from dplearn.ensembles.teachers import LabelShares, answers_of, train_and_ask, train_teachers
+from dplearn.kernels.soft_votes import FIXED_POINT_ONE
 from dplearn.table.passes import InTurn
 from dplearn.table.rows import rows_of
 from dplearn.table.sources import in_parts

@@ -8,10 +8,10 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 from dplearn.chance import SeededDice
-from dplearn.core.gf2 import pack
 from dplearn.domains import Categories, DomainError, IntegerRange, Product
 from dplearn.estimator.recipe import Public, cost_of_fit, planned_columns, planned_table
 from dplearn.fit import execute
+from dplearn.kernels.gf2 import pack
 from dplearn.learners import ExponentialMechanismClassifier, ParityClassifier, SecretSampleClassifier
 from dplearn.learners.generic import RuleFit
 from dplearn.learners.parity_methods import Equations

@@ -6,7 +6,7 @@ import pytest
 from dplearn.audit import exact_distribution, least_exp_epsilon
 from dplearn.audit.cases.conjunction import CASES as CONJUNCTION_CASES
 from dplearn.audit.enumeration import distribution_on
-from dplearn.core.exact import at_most_exp
+from dplearn.kernels.exact import at_most_exp
 from dplearn.learners import conjunction
 from dplearn.privacy import ApproxDP
 from dplearn.queries import HistogramQuery, randomizers

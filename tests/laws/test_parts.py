@@ -16,10 +16,10 @@ from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 
 from dplearn.concepts import ConceptClass, FiniteClass, Parities
-from dplearn.core.gf2 import BitMatrix
 from dplearn.domains import DomainError, Grid, Product
 from dplearn.fit.execute import begin
 from dplearn.fit.relation import PARTS as ASSUMED
+from dplearn.kernels.gf2 import BitMatrix
 from dplearn.learners import (
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,

@@ -10,8 +10,8 @@ import pytest
 from dplearn.audit import least_exp_epsilon
 from dplearn.audit.cases import CASES
 from dplearn.audit.enumeration import distribution_on
-from dplearn.core import points as point_core
-from dplearn.core.exact import at_most_exp
+from dplearn.kernels import points as point_core
+from dplearn.kernels.exact import at_most_exp
 from dplearn.learners import point
 from dplearn.table.table import LabelledRows
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dplearn.chance import SeededDice
-from dplearn.core.unit_rows import norm_powers
+from dplearn.kernels.unit_rows import norm_powers
 from dplearn.learners.additive_losses import RESIDUAL_BITS, LogisticLoss, SoftmaxLoss
 from dplearn.learners.additive_outputs import OutputsLoss, outputs_query, slices_of
 from dplearn.learners.additive_queries import Rows, residual_query

@@ -16,9 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from dplearn import BudgetExceededError, LinearRegressor, PrivacyLedger
-from dplearn.core import row_blocks
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema
 from dplearn.estimator.recipe import Public
+from dplearn.kernels import row_blocks
 from dplearn.learners.linear.regression import (
     LinearModel,
     LinearPlan,

@@ -5,8 +5,8 @@ from scipy.sparse import csr_matrix
 from scipy.stats import binom
 from sklearn.base import clone
 
-from dplearn.core.gf2 import pack
 from dplearn.domains import DomainError
+from dplearn.kernels.gf2 import pack
 from dplearn.learners.masked_parity import (
     Asking,
     MaskedParityClassifier,

@@ -18,8 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
 from dplearn import BudgetExceededError, PrivacyLedger
-from dplearn.core.simplex import nearest_shares
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, Hashed, IntegerRange, Product, Schema
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.learners import naive_bayes
 from dplearn.learners.bins import binned, stacked
 from dplearn.learners.naive_bayes import (

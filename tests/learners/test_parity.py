@@ -16,8 +16,8 @@ from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils import get_tags
 
 from dplearn import ParityClassifier, PrivacyLedger
-from dplearn.core.gf2 import pack
 from dplearn.domains import DomainError
+from dplearn.kernels.gf2 import pack
 from dplearn.privacy import BudgetExceededError
 
 METHODS = {

@@ -15,7 +15,7 @@ import pytest
 from scipy.sparse import coo_matrix
 
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.core.hadamard import hadamard_coordinate
+from dplearn.kernels.hadamard import hadamard_coordinate
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.queries import (
     CentralOracle,

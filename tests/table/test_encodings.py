@@ -8,7 +8,6 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dplearn.audit.fits import ready
-from dplearn.core import row_blocks
 from dplearn.domains import (
     Bits,
     Categories,
@@ -21,6 +20,7 @@ from dplearn.domains import (
     Product,
     Schema,
 )
+from dplearn.kernels import row_blocks
 from dplearn.learners import AdditiveClassifier, ConjunctionClassifier, StatisticalQueryNaiveBayes
 from dplearn.table import encodings as module
 from dplearn.table.encodings import DesignMatrix, EncodedColumns, encoded, plain_matrix

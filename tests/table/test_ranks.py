@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.core.intervals import SortedRecords, children_of, whole
-from dplearn.core.ranks import SortedCodes
 from dplearn.domains import Grid
+from dplearn.kernels.intervals import SortedRecords, children_of, whole
+from dplearn.kernels.ranks import SortedCodes
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.table import ranks as module
 from dplearn.table.passes import InTurn

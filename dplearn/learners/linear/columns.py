@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 from scipy.special import ndtri
 
-from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.row_blocks import dense, row_blocks
 from dplearn.domains import Domain, Floats, Product
 from dplearn.estimator.recipe import Public
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.row_blocks import dense, row_blocks
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.linear.logistic_queries import LogisticPlan
 from dplearn.queries import LabelledRows, VectorQuery

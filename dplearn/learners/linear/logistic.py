@@ -15,12 +15,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_count_or_auto, check_number
-from dplearn.core.row_blocks import dense
 from dplearn.domains import Product, Schema
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.recipe import FitRecipe, Public, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.row_blocks import dense
 from dplearn.learners.linear.columns import (
     N_BUCKETS,
     NUMBERS,

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.kept_results import KeptResults
-from dplearn.core.row_blocks import float_blocks
-from dplearn.core.unit_rows import unit_rows
+from dplearn.kernels.kept_results import KeptResults
+from dplearn.kernels.row_blocks import float_blocks
+from dplearn.kernels.unit_rows import unit_rows
 from dplearn.learners.bins import UNDECLARED
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed

@@ -21,13 +21,13 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import check_number
-from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.row_blocks import dense, float_blocks, row_blocks
-from dplearn.core.unit_rows import norm_powers
 from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.recipe import FitRecipe, Public, QueryFit, planned_columns
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.row_blocks import dense, float_blocks, row_blocks
+from dplearn.kernels.unit_rows import norm_powers
 from dplearn.learners.bins import UNDECLARED
 from dplearn.learners.linear.columns import NUMBERS, declared_domain, design_of
 from dplearn.learners.linear.logistic_queries import moment_weights, row_basis, row_order

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dplearn.core.gf2 import nullspace, pack, rank, rref
+from dplearn.kernels.gf2 import nullspace, pack, rank, rref
 
 SHAPES = [(5, 9), (1, 1), (9, 5), (63, 65), (65, 63), (64, 64), (128, 129), (129, 64), (200, 30)]
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dplearn.core.row_blocks import float_blocks, row_blocks
+from dplearn.kernels.row_blocks import float_blocks, row_blocks
 
 
 @pytest.mark.parametrize("n", [0, 1, 1024, 1025, 30_000])

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.core import code_counts
-from dplearn.core.code_counts import CodeCounts, CodePlaces, first_codes
-from dplearn.core.ranks import SortedCodes
+from dplearn.kernels import code_counts
+from dplearn.kernels.code_counts import CodeCounts, CodePlaces, first_codes
+from dplearn.kernels.ranks import SortedCodes
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 codes = st.lists(st.sampled_from([0, 1, 5, 7, 2**63, 2**64 - 1]), min_size=1, max_size=12)

@@ -9,7 +9,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from dplearn.core.keys import KeyCounts, KeyHash, counted_keys, multiply_shift
+from dplearn.kernels.keys import KeyCounts, KeyHash, counted_keys, multiply_shift
 
 KEYS = ["b", b"a", "a", 3, "a", None, (1, ("x", None)), 3, np.int64(3), np.str_("a")]
 

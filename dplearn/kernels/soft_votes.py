@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.votes import blocks, tally
+from dplearn.kernels.votes import blocks, tally
 
 _DIGITS = 12
 #: The fixed-point representation of 1: the number of steps between 0 and 1.
@@ -76,7 +76,7 @@ class Lead:
     """The winning bin of each query, and its distance to instability. Private.
 
     `winner` (n_queries,): the first bin with the most scores. `distance` (n_queries,): the distance to
-    instability, as defined in `core.votes.plurality`.
+    instability, as defined in `kernels.votes.plurality`.
     """
 
     winner: NDArray[np.int64]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dplearn.core.grouping import group_counts, nth_equal
+from dplearn.kernels.grouping import group_counts, nth_equal
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 TYPES = ["u1", "u2", "u4", "i1", "i2", "i4", "i8"]
@@ -63,7 +63,7 @@ def test_counts_are_python_integers():
 
 @pytest.mark.parametrize("values", [[3, 2**64 - 1], [2**64 - 1, 2**64 - 3, 2**64 - 1], [2**63, 2**63 - 1]])
 def test_counts_are_those_of_unique_for_unsigned_values_beyond_63_bits(values):
-    # Was (dplearn/core/grouping.py, group_counts): astype(np.intp) wraps uint64 values of 2**63 and more:
+    # Was (dplearn/kernels/grouping.py, group_counts): astype(np.intp) wraps uint64 values of 2**63 and more:
     # then `block -= low` raises OverflowError, or `occurring + low` wraps and says that 2**63 is -2**63.
     assert agrees_with_unique(np.array(values, dtype=np.uint64))
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.core import soft_votes as module
-from dplearn.core.soft_votes import (
+from dplearn.kernels import soft_votes as module
+from dplearn.kernels.soft_votes import (
     FIXED_POINT_ONE,
     bins,
     fixed_point,

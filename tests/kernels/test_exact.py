@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn._validation import as_fraction
-from dplearn.core.exact import (
+from dplearn.kernels.exact import (
     at_most_exp,
     decay_ratio,
     exp_bounds,
@@ -136,12 +136,12 @@ def test_the_log_of_what_is_not_positive_is_refused(z):
 
 @pytest.mark.parametrize("z", ["Fraction(10**50 + 1, 10**50)", "Fraction(10**50 - 1, 10**50)"])
 def test_log_bounds_of_a_number_very_near_one_end(z, program):
-    # Was (dplearn/core/exact.py, log_bounds): z rounds to 1 at 40 digits, ln(1) is 0, and the next number
+    # Was (dplearn/kernels/exact.py, log_bounds): z rounds to 1 at 40 digits, ln(1) is 0, and the next number
     # below (or above) 0 is 1E-1999999999999999997, whose Fraction takes for ever. More digits are needed
     # near 1.
     ended = program(
         "from fractions import Fraction\n"
-        "from dplearn.core.exact import log_bounds\n"
+        "from dplearn.kernels.exact import log_bounds\n"
         f"z = {z}\n"
         "low, high = log_bounds(z)\n"
         "assert low < z - 1 and (z - 1) / z < high",  # 1 - 1/z < ln(z) < z - 1

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.core import gf2, gf2_matrices
-from dplearn.core.gf2 import (
+from dplearn.kernels import gf2, gf2_matrices
+from dplearn.kernels.gf2 import (
     BitMatrix,
     Elimination,
     nullspace,

@@ -7,7 +7,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from dplearn.core.bucket_sets import BucketSets, _combination, n_sets
+from dplearn.kernels.bucket_sets import BucketSets, _combination, n_sets
 
 
 def listed(nets, largest, cap):

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import dplearn.core.ranks
-from dplearn.core.ranks import (
+import dplearn.kernels.ranks
+from dplearn.domains import Floats
+from dplearn.kernels.ranks import (
     ApartCodes,
     Cell,
     SortedCodes,
@@ -21,7 +22,6 @@ from dplearn.core.ranks import (
     halving,
     rank_sensitivity,
 )
-from dplearn.domains import Floats
 
 few_codes = st.lists(st.integers(0, 5), min_size=1, max_size=12)
 
@@ -29,9 +29,9 @@ few_codes = st.lists(st.integers(0, 5), min_size=1, max_size=12)
 @pytest.fixture(params=[48, 50], ids=["whole words", "parts of words"])
 def sampling(monkeypatch, request):
     """Look through small data as if they were large."""
-    monkeypatch.setattr(dplearn.core.ranks, "_FEW", 30)
-    monkeypatch.setattr(dplearn.core.ranks, "_SAMPLE", 16)
-    monkeypatch.setattr(dplearn.core.ranks, "_BLOCK", request.param)
+    monkeypatch.setattr(dplearn.kernels.ranks, "_FEW", 30)
+    monkeypatch.setattr(dplearn.kernels.ranks, "_SAMPLE", 16)
+    monkeypatch.setattr(dplearn.kernels.ranks, "_BLOCK", request.param)
 
 
 DATA = {
@@ -78,7 +78,7 @@ def test_windows_near_a_rank_that_was_checked_are_not_looked_for_again(sampling,
     ranks = UnsortedCodes(np.random.default_rng(0).normal(size=1000))
     ranks.check(len, 500)
     expected = np.sort(ranks._values)
-    monkeypatch.setattr(dplearn.core.ranks, "_around", None)
+    monkeypatch.setattr(dplearn.kernels.ranks, "_around", None)
     assert ranks.window(499, 502) == expected[499:502].tolist()
 
 

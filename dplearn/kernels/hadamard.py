@@ -29,7 +29,7 @@ from scipy.linalg import hadamard
 from scipy.linalg.blas import dasum, sasum
 
 from dplearn._validation import check_count
-from dplearn.core.grouping import check_integers
+from dplearn.kernels.grouping import check_integers
 
 Floats = NDArray[np.floating[Any]]
 

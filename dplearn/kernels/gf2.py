@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
-from dplearn.core.gf2_matrices import (
+from dplearn.kernels.gf2_matrices import (
     ALL,
     WORD,
     BitMatrix,
@@ -94,7 +94,7 @@ class Elimination:
 
     Examples
     --------
-    >>> from dplearn.core.gf2 import Elimination
+    >>> from dplearn.kernels.gf2 import Elimination
     >>> system = Elimination(2).add([[1, 0]], [1])
     >>> system.rank, system.pivots.tolist(), system.solution(bits=[1, 1]).tolist()
     (1, [0], [1, 1])
@@ -302,7 +302,7 @@ def rank(A: Any) -> int:
 
     Examples
     --------
-    >>> from dplearn.core.gf2 import rank
+    >>> from dplearn.kernels.gf2 import rank
     >>> rank([[1, 1, 0], [0, 1, 1], [1, 0, 1]])  # the third row is the sum of the others
     2
     """
@@ -331,7 +331,7 @@ def rref(A: Any) -> tuple[Any, NDArray[np.intp]]:
 
     Examples
     --------
-    >>> from dplearn.core.gf2 import rref
+    >>> from dplearn.kernels.gf2 import rref
     >>> form, pivots = rref([[1, 1, 0], [0, 1, 1]])
     >>> form.tolist(), pivots.tolist()
     ([[1, 0, 1], [0, 1, 1]], [0, 1])
@@ -360,7 +360,7 @@ def nullspace(A: Any) -> Any:
 
     Examples
     --------
-    >>> from dplearn.core.gf2 import nullspace
+    >>> from dplearn.kernels.gf2 import nullspace
     >>> nullspace([[1, 1, 0], [0, 1, 1], [1, 0, 1]]).tolist()
     [[1, 1, 1]]
     """
@@ -391,7 +391,7 @@ def solve(A: Any, b: Any) -> NDArray[np.uint8] | None:
 
     Examples
     --------
-    >>> from dplearn.core.gf2 import solve
+    >>> from dplearn.kernels.gf2 import solve
     >>> solve([[1, 1, 0], [0, 1, 1]], [1, 0]).tolist()
     [1, 0, 0]
     >>> solve([[1, 1, 0], [1, 1, 0]], [1, 0]) is None
@@ -422,7 +422,7 @@ def only_solution(A: Any, b: Any) -> NDArray[np.uint8] | None:
 
     Examples
     --------
-    >>> from dplearn.core.gf2 import only_solution
+    >>> from dplearn.kernels.gf2 import only_solution
     >>> only_solution([[1, 0], [1, 1]], [1, 1]).tolist()
     [1, 0]
     >>> only_solution([[1, 0]], [1]) is None  # there are two solutions
@@ -462,7 +462,7 @@ def uniform_solution(A: Any, b: Any, bits: Any) -> NDArray[np.uint8] | None:
 
     Examples
     --------
-    >>> from dplearn.core.gf2 import uniform_solution
+    >>> from dplearn.kernels.gf2 import uniform_solution
     >>> A = [[1, 1, 0], [0, 1, 1]]
     >>> [uniform_solution(A, [1, 0], [0, 0, coin]).tolist() for coin in (0, 1)]
     [[1, 0, 0], [0, 1, 1]]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dplearn.core.simplex import fitted_shares, nearest_shares
+from dplearn.kernels.simplex import fitted_shares, nearest_shares
 
 
 @pytest.mark.parametrize("seed", range(5))

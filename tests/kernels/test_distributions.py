@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.chance import SeededDice, enumerate_paths
-from dplearn.core.distributions import (
+from dplearn.kernels.distributions import (
     gaussian_probabilities,
     geometric_probabilities,
     laplace_probabilities,
@@ -25,7 +25,7 @@ from dplearn.core.distributions import (
     power_at_most,
     power_probabilities,
 )
-from dplearn.core.exact import decay_ratio
+from dplearn.kernels.exact import decay_ratio
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=50)
 ratios = st.fractions(min_value=Fraction(1, 20), max_value=Fraction(19, 20), max_denominator=20)

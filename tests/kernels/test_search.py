@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.core.search import first, least, lowest
+from dplearn.kernels.search import first, least, lowest
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=200)
 

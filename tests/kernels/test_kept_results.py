@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from dplearn.core.kept_results import KeptResults
+from dplearn.kernels.kept_results import KeptResults
 from dplearn.table.groups import grouping_of
 from dplearn.table.table import InMemory, Table
 

@@ -12,7 +12,7 @@ import pytest
 from scipy.special import betainc
 from scipy.stats import binom
 
-from dplearn.core.confidence_bounds import mean_bounds, success_bounds
+from dplearn.kernels.confidence_bounds import mean_bounds, success_bounds
 
 BERNOULLI = (
     Fraction(1, 6),
@@ -94,7 +94,7 @@ def test_many_trials_keep_the_error_and_betainc_errs_by_less_than_a_part_in_ten_
 
 
 def test_a_root_that_does_not_check_gives_no_bound(monkeypatch):
-    monkeypatch.setattr("dplearn.core.confidence_bounds.betaincinv", lambda *_: 0.5)
+    monkeypatch.setattr("dplearn.kernels.confidence_bounds.betaincinv", lambda *_: 0.5)
     assert success_bounds(3, 10, "0.01") == (0, 1)
 
 

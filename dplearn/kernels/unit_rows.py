@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
-from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.row_blocks import dense, row_blocks
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.row_blocks import dense, row_blocks
 
 
 @ignores_float_errors

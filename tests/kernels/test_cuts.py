@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.core import cuts as module
-from dplearn.core.cuts import (
+from dplearn.domains import Floats
+from dplearn.kernels import cuts as module
+from dplearn.kernels.cuts import (
     NONUNIFORM_SIZE,
     Cuts,
     ErrorHistogram,
@@ -21,7 +22,6 @@ from dplearn.core.cuts import (
     nonuniform_codes,
     split_by_value,
 )
-from dplearn.domains import Floats
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_number
-from dplearn.core.exact import decay_bounds, decay_rate, log_bounds
+from dplearn.kernels.exact import decay_bounds, decay_rate, log_bounds
 
 __all__ = [
     "gaussian_probabilities",

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dplearn.core import votes as module
-from dplearn.core.votes import binned_counts, blocks, plurality, sliced_counts, tally
+from dplearn.kernels import votes as module
+from dplearn.kernels.votes import binned_counts, blocks, plurality, sliced_counts, tally
 
 LABELS = 3
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)

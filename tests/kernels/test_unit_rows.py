@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_matrix
 
-from dplearn.core import row_blocks
-from dplearn.core.unit_rows import kept_short, unit_rows
+from dplearn.kernels import row_blocks
+from dplearn.kernels.unit_rows import kept_short, unit_rows
 
 FLOATS = st.floats(allow_nan=True, allow_infinity=True, width=64)
 TABLES = st.tuples(st.integers(0, 6), st.integers(0, 5)).flatmap(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from dplearn.core.gf2 import BitMatrix, pack, rank, rref, solve, unpack
+from dplearn.kernels.gf2 import BitMatrix, pack, rank, rref, solve, unpack
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 WIDTHS = (0, 1, 7, 8, 63, 64, 65, 127, 128, 129, 700)

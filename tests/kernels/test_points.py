@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dplearn.core.points import best_entries, bucket_errors, distance_of_lead, leading_key
+from dplearn.kernels.points import best_entries, bucket_errors, distance_of_lead, leading_key
 
 RECORDS = list(product((b"a", b"b", b"c"), (0, 1)))
 

@@ -192,7 +192,7 @@ class BitMatrix:
 
     Examples
     --------
-    >>> from dplearn.core.gf2 import pack
+    >>> from dplearn.kernels.gf2 import pack
     >>> A = pack([[1, 0, 1], [0, 1, 1]])
     >>> A.shape, A[1:].unpack().tolist()
     ((2, 3), [[0, 1, 1]])
@@ -287,7 +287,7 @@ def pack(bits: Any) -> BitMatrix:
 
     Examples
     --------
-    >>> from dplearn.core.gf2 import pack
+    >>> from dplearn.kernels.gf2 import pack
     >>> A = pack([[1, 0, 1], [0, 1, 1]])
     >>> A.shape, A.words.tolist()
     ((2, 3), [[5], [6]])
@@ -314,7 +314,7 @@ def unpack(matrix: BitMatrix) -> NDArray[np.uint8]:
 
     Examples
     --------
-    >>> from dplearn.core.gf2 import pack, unpack
+    >>> from dplearn.kernels.gf2 import pack, unpack
     >>> unpack(pack([[1, 0, 1], [0, 1, 1]])).tolist()
     [[1, 0, 1], [0, 1, 1]]
     """

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dplearn.core import hadamard as module
-from dplearn.core.hadamard import (
+from dplearn.kernels import hadamard as module
+from dplearn.kernels.hadamard import (
     hadamard_coordinate,
     hadamard_inverse,
     hadamard_size,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.core.intervals import (
+from dplearn.kernels.intervals import (
     EqualCosts,
     children_of,
     counted,
