@@ -31,6 +31,7 @@ from dplearn.table.features import as_product, read_features
 from dplearn.table.groups import MOST_ROWS
 from dplearn.table.table import Columns, Given, Table, count_of
 from dplearn.table.targets import (
+    check_equal_outputs,
     labels_in_parts,
     read_labels,
     read_outputs,
@@ -217,6 +218,10 @@ class FitRecipe(Recipe):
         if getattr(plan, "for_count", None):  # rows are summarised when their number has been estimated
             return _rows_of(table)
         return _rows_of(table.map(partial(self.summarize, plan=plan)))
+
+    def facts_of_all(self, found: Sequence[Any]) -> Any:
+        check_equal_outputs(getattr(facts, "n_outputs", 1) for facts in found)
+        return found[0]
 
     def read_part(self, X: Any, y: Any) -> tuple[Any, Any]:
         self._check_given(y)

@@ -36,7 +36,6 @@ from dplearn.table.groups import SHIFTS, grouped_parts, grouping_of, groups_in_p
 from dplearn.table.passes import PartsChangedError
 from dplearn.table.sources import check_index, table_in_memory, table_in_parts
 from dplearn.table.table import InMemory, Table, count_of
-from dplearn.table.targets import check_equal_outputs
 
 
 @dataclass(frozen=True)
@@ -94,9 +93,12 @@ class Recipe(ABC):
     def from_parts(self, table: Table) -> tuple[Any, Table]:
         """Return the public facts of all parts, and the table of their encoded rows."""
         found, rows = table.read(self.read_part, self.takes, categories=self.keeps_types)
-        known = [facts for facts in found if facts is not None]
-        check_equal_outputs(getattr(facts, "n_outputs", 1) for facts in known)
-        return replace(known[0], n_samples=len(rows)), rows
+        facts = self.facts_of_all([each for each in found if each is not None])
+        return replace(facts, n_samples=len(rows)), rows
+
+    def facts_of_all(self, found: Sequence[Any]) -> Any:
+        """Return the facts of all parts but the number of records, from those of each part with rows."""
+        return found[0]
 
     def read_part(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Validate and encode the rows of a part, if not as those in memory."""
