@@ -129,7 +129,7 @@ def _fitted(unfitted: Any, found: Any, dice: Dice) -> Any:
     """Make the draws of a fit and return the fitted estimator."""
     learner, recipe, plan = _twin(unfitted), found.recipe, _renewed(found.plan)
     recipe.publish(learner, found.table.facts, recipe.run(found.summary, plan, dice), plan)
-    for text in recipe.told(learner, plan):
+    for text in recipe.late_warnings(learner, plan):
         warnings.warn(text, UserWarning, stacklevel=2)
     return learner
 

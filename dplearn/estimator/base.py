@@ -3,10 +3,6 @@
 `fit` chooses the dice and calls `_fit(X, y, dice)`. That carries out the recipe of the fit, which `_recipe`
 makes of the checked parameters, and `_publish` sets the fitted attributes; see `dplearn.fit.execute` and
 `dplearn.estimator.recipe`. An audit carries out the same recipe with enumerating dice.
-
->>> from dplearn import ThresholdClassifier
->>> guarantee_html(ThresholdClassifier(epsilon=0.5)).partition("</div>")[2]
-'<div class="dplearn-guarantee">Not fitted. A fit will spend epsilon 0.5, delta 0.</div>'
 """
 
 import inspect
@@ -36,14 +32,12 @@ from dplearn.kernels.float_errors import IgnoresFloatErrors, float_errors_ignore
 from dplearn.kernels.search import first
 from dplearn.privacy import Guarantee, PrivacyLedger
 from dplearn.privacy.guarantees import NEIGHBORS, in_words
-from dplearn.privacy.plan import Plan
 from dplearn.privacy.unknown_count import MOST_RECORDS
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.table.features import read_features
 from dplearn.table.groups import with_ids
-from dplearn.table.rows import count_of
 from dplearn.table.sources import table_in_parts
-from dplearn.table.table import Given
+from dplearn.table.table import Given, count_of
 from dplearn.table.targets import joined_outputs, label_columns, share_all_right
 
 try:
@@ -154,8 +148,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         Returns
         -------
         float
-            A decimal of three significant digits from .001 to 100; the plan at this epsilon has been
-            computed, and has the wanted property.
+            A decimal of three significant digits from .001 to 100, whose plan has the wanted property.
 
         Raises
         ------
@@ -215,13 +208,14 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         **public: Any,
     ) -> None:
         """Fit with the given dice; a fit that fails leaves the model as it was."""
-        recipe = (self._recipe(reproducible) if recipe is None else recipe).given(public=public)
+        recipe = self._recipe(reproducible) if recipe is None else recipe
+        recipe = recipe.given(public=public) if public else recipe
         with self._fitted_attributes_kept():
             if recipe.earlier is None:  # what an earlier fit published is not covered by this one's guarantee
                 self._delete_fitted_attributes()
             done = execute(recipe, X, y, groups=groups, ledger=self.ledger, dice=dice, stacklevel=_USER + 1)
             self._take(done)
-        for text in recipe.told(self, done.plan):
+        for text in recipe.late_warnings(self, done.plan):
             warnings.warn(text, UserWarning, stacklevel=_USER)
 
     def _take(self, done: Done) -> None:
@@ -281,14 +275,10 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 
         Raises
         ------
-        DomainError
-            If a value is outside its declared domain; nothing is spent.
-        TypeError, ValueError
-            If a parameter is not as described, X and y do not fit together, or weights are given; nothing is
-            spent.
+        DomainError, TypeError, ValueError
+            If a value is outside its declared domain, or an argument is not as described; nothing is spent.
         BudgetExceededError
-            If the cost exceeds the ledger's remaining budget; nothing is spent. `except Exception` does not
-            catch this error.
+            If the cost exceeds the ledger's remaining budget; nothing is spent. It is no `Exception`.
         """
         refuse_parameters(type(self).__name__, fit_parameters)
         return self._fit_privately(X, y, groups=groups)
@@ -325,14 +315,11 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
 
         Raises
         ------
-        DomainError
-            If a value is outside its declared domain or range; nothing is spent.
-        TypeError, ValueError
-            If a parameter is not as described, X and y do not fit together, or weights are given; nothing is
-            spent.
+        DomainError, TypeError, ValueError
+            If a value is outside its declared domain or range, or an argument is not as described; nothing
+            is spent.
         BudgetExceededError
-            If the cost exceeds the ledger's remaining budget; nothing is spent. `except Exception` does not
-            catch this error.
+            If the cost exceeds the ledger's remaining budget; nothing is spent. It is no `Exception`.
         """
         refuse_parameters(type(self).__name__, fit_parameters)
         return self._fit_privately(X, y, groups=groups)
@@ -408,14 +395,10 @@ class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
 
         Raises
         ------
-        DomainError
-            If a value is outside its declared domain; nothing is spent.
-        TypeError, ValueError
-            If a parameter is not as described, X and y do not fit together, or weights are given; nothing is
-            spent.
+        DomainError, TypeError, ValueError
+            If a value is outside its declared domain, or an argument is not as described; nothing is spent.
         BudgetExceededError
-            If the cost exceeds the ledger's remaining budget; nothing is spent. `except Exception` does not
-            catch this error.
+            If the cost exceeds the ledger's remaining budget; nothing is spent. It is no `Exception`.
         """
         refuse_parameters(type(self).__name__, fit_parameters)
         return self._fit_privately(X, y if isinstance(y, str) else None, groups=groups)
@@ -601,113 +584,87 @@ def _guarantee_html(estimator: Any) -> str:
 
 
 #: The epsilons that are tried: all decimals of three digits from .001 to 100.
-_EPSILONS = tuple(Decimal(digits).scaleb(power) for power in range(-5, 0) for digits in range(100, 1000)) + (
-    Decimal(100),
-)
+_EPSILONS = (*(Decimal(n).scaleb(power) for power in range(-5, 0) for n in range(100, 1000)), Decimal(100))
 _LAST = len(_EPSILONS) - 1
 
 
 def chosen_epsilon(
     learner: Any, n_samples: int, *, alpha: Any = None, advantage: Any = None, **public: Any
 ) -> float:
-    """Return the epsilon of `PrivateEstimator.epsilon_for`."""
-    name = type(learner).__name__
-    if not hasattr(learner, "plan") or "epsilon" not in learner.get_params(deep=False):
+    """Return the epsilon of `PrivateEstimator.epsilon_for`: a search over plans at other epsilons."""
+    name, given = type(learner).__name__, learner.get_params(deep=False)
+    if not hasattr(learner, "plan") or "epsilon" not in given:
         raise TypeError(f"epsilon_for needs a plan and a parameter epsilon, which {name} does not have")
     check_count("n_samples", n_samples, low=1)
-    if alpha is not None and advantage is not None:
-        raise ValueError("at most one of alpha and advantage must be given, got both")
+    planned, error = partial(_planned, learner, n_samples, public), None
     if advantage is not None:
-        return _greatest(learner, n_samples, check_number("advantage", advantage, above=0, below=1), public)
-    return _least(learner, n_samples, alpha, public)
+        if alpha is not None:
+            raise ValueError("at most one of alpha and advantage must be given, got both")
+        return _greatest(planned, check_number("advantage", advantage, above=0, below=1))
+    if alpha is not None:
+        check_number("alpha", alpha, above=0, below=1)
+        if "alpha" in inspect.signature(learner.plan).parameters:
+            planned = partial(_planned, learner, n_samples, public | {"alpha": alpha})
+        elif "alpha" in given:
+            planned = partial(_planned, clone(learner).set_params(alpha=alpha), n_samples, public)
+        elif (error := planned(_LAST).error_name) is None:
+            raise ValueError(
+                f"alpha must be None: the plan of {name} states no error that could be compared with it;"
+                " without it, epsilon_for returns the least epsilon for which n_needed is at most n_samples"
+            )
+    elif not hasattr(planned(_LAST), "n_needed"):
+        raise ValueError(f"advantage must be given: the plan of {name} states no n_needed, so no accuracy")
+    return _least(planned, n_samples, alpha, error)
 
 
-def _planned(learner: Any, epsilon: Decimal, n_samples: int, public: dict[str, Any]) -> Plan:
-    plan: Plan = clone(learner).set_params(epsilon=float(epsilon), ledger=None).plan(n_samples, **public)
-    return plan
+def _planned(learner: Any, n_samples: int, public: dict[str, Any], place: int) -> Any:
+    """Return the plan with the epsilon at a place."""
+    epsilon = float(_EPSILONS[place])
+    return clone(learner).set_params(epsilon=epsilon, ledger=None).plan(n_samples, **public)
 
 
-def _greatest(learner: Any, n_samples: int, wanted: Fraction, public: dict[str, Any]) -> float:
+def _first(planned: Callable[[int], Any], wanted: Callable[[Any], bool]) -> int:
+    """Return the place of the least epsilon whose plan is as wanted, which that of the last one is."""
+
+    def holds(place: int) -> bool:
+        try:
+            return wanted(planned(place))
+        except ValueError:  # the plan refuses the epsilon, as too small
+            return False
+
+    return first(holds, 0, _LAST)
+
+
+def _greatest(planned: Callable[[int], Any], most: Fraction) -> float:
     """Return the greatest epsilon with an advantage of at most the wanted one."""
-
-    def exceeds(place: int) -> bool:
-        return _planned(learner, _EPSILONS[place], n_samples, public).risk.advantage > wanted
-
-    if not exceeds(_LAST):
+    if planned(_LAST).risk.advantage <= most:
         return float(_EPSILONS[_LAST])
-    place = first(_unless_refused(exceeds), 0, _LAST)
+    place = _first(planned, lambda plan: plan.risk.advantage > most)
     if not place:
         raise ValueError(
-            f"advantage must be reachable with an epsilon of at least {_EPSILONS[0]}, got {float(wanted):g};"
+            f"advantage must be reachable with an epsilon of at least {_EPSILONS[0]}, got {float(most):g};"
             " a smaller delta helps if delta is as large as this"
         )
     return float(_EPSILONS[place - 1])
 
 
-def _least(learner: Any, n_samples: int, alpha: Any, public: dict[str, Any]) -> float:
-    """Return the least epsilon that suffices for the wanted error, or for the plan's own one."""
-    learner, public, error = _with_alpha(learner, n_samples, alpha, public)
+def _least(planned: Callable[[int], Any], n_samples: int, alpha: Any, error: str | None) -> float:
+    """Return the least epsilon that suffices for alpha by the plan's error, or by its `n_needed`."""
 
-    def suffices(place: int) -> bool:
-        plan: Any = _planned(learner, _EPSILONS[place], n_samples, public)
+    def suffices(plan: Any) -> bool:
         if error is not None:
             return bool(getattr(plan, error) <= alpha)
         needed = getattr(plan, "n_needed", None)
         return needed is not None and bool(needed <= n_samples)
 
-    if not suffices(_LAST):
+    if not suffices(best := planned(_LAST)):
         shown = "the error that the plan states" if alpha is None else f"alpha={float(alpha):g}"
-        plan: Any = _planned(learner, _EPSILONS[_LAST], n_samples, public)
-        there = _stated(plan, error)
+        needed = getattr(best, "n_needed", None)
+        there = "" if needed is None else f", where {needed} are needed"
+        if error is not None:
+            there = f", where {error} is {float(getattr(best, error)):.3g}"
         raise ValueError(
             f"n_samples must be greater: {n_samples} records do not suffice for {shown} at any epsilon up to"
-            f" {_EPSILONS[_LAST]}{there and f', where {there}'}"
+            f" {_EPSILONS[_LAST]}{there}"
         )
-    return float(_EPSILONS[first(_unless_refused(suffices), 0, _LAST)])
-
-
-def _stated(plan: Any, error: str | None) -> str:
-    """Return what a plan states about its accuracy; nothing if it states nothing."""
-    if error is not None:
-        return f"{error} is {float(getattr(plan, error)):.3g}"
-    needed = getattr(plan, "n_needed", None)
-    return "" if needed is None else f"{needed} are needed"
-
-
-def _with_alpha(
-    learner: Any, n_samples: int, alpha: Any, public: dict[str, Any]
-) -> tuple[Any, dict[str, Any], str | None]:
-    """Return the learner and the arguments of its plan with alpha, and the name of the plan's error."""
-    if alpha is None:
-        plan = _planned(learner, _EPSILONS[_LAST], n_samples, public)
-        if not hasattr(plan, "n_needed"):
-            raise ValueError(
-                f"advantage must be given: the plan of {type(learner).__name__} states no n_needed, so no"
-                " accuracy"
-            )
-        return learner, public, None
-    check_number("alpha", alpha, above=0, below=1)
-    if "alpha" in inspect.signature(learner.plan).parameters:
-        return learner, public | {"alpha": alpha}, None
-    if "alpha" in learner.get_params(deep=False):
-        return clone(learner).set_params(alpha=alpha), public, None
-    plan = _planned(learner, _EPSILONS[_LAST], n_samples, public)
-    if plan.error_name is None:
-        raise ValueError(
-            f"alpha must be None: the plan of {type(learner).__name__} states no error that could be compared"
-            " with it; without it, epsilon_for returns the least epsilon for which n_needed is at most"
-            " n_samples"
-        )
-    return learner, public, plan.error_name
-
-
-def _unless_refused(holds: Callable[[int], bool]) -> Callable[[int], bool]:
-    """Return a condition that does not hold where a plan refuses the epsilon, as too small."""
-
-    def checked(place: int) -> bool:
-        try:
-            return holds(place)
-        except ValueError:
-            return False
-
-    return checked
+    return float(_EPSILONS[_first(planned, suffices)])

@@ -3,14 +3,9 @@
 Each call is a fit of its own records: it spends its own epsilon, and its noisy means join those of the
 earlier calls, weighted by the numbers of records.
 
->>> from fractions import Fraction
 >>> first = Calls(1, 300, ApproxDP(1), {}, (np.array([0.5]),), (0.01,))
 >>> joined_means(first, [np.array([0.1])], 100)[0].tolist()
 [0.4]
->>> round(joined_deviations(first, [0.03], 100)[0], 4)
-0.0106
->>> in_parallel(first, ApproxDP(2)).epsilon
-Fraction(2, 1)
 """
 
 import math

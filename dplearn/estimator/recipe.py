@@ -1,20 +1,18 @@
 """The recipe of an estimator's fit: its checked parameters, and what is done with them.
 
 An estimator's `_recipe` checks the constructor's parameters and returns a `FitRecipe`; `execute` carries it
-out, and the estimator's `_publish` sets the fitted attributes. A recipe holds no ledger and nothing
-fitted: it goes to where parts of a table are read. That of a learner which only asks queries is a `QueryFit`.
+out, and the estimator's `_publish` sets the fitted attributes. A recipe holds no ledger and nothing fitted:
+it goes to where parts of a table are read. That of a learner which only asks queries is a `QueryFit`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
-from typing import Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from dplearn._validation import check_count, check_given
@@ -22,7 +20,7 @@ from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.domains import Product
 from dplearn.fit.execute import Recipe
-from dplearn.fit.relation import counted_plan, counted_warnings
+from dplearn.fit.relation import plan_with_count, warnings_with_count
 from dplearn.fit.support import refuse_unsupported
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import GAUSSIAN, Accounting
@@ -31,11 +29,14 @@ from dplearn.queries.oracle import CentralOracle, Oracle, oracle_for
 from dplearn.table.encodings import encoded
 from dplearn.table.features import as_product, read_features
 from dplearn.table.groups import MOST_ROWS
-from dplearn.table.rows import Columns, count_of
-from dplearn.table.table import Given, Table
-from dplearn.table.targets import check_classes, n_outputs_of, read_labels, read_outputs, sets_of_outputs
-
-_EXACT = 2.0**53  # floats represent all integers up to there
+from dplearn.table.table import Columns, Given, Table, count_of
+from dplearn.table.targets import (
+    check_equal_outputs,
+    labels_in_parts,
+    read_labels,
+    read_outputs,
+    sets_of_outputs,
+)
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,9 @@ class FitRecipe(Recipe):
         vars(changed).update(values)
         return changed
 
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"there is no parameter {name!r}")
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...  # the values
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"the parameters of a fit do not change, got {name!r}")
@@ -168,7 +170,7 @@ class FitRecipe(Recipe):
         learner._publish(outcome, plan)
         vars(learner).pop("schema_", None)  # of a fit before `partial_fit`
 
-    def told(self, learner: Any, plan: Any) -> tuple[str, ...]:  # noqa: ARG002 - of use to subclasses
+    def late_warnings(self, learner: Any, plan: Any) -> tuple[str, ...]:  # noqa: ARG002 - of use to subclasses
         """Return warnings after a fit: a function of its plan and of the attributes that it published."""
         return ()
 
@@ -185,7 +187,7 @@ class FitRecipe(Recipe):
         def plan_of(cost: ApproxDP, facts: Any) -> Any:
             return self.given(cost=cost).plan(facts, **more)
 
-        return counted_plan(plan_of, self.cost, facts)
+        return plan_with_count(plan_of, self.cost, facts)
 
     def planned_for(self, facts: Any, n_samples: int, **more: Any) -> Any:
         """Return the plan of a fit on another number of records."""
@@ -206,27 +208,24 @@ class FitRecipe(Recipe):
     def from_parts(self, table: Table) -> tuple[Public, Table]:
         labels = {}
         if issubclass(self.kind, ClassifierMixin) and self.classes is None:
-            labels = {"classes": self._found_labels(table)}
+            labels = {"classes": labels_in_parts(table.values(self._labels_of))}
         # Reading a part uses up nothing of a random generator.
-        reader = self.given(**labels, random_state=0)
-        found, rows = table.read(reader._read_counted, self.takes, categories=self.keeps_types)
-        known = [each for each in found if each is not None]
-        _check_equal_outputs(part.n_outputs for part in known)
-        first = known[0].facts
-        stream = None if first.stream is None else self.stream()
-        return replace(first, n_samples=len(rows), stream=stream), rows
+        facts, rows = super(FitRecipe, self.given(**labels, random_state=0)).from_parts(table)
+        return replace(facts, stream=facts.stream and self.stream()), rows
 
     def summarized(self, table: Table, plan: Any) -> Any:
         """Return the summary: of rows in memory that count once each, else a table of it."""
         if getattr(plan, "for_count", None):  # rows are summarised when their number has been estimated
             return _rows_of(table)
-        return _rows_of(table.map(_Summarizer(self, plan)))
+        return _rows_of(table.map(partial(self.summarize, plan=plan)))
 
-    def _read_counted(self, X: Any, y: Any) -> tuple["_Found", Any]:
-        """Read a part, and count the labels of a record."""
+    def facts_of_all(self, found: Sequence[Any]) -> Any:
+        check_equal_outputs(getattr(facts, "n_outputs", 1) for facts in found)
+        return found[0]
+
+    def read_part(self, X: Any, y: Any) -> tuple[Any, Any]:
         self._check_given(y)
-        facts, rows = self.read(X, y)
-        return _Found(facts, n_outputs_of(y)), rows
+        return self.read(X, y)
 
     def _check_given(self, y: Any) -> None:
         """Refuse parts without labels or targets where the learner requires them."""
@@ -236,14 +235,8 @@ class FitRecipe(Recipe):
                 " column of X, labels in the same parts, or a pair (X, y) as each part"
             )
 
-    def _found_labels(self, table: Table) -> Any:
-        """Return the labels that occur in the parts, sorted, or those of each output; these are public."""
-        found = [part for part in table.values(self._labels_of) if part is not None]
-        _check_equal_outputs(map(len, found))
-        sets = [_united(parts) for parts in zip(*found, strict=True)]
-        return sets if len(sets) > 1 else sets[0] if sets else []
-
     def _labels_of(self, given: Given) -> Any:
+        """Return the labels that occur in a part, of each output; None without rows."""
         y, n = given.y, count_of(given.X)
         self._check_given(y)
         if not n:
@@ -261,53 +254,6 @@ def _rows_of(table: Table) -> Any:
     """Return the rows of a table in memory, each of which counts once; else the table."""
     rows = table.at_once(lambda rows: rows)
     return table if rows is None else rows
-
-
-@dataclass(frozen=True, repr=False)
-class _Found:
-    """The facts of a part, and the number of labels of a record."""
-
-    facts: Any
-    n_outputs: int
-
-
-@dataclass(frozen=True, repr=False)
-class _Summarizer:
-    """The summary of encoded rows, all or those of one part."""
-
-    fit: FitRecipe
-    plan: Any
-
-    def __call__(self, rows: Any) -> Any:
-        return self.fit.summarize(rows, self.plan)
-
-
-def _united(parts: Sequence[NDArray[Any]]) -> list[Any]:
-    """Return the labels of all parts, sorted."""
-    kinds = {part.dtype.kind for part in parts}
-    if len({"f" if kind in "iuf" else kind for kind in kinds}) > 1:
-        raise ValueError("y must hold labels of one type in all parts; classes=[...] declares them")
-    common = np.concatenate(parts)
-    if common.dtype.kind == "f" and kinds & {"i", "u"} and (abs(common) > _EXACT).any():
-        raise ValueError(
-            "y must hold integers of one type in all parts, since floats do not represent some of them;"
-            " declare the type where parts are read, such as read_csv(..., dtype=...)"
-        )
-    plain = all(isinstance(label, (str, int, float)) for label in common.tolist())
-    if not plain:
-        raise ValueError(
-            "y must hold texts, integers, booleans or floats if X is in parts; convert other labels, such as"
-            " decimals, where parts are read"
-        )
-    labels: list[Any] = check_classes(np.unique(common).tolist()).tolist()
-    return labels
-
-
-def _check_equal_outputs(numbers: Iterable[int]) -> None:
-    """Refuse parts whose records have different numbers of labels."""
-    different = sorted(set(numbers))
-    if len(different) > 1:
-        raise ValueError(f"y must have the same number of outputs in all parts, got {different}")
 
 
 class QueryFit(FitRecipe):
@@ -343,8 +289,8 @@ class QueryFit(FitRecipe):
         if facts.n_samples is None:
             learner.noisy_count_ = outcome.count
 
-    def told(self, learner: Any, plan: Any) -> tuple[str, ...]:
-        return counted_warnings(plan, learner.noisy_count_) if getattr(plan, "for_count", None) else ()
+    def late_warnings(self, learner: Any, plan: Any) -> tuple[str, ...]:
+        return warnings_with_count(plan, learner.noisy_count_) if getattr(plan, "for_count", None) else ()
 
 
 def planned_columns(fit: Any, n_samples: Any, *, n_features: Any) -> Public:

@@ -1,28 +1,14 @@
 """Fits with `domain="learn"`: a learner releases a schema first, then fits with it, within one budget.
 
-A learner with the parameter `domain` gets this by one line, the decorator of its class:
-
-    @learns_schema()
-    class MyClassifier(PrivateClassifier): ...
-
-Where the release of the learner's recipe is `concentrated`, rho or mu^2 is divided in place of epsilon: the
-same share of the budget gives a several times more accurate schema.
-
-With any other `domain` the recipe of a fit is the learner's own. With `domain="learn"`, or `Learn(...)`, it
-is a recipe around a recipe, `LearnedFit`:
-
-1. The parameters of the learner are checked; a fit costs the learner's epsilon and delta.
-2. `read` keeps rows as they are, and reads them once with a public schema that accepts every cell, so that
-   the learner raises its errors before the charge.
-3. `plan` divides the cost between the schema and the learner's own fit, the rest.
-4. `run` releases the schema, and then runs the fit of an inner learner, with the schema as its domain and the
-   rest as its budget, on the rows. All cells lie in the schema, so nothing raises an error. It publishes the
-   outcome of the inner learner, and the schema as `schema_`.
+With any other `domain` the recipe of a fit is the learner's own. With `domain="learn"` or `Learn(...)` it is
+a recipe around a recipe, `LearnedFit`. Its `read` keeps rows as they are, and reads them once with a public
+schema that accepts every cell, so that the learner raises its errors before the charge. Its `plan` divides
+the cost between the schema and the learner's own fit; rho or mu^2 where the release is `concentrated`, since
+that makes the schema several times more accurate. Its `run` releases the schema, and then runs the fit of an
+inner learner, whose domain is the schema and whose budget the rest. All cells lie in the schema.
 
 A regressor with `target_range="learn"` does the same: its target is a last column of numbers of the released
 schema, alone or after those of X, and the inner learner has the released range of it, with `clip_target`.
-
-The privacy event of a release that is concentrated, with a public schema, is that of its accounting.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,6 +27,7 @@ from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
 from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.fit.execute import Facts, begin
 from dplearn.fit.relation import TABLE
+from dplearn.fit.support import refuse_unsupported
 from dplearn.privacy import ApproxDP
 from dplearn.releases.learned_schema import (
     NUMBERS,
@@ -52,8 +39,7 @@ from dplearn.releases.learned_schema import (
 )
 from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, schema_fit_plan
 from dplearn.table.features import read_features
-from dplearn.table.rows import Columns, LabelledRows
-from dplearn.table.table import Given, Table
+from dplearn.table.table import Columns, Given, LabelledRows, Table
 from dplearn.table.targets import (
     joined_outputs,
     label_columns,
@@ -162,30 +148,34 @@ class LearnedFit(FitRecipe):
     """The fit of a learner that learns its schema first: a recipe around that of an inner learner.
 
     It learns the domain, or the range of the target, or both. A target whose range is learned is the last
-    column of the schema, which is released with one share of the budget. Other attributes are those of `own`,
+    column of the schema, which is released with one share of the budget. Other values are those of `own`,
     the inner recipe. `shell` is the inner learner: unfitted, without a ledger, and with a domain that accepts
     all cells.
     """
 
     @classmethod
-    def of(cls, learner: Any, learn: Any, reproducible: bool, *, parameter: str, **given: Any) -> Self:
+    def of(cls, learner: Any, learn: Any, reproducible: bool, *, parameter: str, ranged: bool) -> Self:
         """Return the recipe of a learner, after its own checks."""
-        ranged = given["ranged"]
         placeholders = ({} if learn is None else {parameter: _ANY}) | (_UNIT_RANGE if ranged else {})
         inner = _with(learner, {**placeholders, "ledger": None})
         own = inner._recipe(reproducible)
-        numbers = getattr(learner, "_schema_numbers", NUMBERS)
-        # A schema is learned from one row of each group.
-        given |= {"parameter": parameter, "numbers": numbers, "group_rows": None}
-        given |= {"learn": learn or Learn(), "learns_domain": learn is not None}
-        given["declared"] = own.declared if learn is None else None
-        classes = getattr(own, "classes", None)
-        return cls(learner, own.cost, own=own, shell=inner, classes=classes, **given)
-
-    def __getattr__(self, name: str) -> Any:
-        if "own" not in vars(self):  # of a copy before it has attributes
-            raise AttributeError(f"there is no parameter {name!r}")
-        return getattr(self.own, name)
+        fit = cls.like(own).given(
+            own=own,
+            shell=inner,
+            random_state=learner.random_state,
+            classes=getattr(own, "classes", None),
+            declared=own.declared if learn is None else None,
+            # A schema is learned from one row of each group.
+            group_rows=None,
+            repeated=False,
+            parameter=parameter,
+            ranged=ranged,
+            learn=learn or Learn(),
+            learns_domain=learn is not None,
+            numbers=getattr(learner, "_schema_numbers", NUMBERS),
+        )
+        refuse_unsupported(fit)
+        return fit
 
     def inner(self, domain: Any, budget: ApproxDP | None = None, *, classes: Any = None) -> FitRecipe:
         """Return the inner recipe with a domain, and with labels and a budget if they are given."""
@@ -304,12 +294,12 @@ class LearnedFit(FitRecipe):
         if self.learns_domain:
             learner.schema_ = outcome.schema
 
-    def told(self, learner: Any, plan: SchemaFitPlan) -> tuple[str, ...]:
+    def late_warnings(self, learner: Any, plan: SchemaFitPlan) -> tuple[str, ...]:
         found = without_values(learner.schema_, plan.schema) if self.learns_domain else ()
         low, high = learner.target_range_ if self.ranged else (0.0, 1.0)
         if high - low <= max(_NARROW * max(abs(low), abs(high)), _NEAR_ZERO):
             found += (_NARROW_RANGE.format(low, high),)
-        return (*self.own.told(learner, plan), *found)
+        return (*self.own.late_warnings(learner, plan), *found)
 
 
 def _read_targets(y: Any, n: int, params: Any) -> tuple[Any, NDArray[Any]]:

@@ -8,10 +8,6 @@ estimate, which is released. Where the rest consists of queries, the same oracle
 'the number of groups is public'
 >>> without_count((N_IS_PUBLIC, "labels are among the declared classes"))
 ('the table has at least one record', 'labels are among the declared classes')
->>> from dplearn.chance import SeededDice
->>> count, rest = counted_shares(ApproxDP(2, 1e-6, neighbors=ADDED), concentrated=False)
->>> str(count.epsilon), str(rest.epsilon), noisy_count(1000, count, SeededDice(0))
-('1/5', '9/5', 1003)
 """
 
 from collections.abc import Callable, Iterable
@@ -93,15 +89,6 @@ class Relation:
     parts: bool = False  # whether one part of the rows at a time is in memory
     uncounted: bool = False  # whether a neighbour has one record more or less, and their number is private
 
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Those of `dplearn.fit.support` that a table has."""
-        return tuple(name for name in ("parts", "groups") if getattr(self, name))
-
-    def protecting(self, cost: ApproxDP) -> ApproxDP:
-        """Return the cost of a fit for one replaced row as that for one replaced record."""
-        return replace(cost, protects="groups") if self.groups else cost
-
     def assuming(self, guarantee: ApproxDP) -> ApproxDP:
         """Return the guarantee of a fit for one replaced row as that for one replaced record."""
         assumes = without_count(guarantee.assumes) if self.uncounted else guarantee.assumes
@@ -109,11 +96,12 @@ class Relation:
             assumes = (*(_variants(each).groups for each in assumes), GROUPS)
         if self.parts:
             assumes = (*assumes, PARTS_OF_GROUPS if self.groups else PARTS)
-        return replace(self.protecting(guarantee), assumes=assumes)
+        protects = "groups" if self.groups else guarantee.protects
+        return replace(guarantee, protects=protects, assumes=assumes)
 
     def planned(self, plan: Any) -> Any:
         """Return a plan with the guarantee for one replaced record."""
-        return replace(plan, guarantee=self.assuming(plan.guarantee)) if self != Relation() else plan
+        return replace(plan, guarantee=self.assuming(plan.guarantee))
 
 
 def without_count(assumes: Iterable[str]) -> tuple[str, ...]:
@@ -129,7 +117,7 @@ def _variants(assumption: str) -> _Variants:
 _ANY = 1  # a number of records by which parameters are checked before one is known
 
 
-def counted_plan(
+def plan_with_count(
     plan_of: Callable[[ApproxDP, Any], Any], cost: ApproxDP, facts: Any, rest: ApproxDP | None = None
 ) -> Any:
     """Return a plan whose guarantee is for one added or removed record.
@@ -152,7 +140,9 @@ def counted_plan(
     return replace(plan, guarantee=guarantee, public=facts, for_count=for_count)
 
 
-def counted_shares(cost: ApproxDP, *, concentrated: bool) -> tuple[ApproxDP | ZeroConcentratedDP, ApproxDP]:
+def shares_with_count(
+    cost: ApproxDP, *, concentrated: bool
+) -> tuple[ApproxDP | ZeroConcentratedDP, ApproxDP]:
     """Return the guarantee of an estimate of the number of records, and that of the rest of a fit.
 
     If the rest is `concentrated` and has a delta, rho is divided. Otherwise epsilon is, and the rest has the
@@ -184,7 +174,7 @@ def noisy_count(
     return int(laplace_counts(n, privacy=privacy, **ends))
 
 
-def counted_warnings(plan: Any, n: int) -> tuple[str, ...]:
+def warnings_with_count(plan: Any, n: int) -> tuple[str, ...]:
     """Return the warnings of a fit with an estimated number of records."""
     start, told = f"n_samples is {n}:", f"the noisy number of records is {n}:"
     return tuple(text.replace(start, told, 1) for text in plan.for_count(n).warnings)

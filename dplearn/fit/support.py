@@ -4,15 +4,8 @@ The class of an estimator, or the function of a release, shows which features it
 `REFUSALS` lists the pairs of features that nothing supports, and the error that says why. It is raised before
 a value of the table is read, and before a charge.
 
->>> refused_pair(("add_remove", "central", "groups"))
-('add_remove', 'groups')
 >>> REFUSALS["labels", "groups"]
 "groups must be None where protects='labels', since groups are whole rows"
->>> refuse(("labels", "groups"))
-Traceback (most recent call last):
-ValueError: groups must be None where protects='labels', since groups are whole rows
->>> refused_pair(("parts", "groups", "local")) is None
-True
 """
 
 from collections.abc import Collection, Iterable

@@ -803,8 +803,8 @@ class AdditiveRegressorFit(AdditiveFit):
             beta,
         )
 
-    def told(self, learner: Any, plan: Any) -> tuple[str, ...]:
-        told = super().told(learner, plan)
+    def late_warnings(self, learner: Any, plan: Any) -> tuple[str, ...]:
+        told = super().late_warnings(learner, plan)
         count = f"n_samples is {plan.public.n_samples}"
         if plan.for_count:
             n = learner.noisy_count_

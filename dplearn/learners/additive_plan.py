@@ -194,7 +194,9 @@ class AdditivePlan(Plan):
     bits: Any = hidden()
     n_bins: int = hidden(BINS)  # of the histograms of residuals
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
-    for_count: Any = hidden()  # from an estimated number of records to the plan of a fit; see `counted_plan`
+    for_count: Any = (
+        hidden()
+    )  # from an estimated number of records to the plan of a fit; see `plan_with_count`
 
     _computed = ("n_needed",)
     error_name = "deviation"

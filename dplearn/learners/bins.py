@@ -25,7 +25,7 @@ from dplearn._validation import shown
 from dplearn.concepts.base import literal
 from dplearn.domains import Bits, Domain, Floats, Product
 from dplearn.kernels.intervals import CodePlaces, first_codes
-from dplearn.table.rows import Columns
+from dplearn.table.table import Columns
 
 __all__ = ["MOST_BINS", "UNDECLARED", "Bins", "binned", "declared_columns", "stacked"]
 

@@ -26,14 +26,14 @@ from dplearn.ensembles.sizes import PREFERRED
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.base import TellsProgress
 from dplearn.estimator.recipe import FitRecipe, Public
-from dplearn.fit.relation import COLUMNS_AND_CATEGORIES, ROWS, counted_plan, counted_shares, noisy_count
+from dplearn.fit.relation import COLUMNS_AND_CATEGORIES, ROWS, noisy_count, plan_with_count, shares_with_count
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden, records_needed
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.table.features import read_rows
 from dplearn.table.groups import rows_of_shards
-from dplearn.table.rows import LabelledRows, count_of, rows_of, sliceable
-from dplearn.table.table import Table, as_table
+from dplearn.table.rows import rows_of, sliceable
+from dplearn.table.table import LabelledRows, Table, as_table, count_of
 from dplearn.table.targets import check_classes, labels_assumed, read_labels
 
 Outcome = TypeVar("Outcome")
@@ -87,7 +87,9 @@ class AggregationPlan(Plan):
     seeds: Any = hidden()
     shards: Any = hidden()
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
-    for_count: Any = hidden()  # from an estimated number of records to the plan of a fit; see `counted_plan`
+    for_count: Any = (
+        hidden()
+    )  # from an estimated number of records to the plan of a fit; see `plan_with_count`
     count: Any = hidden()  # the guarantee of the estimate
 
     @property
@@ -382,12 +384,12 @@ class EnsembleFit(FitRecipe):
             return self._sized(public)
         if self.shell._estimates(self):
             concentrated = self.shell._aggregations[self.aggregation].concentrated
-            count, rest = counted_shares(self.cost, concentrated=concentrated)
+            count, rest = shares_with_count(self.cost, concentrated=concentrated)
 
             def plan_of(cost: ApproxDP, counted: Public) -> AggregationPlan:
                 return self.given(cost=cost)._sized(counted)
 
-            found: AggregationPlan = counted_plan(plan_of, self.cost, public, rest)
+            found: AggregationPlan = plan_with_count(plan_of, self.cost, public, rest)
             return replace(found, count=count)
         n: Any = public.n_samples  # a guess; None in a fit
         plan = self._sized(replace(public, n_samples=1))  # nothing depends on the number
@@ -401,7 +403,7 @@ class EnsembleFit(FitRecipe):
         found: AggregationPlan = self.shell._sized(self, public)
         return found
 
-    def told(self, learner: Any, plan: AggregationPlan) -> tuple[str, ...]:
+    def late_warnings(self, learner: Any, plan: AggregationPlan) -> tuple[str, ...]:
         if plan.for_count is None:
             return ()
         start = f"the noisy number of records is {learner.noisy_count_}: "

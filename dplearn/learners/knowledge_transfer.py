@@ -43,8 +43,8 @@ from dplearn.learners.ensembles import (
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.table.features import read_rows
-from dplearn.table.rows import check_values, count_of, plain, rows_of, sliceable
-from dplearn.table.table import Table
+from dplearn.table.rows import check_values, plain, rows_of, sliceable
+from dplearn.table.table import Table, count_of
 
 __all__ = ["KnowledgeTransferClassifier"]
 

@@ -40,8 +40,8 @@ from dplearn.learners.ensembles import (
     notes_on_noise,
 )
 from dplearn.privacy import OneTimeState
-from dplearn.table.rows import LabelledRows, check_values, rows_of, sliceable
-from dplearn.table.table import Table
+from dplearn.table.rows import check_values, rows_of, sliceable
+from dplearn.table.table import LabelledRows, Table
 
 __all__ = ["OnlineEnsembleClassifier"]
 

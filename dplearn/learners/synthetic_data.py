@@ -51,8 +51,7 @@ from dplearn.releases.table_plan import (
     values_of,
 )
 from dplearn.table.features import as_product, read_features
-from dplearn.table.rows import Columns, LabelledRows
-from dplearn.table.table import Table
+from dplearn.table.table import Columns, LabelledRows, Table
 from dplearn.table.targets import (
     STEPS,
     TargetRange,
@@ -265,7 +264,7 @@ class SyntheticFit(FitRecipe):
     def run(self, summary: Any, plan: SyntheticDataPlan, dice: Dice) -> ReleasedTables:
         return released_tables(summary, plan, dice)
 
-    def told(self, learner: Any, plan: SyntheticDataPlan) -> tuple[str, ...]:  # noqa: ARG002
+    def late_warnings(self, learner: Any, plan: SyntheticDataPlan) -> tuple[str, ...]:  # noqa: ARG002
         if learner.estimator_error_ is not None:
             return (learner._failure(),)
         shares = learner.synthetic_.marginals_

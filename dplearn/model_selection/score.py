@@ -27,8 +27,7 @@ from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable
 from dplearn.releases.release import ReleasePlan
-from dplearn.table.rows import count_of
-from dplearn.table.table import Held, Table
+from dplearn.table.table import InMemory, Table, count_of
 from dplearn.table.targets import check_classes, label_cells
 
 _ASSUMES = (
@@ -287,7 +286,7 @@ class _Score(Recipe):
     def from_parts(self, table: Table) -> tuple[Facts, Table]:
         found = [part for part in table.read(self._count, categories=True)[0] if part is not None]
         n = sum(map(len, found))
-        return Facts(n), Table(Held(_Counted(np.sum([part.counts for part in found], axis=0), n)))
+        return Facts(n), Table(InMemory(_Counted(np.sum([part.counts for part in found], axis=0), n)))
 
     def _count(self, X: Any, y: Any) -> tuple["_Counted", "_Counted"]:
         """Count a part; its table is all that is kept of it."""

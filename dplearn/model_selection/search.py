@@ -57,7 +57,8 @@ from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import fitted_together
 from dplearn.table.features import read_rows
-from dplearn.table.rows import LabelledRows, rows_of
+from dplearn.table.rows import rows_of
+from dplearn.table.table import LabelledRows
 from dplearn.table.targets import (
     TargetRange,
     check_classes,
@@ -256,7 +257,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         """
         n = check_count("n_samples", n_samples, low=2)
         fit = self._recipe(self.random_state is not None)
-        table = fit.table(n)
+        table = SearchFit.table(fit, n)  # of a fit that learns a schema too
         plan: SearchPlan = fit.planned(replace(table, gaussian=True), beta=beta)
         sizes = {"n_features": n_features, "n_labels": n_labels}
         if not (isinstance(plan, SearchPlan) and plan.gaussian and all_planned_gaussian(plan, sizes)):

@@ -41,7 +41,8 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import fitted_together
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.table.features import read_rows
-from dplearn.table.rows import LabelledRows, rows_of
+from dplearn.table.rows import rows_of
+from dplearn.table.table import LabelledRows
 from dplearn.table.targets import (
     check_classes,
     check_two_labels,

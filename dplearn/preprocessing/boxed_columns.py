@@ -45,8 +45,7 @@ from dplearn.queries.noise import can_be_drawn, noise_of
 from dplearn.releases.quantiles import quantile_warnings, rank_windows, release_quantiles
 from dplearn.table.features import as_product
 from dplearn.table.ranks import ranks_of
-from dplearn.table.rows import Columns
-from dplearn.table.table import Table, as_table
+from dplearn.table.table import Columns, Table, as_table
 
 #: The quantiles of a column without bounds, their share of epsilon, and the part of their distance that is
 #: added on each side. Chosen on made tables.

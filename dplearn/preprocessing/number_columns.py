@@ -22,7 +22,7 @@ from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.releases.release import as_number_domain, is_pair
 from dplearn.table.features import as_product, read_features
-from dplearn.table.rows import Columns
+from dplearn.table.table import Columns
 
 Numbers = NDArray[np.float64]
 

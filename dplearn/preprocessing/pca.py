@@ -223,7 +223,7 @@ class PCAFit(SpreadColumnsFit):
             raise ValueError(f"n_components must be at most the number of columns, {d}, got {self.wanted}")
         return super().plan(public, beta=beta)
 
-    def told(self, learner: Any, plan: BoxPlan) -> tuple[str, ...]:
+    def late_warnings(self, learner: Any, plan: BoxPlan) -> tuple[str, ...]:
         if learner.n_clear_ >= min(learner.n_components_, 1) or plan.warnings:
             return ()
         return (

@@ -52,8 +52,7 @@ from dplearn.releases.quantiles import (
 )
 from dplearn.table.features import as_product
 from dplearn.table.ranks import parted_ranks
-from dplearn.table.rows import Columns
-from dplearn.table.table import Table, as_table
+from dplearn.table.table import Columns, Table, as_table
 
 _METHODS = ("auto", "quantiles", "above_threshold")
 _HALF = Fraction(1, 2)

@@ -19,7 +19,7 @@ from dplearn.queries.randomizers import (
     LocalRandomizer,
     VectorRandomizer,
 )
-from dplearn.table.rows import LabelledRows, Records
+from dplearn.table.table import LabelledRows, Records
 
 __all__ = [
     "Answer",

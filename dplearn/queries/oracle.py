@@ -31,8 +31,7 @@ from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE, MOST_RECORDS
 from dplearn.queries.answer import Answer, TailBound, tolerance_of
 from dplearn.queries.noise import QUERY_MODELS, CentralNoise, LocalNoise, Noise
 from dplearn.queries.query import KINDS, HistogramQuery, StatisticalQuery, one_each
-from dplearn.table.rows import as_records, count_of
-from dplearn.table.table import Table, as_table
+from dplearn.table.table import Table, as_records, as_table, count_of
 
 Image = Callable[[Any], Any]  # from records to as many records
 
@@ -54,15 +53,7 @@ class Round:
 
 
 class Oracle(ABC):
-    """Answers statistical queries.
-
-    Attributes
-    ----------
-    rounds : tuple of Round
-        Public. The rounds so far.
-    left : Fraction
-        Public. The remaining part of the budget; 1 for an oracle without a budget.
-    """
+    """Answers statistical queries."""
 
     @property
     @abstractmethod
@@ -72,7 +63,7 @@ class Oracle(ABC):
     @property
     @abstractmethod
     def left(self) -> Fraction:
-        """The remaining part of the budget."""
+        """The remaining part of the budget; 1 for an oracle without a budget."""
 
     def map(self, image: Image) -> Self:
         """Return an oracle for images of the records, which uses the budget of this one.
@@ -331,7 +322,7 @@ class CentralOracle(BudgetedOracle):
     Parameters
     ----------
     records : ndarray, data frame or Records of n records
-        Private. The records to which queries apply their functions, as for `dplearn.table.rows.as_records`.
+        Private. The records to which queries apply their functions, as for `dplearn.table.table.as_records`.
     privacy : ApproxDP
         The cost of all answers together; it must have been charged already. With the neighbours "add_remove"
         the number of records is private: the oracle estimates it before its first answer.
@@ -351,8 +342,6 @@ class CentralOracle(BudgetedOracle):
     ----------
     guarantee : ApproxDP
         Public. The guarantee of all answers together, as charged.
-    rounds : tuple of Round
-        Public. The rounds so far.
 
     Notes
     -----
@@ -377,26 +366,6 @@ class CentralOracle(BudgetedOracle):
     estimated number is at most `most_records`.
 
     **Source.** Blum, Dwork, McSherry and Nissim (2005), here with exact discrete noise.
-
-    Examples
-    --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
-    >>> import numpy as np
-    >>> from dplearn.chance import SeededDice
-    >>> from dplearn.privacy import ApproxDP
-    >>> from dplearn.queries import CentralOracle
-    >>> from dplearn.queries.query import MeanQuery
-    >>> coins = np.arange(1000) % 4 == 0
-    >>> heads = MeanQuery(lambda coins: coins.astype(int), low=0, high=1)
-    >>> oracle = CentralOracle(coins, privacy=ApproxDP(1), dice=SeededDice(0))
-    >>> answer = oracle.ask(heads, share=0.5)[0]
-    >>> answer.mean, round(answer.tolerance(0.05), 3), oracle.left
-    (0.251, 0.056, Fraction(1, 2))
-    >>> added = ApproxDP(1, neighbors="add_remove")
-    >>> answer = CentralOracle(coins, privacy=added, dice=SeededDice(0)).ask(heads)[0]
-    >>> answer.n, round(answer.mean, 3)
-    (1006, 0.247)
     """
 
     def __init__(
@@ -433,7 +402,7 @@ class CentralOracle(BudgetedOracle):
 
     def _open(self, account: Account) -> None:
         if account.noise.n is None:
-            account.noise = account.noise.counted(len(account.tables[0]), account.dice)
+            account.noise = account.noise.with_noisy_count(len(account.tables[0]), account.dice)
             account.numbers += 1
 
     def _private(self, account: Account, asked: list[StatisticalQuery], share: Fraction) -> Iterable[Any]:  # noqa: ARG002
@@ -447,7 +416,7 @@ class LocalOracle(BudgetedOracle):
     Parameters
     ----------
     records : ndarray, data frame or Records of n records
-        Private. The records to which queries apply their functions, as for `dplearn.table.rows.as_records`.
+        Private. The records to which queries apply their functions, as for `dplearn.table.table.as_records`.
     privacy : ApproxDP
         The cost for each record, of which only epsilon is spent; it must have been charged already.
     dice : Dice
@@ -462,8 +431,6 @@ class LocalOracle(BudgetedOracle):
     ----------
     guarantee : ApproxDP
         Public. The guarantee of all answers together, as charged.
-    rounds : tuple of Round
-        Public. The rounds so far.
 
     Notes
     -----
@@ -481,22 +448,6 @@ class LocalOracle(BudgetedOracle):
     **Source.** Kasiviswanathan et al. (2011), Section 5.1.1 and Theorem 5.7. There each record adds Laplace
     noise to its value; a bit has less variance for the worst values, at every epsilon: with w their range,
     w**2 / (4 tanh(epsilon / 2)**2) < 2 (w / epsilon)**2 + w**2 / 4, since sinh(x) > x.
-
-    Examples
-    --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
-    >>> import numpy as np
-    >>> from dplearn.chance import PublicStream, SeededDice
-    >>> from dplearn.privacy import ApproxDP
-    >>> from dplearn.queries import LocalOracle
-    >>> from dplearn.queries.query import MeanQuery
-    >>> coins = np.arange(100_000) % 4 == 0
-    >>> heads = MeanQuery(lambda coins: coins.astype(int), low=0, high=1)
-    >>> oracle = LocalOracle(coins, privacy=ApproxDP(1), dice=SeededDice(0), stream=PublicStream(0))
-    >>> answer = oracle.ask(heads, share=0.5)[0]
-    >>> round(answer.mean, 2), round(answer.tolerance(0.05), 3), answer.n
-    (0.25, 0.013, 50000)
     """
 
     def __init__(

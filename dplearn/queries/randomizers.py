@@ -184,19 +184,6 @@ class LaplaceRandomizer(LocalRandomizer):
     unless 64 bits limit the ends.
 
     **Source.** Kasiviswanathan et al. (2011), Section 5.1.1; here the noise is discrete.
-
-    Examples
-    --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
-    >>> from fractions import Fraction
-    >>> import numpy as np
-    >>> from dplearn.chance import SeededDice
-    >>> from dplearn.queries import LaplaceRandomizer
-    >>> randomizer = LaplaceRandomizer(0, 10, Fraction(1))
-    >>> reports = randomizer.draw(np.full(10_000, 7), SeededDice(0))
-    >>> round(float(randomizer.estimate(reports)[0]))
-    7
     """
 
     low: int
@@ -305,19 +292,6 @@ class CategoryRandomizer(LocalRandomizer):
     **Privacy.** epsilon, for the one record: see `randomized_response`.
 
     **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016).
-
-    Examples
-    --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
-    >>> from fractions import Fraction
-    >>> import numpy as np
-    >>> from dplearn.chance import SeededDice
-    >>> from dplearn.queries import CategoryRandomizer
-    >>> randomizer = CategoryRandomizer(3, Fraction(1))
-    >>> reports = randomizer.draw(np.array([0] * 9000 + [2] * 1000), SeededDice(0))
-    >>> randomizer.estimate(reports).round(1).tolist()
-    [0.9, -0.0, 0.1]
     """
 
     size: int
@@ -394,19 +368,6 @@ class VectorRandomizer(LocalRandomizer):
 
     **Source.** Duchi, Jordan and Wainwright (2013) for one coordinate; Bassily and Smith (2015) for the
     transform.
-
-    Examples
-    --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
-    >>> from fractions import Fraction
-    >>> import numpy as np
-    >>> from dplearn.chance import SeededDice
-    >>> from dplearn.queries import VectorRandomizer
-    >>> randomizer = VectorRandomizer(2, 5, Fraction(2))
-    >>> reports = randomizer.draw(np.tile([3, 4], (20_000, 1)), SeededDice(0))
-    >>> randomizer.estimate(reports).round().tolist()
-    [3.0, 4.0]
     """
 
     size: int

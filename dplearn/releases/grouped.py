@@ -39,9 +39,9 @@ from dplearn.releases.release import (
 from dplearn.releases.stable_counts import read_column_of_keys
 from dplearn.table.groups import MOST_ROWS
 from dplearn.table.passes import InTurn
-from dplearn.table.rows import Columns, check_index
 from dplearn.table.sources import (
     DaskParts,
+    check_index,
     column_in_parts,
     column_of,
     in_parts,
@@ -49,7 +49,7 @@ from dplearn.table.sources import (
     partitions,
     parts_read,
 )
-from dplearn.table.table import Table
+from dplearn.table.table import Columns, Table
 
 _BITS = 16  # of the grid of values, from the middle of the bounds to an end
 _ROWS = 10  # of a group, as many as take part in a learner's sums

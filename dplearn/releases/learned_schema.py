@@ -35,8 +35,7 @@ from dplearn.privacy.events import BoundedRange, Event, Gaussian, ZeroConcentrat
 from dplearn.privacy.plan import hidden, noted
 from dplearn.releases.release import Release, Released, ReleasePlan
 from dplearn.table.ranks import parted_ranks
-from dplearn.table.rows import Columns
-from dplearn.table.table import Table
+from dplearn.table.table import Columns, Table
 
 _TYPES_ARE_PUBLIC = "the number, names and types of the columns are public"
 #: The numbers among which ranges are found: 20 significand bits resolve spreads of a millionth of a value.

@@ -59,8 +59,7 @@ from dplearn.releases.release import (
     written,
 )
 from dplearn.table.ranks import parted_ranks
-from dplearn.table.rows import Columns
-from dplearn.table.table import Table
+from dplearn.table.table import Columns, Table
 
 #: Types of columns, and the domains for which such numbers form an interval on which codes are increasing.
 _INTERVALS = {"f": (Floats, Grid), "i": (Floats, Grid, IntegerRange), "u": (Floats, Grid, IntegerRange)}

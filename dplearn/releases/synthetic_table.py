@@ -61,9 +61,8 @@ from dplearn.releases.table_plan import (
     table_columns,
     values_of,
 )
-from dplearn.table.rows import Columns
 from dplearn.table.sources import table_in_memory
-from dplearn.table.table import Table
+from dplearn.table.table import Columns, Table
 
 _FORMAT, _VERSION = "dplearn.SyntheticTable", 1
 _LARGEST = 2.0**64  # floats without a smaller declared bound have no bins that values can be drawn from

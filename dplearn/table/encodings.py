@@ -4,17 +4,12 @@ The codes of a float, where any float is in the domain, take as much memory as t
 codes into a few cells reads them block by block, so that the cells are all that it adds to the table. Codes
 that are narrow next to the cells of the table are held.
 
->>> from dplearn.domains import Bits, Categories, Floats, IntegerRange
->>> columns = encoded(np.array([[0.5], [2.0], [90.0]]), Product([Floats()], names=["amount"]))
->>> type(columns).__name__, len(columns), [len(codes) for _, [codes] in columns.blocks(2)]
-('EncodedColumns', 3, [2, 1])
+>>> from dplearn.domains import Bits, IntegerRange
 >>> packed_rows(np.array([[0.5, -1.0, 2.0]]), Product([Bits()] * 3), intercept=True).unpack().tolist()
 [[1, 0, 1, 1]]
->>> design = DesignMatrix(Product([IntegerRange(0, 100), Categories(["north", "south"])], ["age", "town"]))
->>> design.of(np.array([[25, "south"], [100, "north"]], dtype=object)).tolist()
-[[-0.5, 0.0, 1.0], [1.0, 1.0, 0.0]]
->>> design.names
-('age', "town == 'north'", "town == 'south'")
+>>> design = DesignMatrix(Product([IntegerRange(0, 100), Bits()], ["age", "ill"]))
+>>> design.of(np.array([[25, 1], [100, 0]])).tolist()
+[[-0.5, 1.0], [1.0, 0.0]]
 """
 
 from collections.abc import Sequence
@@ -34,7 +29,7 @@ from dplearn.domains.cells import is_frame
 from dplearn.kernels.gf2 import BitMatrix, pack
 from dplearn.kernels.rows import row_blocks
 from dplearn.table.features import read_features, read_rows
-from dplearn.table.rows import Columns
+from dplearn.table.table import Columns
 
 _CHECKED = 1 << 12  # rows at once
 _NARROW = 4  # held codes take at most this part of the memory of the table

@@ -9,26 +9,9 @@ their number and a public number of the group.
 
 Of a table in parts a column holds the ids, which one pass reads, and a group's rows may lie in several parts.
 
->>> import numpy as np
 >>> grouping = grouping_of(["bo", "al", "bo", "cy", "bo"], 5, most=2, shifts=lambda n: [0] * n)
->>> grouping.n_groups, grouping.slots.tolist()  # al, bo, cy
+>>> grouping.n_groups, grouping.slots.tolist()  # the rows of al, bo and cy
 (3, [[1, 1], [0, 2], [3, 3]])
->>> from dplearn.table.table import Held
->>> records = Table(Held(np.array([1, 10, 2, 100, 4]))).grouped(grouping)
->>> len(records), [int(each) for each in records.sums(lambda rows: [rows.sum()])]
-(3, [223])
->>> import pandas as pd
->>> from dplearn.table.sources import in_parts
->>> from dplearn.table.passes import InTurn
->>> first = pd.DataFrame({"age": [31, 42], "person": ["bo", "al"]})
->>> second = pd.DataFrame({"age": [32], "person": ["bo"]})
->>> table = grouped_parts(in_parts(InTurn(lambda: [(first, None), (second, None)])), "person")
->>> grouping = table.grouping(most=1, shifts=lambda n: [0] * n)
->>> grouping.members.tolist(), grouping.slots.tolist(), table.lengths  # al, bo
-([1, 0, 1], [[1], [0]], [2, 1])
->>> chosen, order = table.chosen(grouping)
->>> list(chosen.values(lambda given: given.X["age"].tolist())), order.tolist()
-([[31, 42], []], [1, 0])
 """
 
 from collections.abc import Callable, Sequence
@@ -42,9 +25,9 @@ from numpy.typing import NDArray
 from dplearn._validation import shown
 from dplearn.domains.cells import as_cells, frame_column, is_frame, is_missing
 from dplearn.table.passes import PartsChangedError, digest_of
-from dplearn.table.rows import count_of, rows_of, sliceable
+from dplearn.table.rows import rows_of, sliceable
 from dplearn.table.sources import column_in_parts, without
-from dplearn.table.table import Given, Grouping, Table
+from dplearn.table.table import Given, Grouping, Table, count_of
 
 #: The greatest `max_rows_per_group`; a sum over groups is over as many rows of each.
 MOST_ROWS = 1000

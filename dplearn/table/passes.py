@@ -5,8 +5,6 @@ same value. Their errors are results, since a cluster would log an error, and co
 might show a value in one. All parts have the same types, and in each pass the same records.
 
 >>> parts = InTurn(lambda: [([31, 42], "no"), ([57], "yes")])
->>> [result.found() for result in parts.run(lambda number: Task(lambda X, y: (number, len(X), y)))]
-[(0, 2, 'no'), (1, 1, 'yes')]
 >>> parts.total(lambda number: Task(lambda X, y: [sum(X)])).found()
 [130]
 """
@@ -68,7 +66,7 @@ def unreadable(error: BaseException) -> Exception:
     return next((each for each in _PUBLIC if isinstance(error, each)), PartsUnreadableError)(_UNREADABLE)
 
 
-def reading(read: Callable[[], Any]) -> Any:
+def without_text(read: Callable[[], Any]) -> Any:
     """Return the result of code of others that reads parts; its error is raised as `unreadable`."""
     try:
         return read()
@@ -111,7 +109,7 @@ class Result:
         return self.value
 
 
-def added(first: Result, second: Result) -> Result:
+def sum_of_two(first: Result, second: Result) -> Result:
     """Return the sum of two results whose values are lists of equal lengths, or None; an error prevails."""
     for result in (first, second):
         if result.error is not None:
@@ -139,7 +137,7 @@ class Parts(ABC):
         """Return the sum of the results of a task for each part; a cluster adds them where they are."""
         total = Result()
         for result in self.run(task_of):
-            total = added(total, result)
+            total = sum_of_two(total, result)
             if total.error is not None:
                 break
         return total
@@ -155,7 +153,7 @@ class InTurn(Parts):
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
         """Yield the result of a task for each part."""
         n_parts = 0
-        for X, y in counted(self._parts(), self._n_parts):
+        for X, y in with_progress(self._parts(), self._n_parts):
             yield task_of(n_parts)(X, y)
             n_parts += 1
         self._n_parts = n_parts
@@ -225,7 +223,7 @@ class PassProgress:
 _SHOWN: ContextVar[PassProgress | None] = ContextVar("shown", default=None)
 
 
-def counted(parts: Iterable[Part], n_parts: int | None = None) -> Iterator[Part]:
+def with_progress(parts: Iterable[Part], n_parts: int | None = None) -> Iterator[Part]:
     """Yield the parts of one pass; within a `PassProgress`, they are counted on its bar."""
     shown = _SHOWN.get()
     return iter(parts) if shown is None else shown.over(parts, n_parts)
@@ -313,11 +311,11 @@ class PartTypes:
         """Return how the columns of another part differ."""
         if self.names is None or other.names is None:
             return f"a record has the shape {self.shape} in one and {other.shape} in another"
-        apart = [
+        missing = [
             each for each in (*self.names, *other.names) if (each in self.names) != (each in other.names)
         ]
-        if apart:
-            return f"{apart[0]!r} is not in all of them"
+        if missing:
+            return f"{missing[0]!r} is not in all of them"
         return "their order differs; select them by name where parts are read, such as part[names]"
 
 
@@ -335,7 +333,7 @@ def digest_of(records: Any) -> bytes:
     pickled = BytesIO()
     pickler = _Pickler(pickled, 5)
     pickler.fast = True  # without a memo, which depends on whether equal cells are one object
-    with suppress(Exception):  # records with a cell that cannot be pickled are not told apart
+    with suppress(Exception):  # records with a cell that cannot be pickled are taken as equal
         pickler.dump(records)
     return hashlib.blake2b(pickled.getvalue(), digest_size=16).digest()
 

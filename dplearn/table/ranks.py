@@ -3,19 +3,6 @@
 No pass sorts all codes. A pass counts, for all columns and ranks at once, the codes that share their leading
 bits, until few records share them with a wanted rank. A last pass gathers the codes near the wanted ranks; it
 is not needed in domains of at most 2**16 codes, of which the first pass counts each.
-
->>> from dplearn.kernels.intervals import children_of, whole
->>> from dplearn.table.sources import in_parts
->>> from dplearn.table.passes import InTurn
->>> codes = np.arange(300_000, dtype=np.uint64) * 1_000_003 % 2**32
->>> given = in_parts(InTurn(lambda: [(codes[:100_000], None), (codes[100_000:], None)]))
->>> _, records = given.read(lambda X, y: (len(X), Columns([X])))
->>> [ranks] = parted_ranks(records, [2**32], [[(150_000, 150_003)]])
->>> ranks.window(150_000, 150_003) == np.sort(codes)[150_000:150_003].tolist()
-True
->>> digits = records.map(lambda rows: rows.columns[0] % np.uint64(10))
->>> PartedTreeRecords(digits, 10).counted(children_of(whole(10, 3), np.array([0]), 2)).tolist()
-[150000, 150000]
 """
 
 from collections import defaultdict
@@ -29,8 +16,7 @@ from numpy.typing import NDArray
 
 from dplearn.kernels.intervals import Level, counted, sorted_codes
 from dplearn.kernels.ranks import CodeCounts, Ranks, SortedCodes
-from dplearn.table.rows import Columns
-from dplearn.table.table import Table
+from dplearn.table.table import Columns, Table
 
 _DIGIT = 16  # bits that a pass tells apart, unless there are very many windows
 _COUNTS = 1 << 22  # counts of one pass

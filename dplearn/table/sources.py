@@ -2,14 +2,10 @@
 
 Dask is imported where a collection of it has been given: it is optional.
 
->>> import pandas as pd
->>> first, second = {"age": [31, 42], "ill": ["no", "yes"]}, {"age": [57], "ill": ["no"]}
->>> months = [pd.DataFrame(first), pd.DataFrame(second)]
->>> table = table_in_parts(months, "ill")
->>> list(table.values(lambda given: (list(given.X.columns), given.y.tolist())))
-[(['age'], ['no', 'yes']), (['age'], ['no'])]
->>> table_in_parts(months[0], months[0]["ill"]) is None  # a table in memory
-True
+>>> import numpy as np
+>>> months = [np.zeros((5, 2)), np.zeros((9, 2))]
+>>> table_in_parts(months, None).in_parts, table_in_parts(months[0], None)
+(True, None)
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,8 +21,16 @@ from scipy.sparse import issparse
 
 from dplearn._validation import shown
 from dplearn.domains.cells import LAZY, is_frame
-from dplearn.table.passes import InTurn, Parts, Result, Task, added, counted, reading, unreadable
-from dplearn.table.rows import check_index
+from dplearn.table.passes import (
+    InTurn,
+    Parts,
+    Result,
+    Task,
+    sum_of_two,
+    unreadable,
+    with_progress,
+    without_text,
+)
 from dplearn.table.table import InParts, Table
 
 _ONCE = (
@@ -108,6 +112,25 @@ def _unlike(X: Any, y: Any) -> tuple[str, str] | None:
     if not isinstance(y, (list, tuple)):
         return kind, f"cut it like X: [first_y, second_y], {_PAIRS}"
     return (f"{len(y)} parts", f"X has {len(X)} parts; cut y like X") if len(y) != len(X) else None
+
+
+def check_index(name: str, column: Any, X: Any, of: str = "X") -> None:
+    """Refuse a column of pandas whose index differs from that of a table: rows are paired by position.
+
+    An index that only counts the rows may stand beside any other labels, which then say nothing about the
+    order of the rows; but not beside its own labels in another order.
+    """
+    indexes: list[Any] = [getattr(each, "index", None) for each in (X, column)]
+    one, two = indexes
+    if not all(hasattr(each, "equals") for each in indexes) or len(one) != len(two) or one.equals(two):
+        return
+    labels = [each.map(repr).tolist() for each in indexes]  # alike in types such as int64 and Int64
+    counts = [each == [repr(row) for row in range(len(each))] for each in labels]
+    if labels[0] != labels[1] and (not any(counts) or sorted(labels[0]) == sorted(labels[1])):
+        raise ValueError(
+            f"{name} and {of} have different indexes, and their rows are paired by position: give"
+            f" {name}.loc[{of}.index] if labels occur once, or {name}.to_numpy() if its order is that of {of}"
+        )
 
 
 def table_in_memory(X: Any) -> Any:
@@ -212,13 +235,13 @@ def _refuse_unread(X: Any) -> None:
 
 def parts_read(make: Callable[[], Iterable[Any]]) -> Iterator[Any]:
     """Yield the parts of one pass, which code of others makes; its errors are raised without their texts."""
-    parts = reading(lambda: iter(make()))
-    while (part := reading(lambda: next(parts, _END))) is not _END:
+    parts = without_text(lambda: iter(make()))
+    while (part := without_text(lambda: next(parts, _END))) is not _END:
         yield part
 
 
 def _first(X: Any) -> Any:
-    return reading(lambda: X[0])
+    return without_text(lambda: X[0])
 
 
 def _is_listed(X: Any) -> bool:
@@ -270,15 +293,15 @@ class _Calls:
                 )
 
     def _call(self) -> Any:
-        parts: Any = reading(self._function)
+        parts: Any = without_text(self._function)
         if hasattr(parts, "to_batches"):
-            parts = reading(parts.to_batches)
+            parts = without_text(parts.to_batches)
         if hasattr(parts, "shape") or not hasattr(parts, "__iter__") or isinstance(parts, (str, Mapping)):
             raise TypeError(
                 f"{self._name} must be a function that returns an iterable of parts, got one that returns"
                 f" {type(parts).__name__}; {advice_on(parts)}"
             )
-        return reading(lambda: iter(parts))
+        return without_text(lambda: iter(parts))
 
 
 def of_dask(X: Any) -> bool:
@@ -450,10 +473,10 @@ class DaskParts(Parts):
 
     def _computed(self, tasks: Sequence[Any]) -> tuple[Result, ...]:
         """Compute the results of all tasks of a pass; a progress bar shows that their parts are read then."""
-        bar, results = counted(range(len(self._parts)), len(self._parts)), ()
+        bar, results = with_progress(range(len(self._parts)), len(self._parts)), ()
         for place in bar:
             if not place:
-                results = reading(partial(import_module("dask").compute, *tasks))
+                results = without_text(partial(import_module("dask").compute, *tasks))
         return results
 
     def _tasks(self, task_of: Callable[[int], Task]) -> list[Any]:
@@ -469,7 +492,7 @@ def _delayed(function: Callable[..., Any]) -> Any:
 
 
 def _sum_of(*results: Result) -> Result:
-    return reduce(added, results)
+    return reduce(sum_of_two, results)
 
 
 def _on_partition(task: Task, name: Name | None, X: Any, y: Any) -> Result:
@@ -495,11 +518,11 @@ def partitions(collection: Any) -> list[Any]:
     Their tasks raise no error, which a cluster would log: they return it, as a `Result` without its text.
     """
     if not hasattr(collection, "chunks"):
-        return _quiet(reading(collection.to_delayed))
+        return _quiet(without_text(collection.to_delayed))
     if len(collection.chunks) == 2:  # whole rows are in one part
         collection = collection.rechunk({1: -1})
     # Optimised graphs have tasks of their own: those that make chunks of both X and y would run twice.
-    return _quiet(reading(partial(collection.to_delayed, optimize_graph=False)).ravel())
+    return _quiet(without_text(partial(collection.to_delayed, optimize_graph=False)).ravel())
 
 
 def _quiet(parts: Sequence[Any]) -> list[Any]:

@@ -4,26 +4,23 @@ A table in memory has one block. One in parts is read again in each pass over it
 of one task, which reads it and ends with its sums, so that a sum is the same for every division into parts. A
 record may be a group of rows; then each of its rows counts as often as it takes part.
 
->>> from dplearn.table.passes import InTurn
->>> first, second = np.array([[3.0], [4.0]]), np.array([[5.0]])
->>> given = Table(InParts(InTurn(lambda: [(first, None), (second, None)])))
->>> [lengths, table] = given.read(lambda X, y: (len(X), X))
->>> lengths, len(table), table.map(lambda rows: 2 * rows).sums(lambda rows: [rows.sum()])
-([2, 1], 3, [np.float64(24.0)])
->>> table.take(np.array([2, 0])).tolist()
-[[5.0], [3.0]]
+>>> table = as_table(np.array([[3.0], [4.0], [5.0]])).map(lambda rows: 2 * rows)
+>>> len(table), table.sums(lambda rows: [rows.sum()]), table.take(np.array([2, 0])).tolist()
+(3, [np.float64(24.0)], [[10.0], [6.0]])
 """
 
+import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse, vstack
 
 from dplearn.table.passes import Parts, PartsChangedError, PartTypes, Task, digest_of
-from dplearn.table.rows import as_records, count_of, joined, taken
 
 Places = NDArray[np.int64]
 Sums = Callable[[Any], Sequence[Any]]  # from rows to integers, or arrays of them: sums over these rows
@@ -67,7 +64,7 @@ class Grouping:
 class Table:
     """Private rows, which form records: each row one, or groups of rows."""
 
-    blocks: "Held | InParts"  # private: the rows
+    blocks: "InMemory | InParts"  # private: the rows
     grouping: Grouping | None = None  # private: the rows of each record; None: a record is a row
     order: Places | None = None  # private: the row of each record, where that is not its number
     facts: Any = None  # public
@@ -149,13 +146,17 @@ class Table:
         for each in known:
             types.check_same(each.types, name, categories=categories)
         checks = tuple(_NONE if each is None else _Check(each.length, each.digest) for each in found)
-        step = _Read(encode, partial(types.check_same, name=name, categories=categories), checks)
-        rows = InParts(blocks.parts, (*blocks.steps, step), checks)
+        same = partial(types.check_same, name=name, categories=categories)
+
+        def again(number: int) -> Callable[[Any], Any]:
+            return partial(_read_again, encode, same, checks[number] if number < len(checks) else None)
+
+        rows = InParts(blocks.parts, (*blocks.steps, again), checks)
         return [each and each.shown for each in found], Table(rows)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Held:
+class InMemory:
     """Rows in memory."""
 
     rows: Any  # private: from `as_records`
@@ -165,8 +166,8 @@ class Held:
     def n_rows(self) -> int:
         return count_of(self.rows)
 
-    def map(self, function: Callable[[Any], Any]) -> "Held":
-        return Held(function(self.rows), self.weights)
+    def map(self, function: Callable[[Any], Any]) -> "InMemory":
+        return InMemory(function(self.rows), self.weights)
 
     def sums(self, function: Sums) -> Sequence[Any]:
         return _weighted_sums(function, self._by_weight) or []
@@ -200,7 +201,7 @@ class InParts:
     parts: Parts
     steps: tuple[Callable[[int], Callable[[Any], Any]], ...] = ()
     checks: tuple[_Check, ...] = ()  # private: of each part, once the parts have been read
-    weights: Places | None = None  # private: as for `Held`
+    weights: Places | None = None  # private: as for `InMemory`
 
     @property
     def n_rows(self) -> int:
@@ -211,7 +212,7 @@ class InParts:
         return [each.length for each in self.checks]
 
     def map(self, function: Callable[[Any], Any]) -> "InParts":
-        return self.step(_Always(function))
+        return self.step(lambda number: partial(_unless_empty, function))  # noqa: ARG005 - the same for all
 
     def step(self, function_of: Callable[[int], Callable[[Any], Any]]) -> "InParts":
         return replace(self, steps=(*self.steps, function_of))
@@ -225,7 +226,7 @@ class InParts:
 
         def task(number: int) -> Task:
             numbers.add(number)
-            return self._task(number, _Summed(function, self._own(number)))
+            return self._task(number, partial(_summed, function, self._own(number)))
 
         sums: Sequence[Any] = self.parts.total(task).found() or []
         if len(numbers) < len(self.checks):
@@ -239,7 +240,7 @@ class InParts:
 
         def task(number: int) -> Task:
             own = ordered[owners == number] - self._starts[min(number, len(self.checks))]
-            return self._task(number, partial(_taken, own))
+            return self._task(number, partial(_unless_empty, partial(taken, places=own)))
 
         found = [each.found() for each in self.parts.run(task)]
         if len(found) < len(self.checks):
@@ -250,7 +251,7 @@ class InParts:
         return None
 
     def _task(self, number: int, function: Callable[[Any], Any]) -> Task:
-        return Task(_InTurn(tuple(step(number) for step in self.steps), function))
+        return Task(partial(_one_after_another, (*(step(number) for step in self.steps), function)))
 
     def _own(self, number: int) -> NDArray[np.int16] | None:
         """Return the weights of the rows of a part; there are none of more than a thousand."""
@@ -268,37 +269,21 @@ class InParts:
 
 def as_table(records: Any, name: str = "records") -> Table:
     """Return records as a table: as given, or of records in memory from `as_records`."""
-    return records if isinstance(records, Table) else Table(Held(as_records(name, records)))
+    return records if isinstance(records, Table) else Table(InMemory(as_records(name, records)))
 
 
 _NO_ROWS = "Found array with 0 sample(s) while a minimum of 1 is required: {} has no part with rows"
 
 
-@dataclass(frozen=True, repr=False)
-class _Always:
-    """One function for all parts; of no rows it makes none."""
-
-    function: Callable[[Any], Any]
-
-    def __call__(self, number: int) -> Callable[[Any], Any]:  # noqa: ARG002 - the same for all
-        return self._of
-
-    def _of(self, rows: Any) -> Any:
-        return None if rows is None else self.function(rows)
+def _unless_empty(function: Callable[[Any], Any], rows: Any) -> Any:
+    return None if rows is None else function(rows)
 
 
-@dataclass(frozen=True, repr=False)
-class _InTurn:
-    """Functions in turn, from X and y of a part."""
-
-    steps: Sequence[Callable[[Any], Any]]
-    last: Callable[[Any], Any]
-
-    def __call__(self, X: Any, y: Any) -> Any:
-        rows: Any = Given(X, y)
-        for step in (*self.steps, self.last):
-            rows = step(rows)
-        return rows
+def _one_after_another(steps: Sequence[Callable[[Any], Any]], X: Any, y: Any) -> Any:
+    rows: Any = Given(X, y)
+    for step in steps:
+        rows = step(rows)
+    return rows
 
 
 class _First(NamedTuple):
@@ -321,20 +306,8 @@ def _first_read(encode: Callable[[Any, Any], tuple[Any, Any]], given: Given, *, 
     return _First(shown, count_of(rows), digest_of(rows) if digests else None, PartTypes.of(given.X))
 
 
-@dataclass(frozen=True, repr=False)
-class _Read:
-    """The reading of parts after the first pass, whose rows must be those of the first pass."""
-
-    encode: Callable[[Any, Any], tuple[Any, Any]]
-    check_types: Callable[[PartTypes], None]
-    checks: tuple[_Check, ...]
-
-    def __call__(self, number: int) -> Callable[[Any], Any]:
-        known = number < len(self.checks)
-        return partial(_read_again, self.encode, self.check_types, self.checks[number] if known else None)
-
-
 def _read_again(encode: Any, check_types: Any, check: _Check | None, given: Given | None) -> Any:
+    """Return the rows of a part after the first pass; they must be those of the first pass."""
     if check is None:  # there was no such part
         raise PartsChangedError
     if given is None or not check.length:
@@ -348,19 +321,9 @@ def _read_again(encode: Any, check_types: Any, check: _Check | None, given: Give
     return rows
 
 
-@dataclass(frozen=True, repr=False)
-class _Summed:
-    """Sums over the rows of a part; None without rows that take part."""
-
-    function: Sums
-    weights: NDArray[np.int16] | None
-
-    def __call__(self, rows: Any) -> Sequence[Any] | None:
-        return None if rows is None else _weighted_sums(self.function, _by_weight(rows, self.weights))
-
-
-def _taken(places: Places, rows: Any) -> Any:
-    return None if rows is None else taken(rows, places)
+def _summed(function: Sums, weights: NDArray[np.int16] | None, rows: Any) -> Sequence[Any] | None:
+    """Return the sums over the rows of a part; None without rows that take part."""
+    return None if rows is None else _weighted_sums(function, _by_weight(rows, weights))
 
 
 def _by_weight(rows: Any, weights: NDArray[Any] | None) -> Iterator[tuple[int, Any]]:
@@ -381,3 +344,134 @@ def _weighted_sums(function: Sums, blocks: Any) -> Sequence[Any] | None:
         sums = function(rows) if weight == 1 else [weight * each for each in function(rows)]
         total = sums if total is None else [old + new for old, new in zip(total, sums, strict=True)]
     return total
+
+
+_TABLES = {(library, kind) for library in ("pandas", "polars") for kind in ("DataFrame", "Series")}
+
+
+class Records(ABC):
+    """Base class of user-defined records, to which oracles apply queries."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of records."""
+
+    @abstractmethod
+    def __getitem__(self, places: NDArray[np.int64]) -> Self:
+        """Return the records with the given row numbers, one for each, in that order."""
+
+
+class Columns(Records):
+    """Records held as encoded columns."""
+
+    def __init__(self, columns: Sequence[NDArray[Any]]):
+        self.columns = list(columns)
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def __getitem__(self, places: NDArray[np.int64] | slice) -> Self:
+        return type(self)([column[places] for column in self.columns])
+
+    def blocks(self, length: int) -> Iterator[tuple[slice, list[NDArray[Any]]]]:
+        """Yield the places of consecutive records, at most `length` at once, and the columns of these."""
+        for start in range(0, len(self), length):
+            here = slice(start, start + length)
+            yield here, self[here].columns
+
+
+class LabelledRows(Records):
+    """Records that consist of a row and a label.
+
+    Parameters
+    ----------
+    X : ndarray, sparse matrix or data frame of shape (n, d)
+        Private. The rows; a sparse matrix is converted to CSR.
+    y : ndarray or series of shape (n,)
+        Private. The labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplearn.queries import LabelledRows
+    >>> examples = LabelledRows(np.array([[31], [57]]), np.array(["well", "ill"]))
+    >>> len(examples)
+    2
+    """
+
+    def __init__(self, X: Any, y: Any):
+        self.X, self.y = as_records("X", X), as_records("y", y)
+        if count_of(self.X) != count_of(self.y):
+            raise ValueError("X and y must have equal numbers of records")
+
+    def __len__(self) -> int:
+        return count_of(self.y)
+
+    def __getitem__(self, places: NDArray[np.int64]) -> Self:
+        return type(self)(taken(self.X, places), taken(self.y, places))
+
+
+def as_records(name: str, records: Any) -> Any:
+    """Return records if their type supports access by row number, a sparse matrix as CSR.
+
+    Lists are refused, since numpy would choose a type that depends on all records. Other types are refused,
+    since their `__getitem__` may not select rows.
+    """
+    matrix: Any = records
+    if issparse(records) and len(matrix.shape) == 2:
+        return matrix.tocsr()
+    odd = isinstance(
+        records, (np.ma.MaskedArray, np.matrix)
+    )  # masks would be lost; a matrix row has two axes
+    rows = isinstance(records, np.ndarray) and records.ndim > 0 and not odd
+    if not (rows or isinstance(records, Records) or _is_table(records)):
+        raise TypeError(
+            f"{name} must be a numpy array, a sparse matrix, a data frame or series of pandas or polars,"
+            f" LabelledRows or other Records; got {type(records).__name__}"
+        )
+    return records
+
+
+def count_of(records: Any) -> int:
+    """Return the number of records."""
+    return int(records.shape[0]) if hasattr(records, "shape") else len(records)
+
+
+def shape_of(X: Any) -> tuple[int, int] | None:
+    """Return the numbers of rows and columns without reading a value; None unless X is a table with some."""
+    shape = getattr(X, "shape", None)
+    if shape is None and isinstance(X, (list, tuple)) and X and isinstance(X[0], (list, tuple)):
+        shape = len(X), len(X[0])
+    if shape is None or len(shape) != 2 or not all(shape):
+        return None
+    return int(shape[0]), int(shape[1])
+
+
+def taken(records: Any, places: NDArray[np.int64]) -> Any:
+    """Return the records with the given row numbers, one for each."""
+    part = records.iloc[places] if hasattr(records, "iloc") else records[places]
+    if count_of(part) != len(places):
+        raise TypeError("records must return one record for each requested row number")
+    return part
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Return the records of several parts, all of one type, as one table."""
+    first = parts[0]
+    if isinstance(first, LabelledRows):
+        return LabelledRows(joined([each.X for each in parts]), joined([each.y for each in parts]))
+    if isinstance(first, Columns):
+        return Columns([joined(column) for column in zip(*(each.columns for each in parts), strict=True)])
+    if issparse(first):
+        return vstack(parts, format="csr")
+    if hasattr(first, "iloc"):
+        return sys.modules["pandas"].concat(parts, ignore_index=True)
+    if _is_table(first):
+        return sys.modules["polars"].concat(parts)
+    return np.concatenate(parts)
+
+
+def _is_table(records: Any) -> bool:
+    """Return True for a frame or series of pandas or polars, and for subclasses of these."""
+    kinds = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(records).__mro__}
+    return bool(kinds & _TABLES)

@@ -1,12 +1,10 @@
 """Read labels, one or several of a record, and targets of regression; no error shows a private one.
 
 >>> outputs = read_outputs([["a", 0], ["b", 1]], 2, None)
->>> [classes.tolist() for classes in outputs.classes], outputs.codes.tolist(), outputs.many
-([['a', 'b'], [0, 1]], [[0, 0], [1, 1]], True)
->>> target = TargetRange.of((0, 100))
->>> codes = read_target([0, 50, 99.5], 3, target)
->>> codes.tolist(), target.decode(codes / STEPS).round(3).tolist()
-([-65536, 0, 64881], [0.0, 50.0, 99.5])
+>>> [classes.tolist() for classes in outputs.classes], outputs.codes.tolist()
+([['a', 'b'], [0, 1]], [[0, 0], [1, 1]])
+>>> read_target([0, 50, 100], 3, TargetRange.of((0, 100))).tolist()
+[-65536, 0, 65536]
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -313,6 +311,42 @@ def sets_of_outputs(classes: Sequence[Any], n_outputs: int) -> list[NDArray[Any]
     return sets if len(sets) == n_outputs else sets * n_outputs
 
 
+def labels_in_parts(found: Iterable[Sequence[NDArray[Any]] | None]) -> Any:
+    """Return the labels that occur in parts, sorted, or those of each output, from those of each part."""
+    known = [part for part in found if part is not None]
+    check_equal_outputs(map(len, known))
+    sets = [_united(parts) for parts in zip(*known, strict=True)]
+    return sets if len(sets) > 1 else sets[0] if sets else []
+
+
+def _united(parts: Sequence[NDArray[Any]]) -> list[Any]:
+    """Return the labels of all parts, sorted."""
+    kinds = {part.dtype.kind for part in parts}
+    if len({"f" if kind in "iuf" else kind for kind in kinds}) > 1:
+        raise ValueError("y must hold labels of one type in all parts; classes=[...] declares them")
+    common = np.concatenate(parts)
+    if common.dtype.kind == "f" and kinds & {"i", "u"} and (abs(common) > _LARGEST).any():
+        raise ValueError(
+            "y must hold integers of one type in all parts, since floats do not represent some of them;"
+            " declare the type where parts are read, such as read_csv(..., dtype=...)"
+        )
+    plain = all(isinstance(label, (str, int, float)) for label in common.tolist())
+    if not plain:
+        raise ValueError(
+            "y must hold texts, integers, booleans or floats if X is in parts; convert other labels, such as"
+            " decimals, where parts are read"
+        )
+    labels: list[Any] = check_classes(np.unique(common).tolist()).tolist()
+    return labels
+
+
+def check_equal_outputs(numbers: Iterable[int]) -> None:
+    """Refuse parts whose records have different numbers of labels."""
+    different = sorted(set(numbers))
+    if len(different) > 1:
+        raise ValueError(f"y must have the same number of outputs in all parts, got {different}")
+
+
 def label_columns(classes: Sequence[NDArray[Any]], codes: NDArray[np.integer]) -> list[NDArray[Any]]:
     """Return the labels with the given codes, of each output."""
     return [labels[column] for labels, column in zip(classes, codes.T, strict=True)]
@@ -339,6 +373,7 @@ def share_all_right(columns: Sequence[NDArray[Any]], y: Any, weights: Any = None
     return float(np.average(np.all(right, axis=0), weights=weights))
 
 
+_LARGEST = 2.0**53  # floats represent all integers up to there
 #: The code of the upper bound; that of the lower bound is its negative. A step is 2**-16 of half the range.
 STEPS = 1 << 16
 #: Bounds are at most so great, and at least so far apart: no square of a target overflows or vanishes.

@@ -38,7 +38,7 @@ from dplearn.queries.noise import QUERY_MODELS
 from dplearn.queries.oracle import LocalOracle, Oracle, Round, as_queries, local
 from dplearn.queries.query import MeanQuery, StatisticalQuery, VectorQuery
 from dplearn.queries.randomizers import LocalRandomizer
-from dplearn.table.rows import as_records, count_of, taken
+from dplearn.table.table import as_records, count_of, taken
 
 _SPARE = 64  # 1 / _SPARE of a tolerance is reserved for rounding
 

@@ -24,8 +24,8 @@ from dplearn.ensembles.batched_teachers import BatchedTraining, batched_training
 from dplearn.ensembles.shards import equal_runs, shards
 from dplearn.ensembles.teachers import LabelShares, train_and_ask, train_teachers
 from dplearn.table.passes import InTurn
-from dplearn.table.rows import LabelledRows
 from dplearn.table.sources import in_parts
+from dplearn.table.table import LabelledRows
 
 #: Descents end where no entry of the gradient exceeds `tol`: with a small one, at the same minimum.
 TEACHERS = {

@@ -33,8 +33,9 @@ from dplearn.ensembles.shards import shards
 from dplearn.ensembles.teachers import LabelShares, answers_of, train_and_ask, train_teachers
 from dplearn.kernels.votes import FIXED_POINT_ONE
 from dplearn.table.passes import InTurn
-from dplearn.table.rows import LabelledRows, rows_of
+from dplearn.table.rows import rows_of
 from dplearn.table.sources import in_parts
+from dplearn.table.table import LabelledRows
 
 CLASSES = np.array(["no", "perhaps", "yes"])
 N, K = 16, 4

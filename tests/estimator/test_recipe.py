@@ -18,7 +18,7 @@ from dplearn.learners.rules.generic import RuleFit
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.held import held_by
 from dplearn.table.groups import MOST_ROWS
-from dplearn.table.rows import Columns, LabelledRows, count_of, taken
+from dplearn.table.table import Columns, LabelledRows, count_of, taken
 from tests.changed import changed_recipe
 from tests.laws.conftest import PREDICTORS, TRANSFORMERS
 
@@ -54,7 +54,7 @@ def test_parameters_do_not_change():
     recipe = learner(method="exponential")._recipe(reproducible=False)
     with pytest.raises(AttributeError, match="do not change, got 'method'"):
         recipe.method = "permute_and_flip"
-    with pytest.raises(AttributeError, match="no parameter 'x'"):
+    with pytest.raises(AttributeError, match="no attribute 'x'"):
         _ = recipe.x
     other = recipe.given(method="permute_and_flip")
     assert (recipe.method, other.method) == ("exponential", "permute_and_flip")

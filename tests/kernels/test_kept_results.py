@@ -9,7 +9,7 @@ import numpy as np
 
 from dplearn.kernels.kept_results import KeptResults
 from dplearn.table.groups import grouping_of
-from dplearn.table.table import Held, Table
+from dplearn.table.table import InMemory, Table
 
 
 class Numbers(list):
@@ -42,7 +42,7 @@ def test_rows_of_groups_are_the_same_objects_in_each_sum():
     calls = []
     kept = KeptResults(lambda rows: calls.append(1) or rows.sum())
     ids = np.repeat([0, 1, 2], [1, 2, 5])
-    records = Table(Held(np.arange(8))).grouped(grouping_of(ids, 8, most=3, shifts=lambda n: [0] * n))
+    records = Table(InMemory(np.arange(8))).grouped(grouping_of(ids, 8, most=3, shifts=lambda n: [0] * n))
     sums = [records.sums(lambda rows: [kept(rows)]) for _ in range(3)]
     assert sums[0] == sums[1] == sums[2]
     assert len(calls) == 3  # rows that occur once, twice and three times

@@ -79,8 +79,8 @@ def half_of_the_noise(patch):
 
 
 def a_count_for_nothing(patch):
-    shares = ensembles.counted_shares
-    patch.setattr(ensembles, "counted_shares", lambda cost, **how: (shares(cost, **how)[0], cost))
+    shares = ensembles.shares_with_count
+    patch.setattr(ensembles, "shares_with_count", lambda cost, **how: (shares(cost, **how)[0], cost))
 
 
 def the_true_number(patch):

@@ -12,7 +12,7 @@ from dplearn.learners import ensembles
 from dplearn.privacy import ApproxDP
 from dplearn.queries.noise import CentralNoise
 from dplearn.table.groups import SHIFTS, grouping_of, grouping_of_codes
-from dplearn.table.table import Held, Table
+from dplearn.table.table import InMemory, Table
 from tests.laws.conftest import OnePair
 
 grouped = sys.modules["dplearn.releases.grouped"]  # the package has a function of this name
@@ -56,7 +56,7 @@ def rows_chosen_within_each_part(monkeypatch):
 def all_values_released(monkeypatch):
     def read_groups(recipe, X, y, groups):
         facts, rows = recipe.read(X, y)
-        return facts, Table(Held(rows)), facts.n_samples
+        return facts, Table(InMemory(rows)), facts.n_samples
 
     monkeypatch.setattr(execute, "_read_groups", read_groups)
 

@@ -16,7 +16,7 @@ from dplearn.kernels.exact import at_most_exp
 from dplearn.learners.parity import masked
 from dplearn.learners.parity.masked import MaskedParityClassifier
 from dplearn.queries import CentralOracle, LocalOracle, MeanQuery
-from dplearn.queries import oracle as factories
+from dplearn.queries import oracle as oracle
 from dplearn.queries.noise import CentralNoise, LocalNoise
 
 CASES = {case.name: case for case in MASKED_PARITY_CASES}
@@ -122,14 +122,14 @@ MISTAKES = {
 def test_a_mistake_in_an_oracle_breaks_the_claim(mistake, monkeypatch):
     name, case, pair = MISTAKES[mistake]
     assert keeps(case, pair)
-    monkeypatch.setattr(factories, name, mistake)
+    monkeypatch.setattr(oracle, name, mistake)
     assert not keeps(case, pair)
 
 
 def test_twice_the_epsilon_for_cells_is_seen(monkeypatch):
     pair = ((PLAIN, SHOWN), (SHOWN, SHOWN))
     assert keeps(LOCAL_CELLS, pair)
-    monkeypatch.setattr(factories, "LocalOracle", DoubleReports)
+    monkeypatch.setattr(oracle, "LocalOracle", DoubleReports)
     assert not keeps(LOCAL_CELLS, pair)
 
 
@@ -150,7 +150,7 @@ def test_all_of_epsilon_for_each_round_is_no_more_than_a_record_of_one_bit_costs
     # So the claim holds if each round has all of epsilon, which the oracle's accounts do not know.
     for pair in (((OTHER, SHOWN), (SHOWN, SHOWN)), ((PLAIN, SHOWN), (SHOWN, SHOWN))):
         with monkeypatch.context() as patched:
-            patched.setattr(factories, "CentralOracle", AllToEach)
+            patched.setattr(oracle, "CentralOracle", AllToEach)
             assert keeps(CENTRAL, pair)
 
 

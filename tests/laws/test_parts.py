@@ -31,8 +31,7 @@ from dplearn.model_selection.candidates import answers_from_a_budget
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy import Guarantee, PrivacyLedger
 from dplearn.releases import median
-from dplearn.table.rows import taken
-from dplearn.table.table import Held, Table
+from dplearn.table.table import InMemory, Table, taken
 from tests.changed import with_recipe
 from tests.laws.conftest import OF_NUMBERS, TRANSFORMERS
 
@@ -62,7 +61,7 @@ def same(first, second):
 
 
 def summarised(fit, plan, facts, rows):
-    summary = fit.summarized(Table(Held(rows), facts=facts), plan)
+    summary = fit.summarized(Table(InMemory(rows), facts=facts), plan)
     summary = summary.blocks.rows if isinstance(summary, Table) else summary
     return getattr(summary, "records", summary)
 

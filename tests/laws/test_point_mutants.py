@@ -13,7 +13,7 @@ from dplearn.audit.enumeration import distribution_on
 from dplearn.kernels import points as point_core
 from dplearn.kernels.exact import at_most_exp
 from dplearn.learners.rules import point
-from dplearn.table.rows import LabelledRows
+from dplearn.table.table import LabelledRows
 
 SECRECY = importlib.import_module("dplearn.privacy.derived")
 HISTOGRAM = importlib.import_module("dplearn.mechanisms.stable_histogram")

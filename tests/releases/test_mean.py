@@ -13,7 +13,7 @@ from dplearn.fit.execute import Facts
 from dplearn.privacy import PrivacyLedger
 from dplearn.releases import mean, mean_plan
 from dplearn.releases.mean import _Mean
-from dplearn.table.table import Held, Table
+from dplearn.table.table import InMemory, Table
 
 module = import_module("dplearn.releases.mean")  # the package exports a function by that name
 X = np.random.default_rng(0).gamma(2, 10, 5000)
@@ -83,5 +83,5 @@ def test_the_last_bits_of_a_float_do_not_exceed_the_upper_bound():
 def test_the_widest_bounds_do_not_overflow(share, monkeypatch):
     release = _Mean((-1e300, 1e300), 1)
     monkeypatch.setattr(module, "laplace_counts", lambda _, **how: np.array([int(share * how["high"])]))
-    found = release.run(Table(Held(np.zeros(1, dtype=np.int64))), release.plan(Facts(10**8)), None)
+    found = release.run(Table(InMemory(np.zeros(1, dtype=np.int64))), release.plan(Facts(10**8)), None)
     assert found.value == pytest.approx((2 * share - 1) * 1e300)

@@ -12,7 +12,7 @@ from dplearn.chance import SeededDice
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, HistogramQuery, MeanQuery, VectorQuery
 from dplearn.table.groups import SHIFTS, grouping_of, selected
-from dplearn.table.table import Held, Table
+from dplearn.table.table import InMemory, Table
 
 
 def shifts(n):
@@ -111,7 +111,7 @@ IDS = ["a", "a", "a", "b", "c", "c"]
 
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 7])
 def test_a_sum_is_over_the_same_number_of_rows_of_each_group(most):
-    records = Table(Held(VALUES)).grouped(grouping(IDS, most))
+    records = Table(InMemory(VALUES)).grouped(grouping(IDS, most))
     total, number = records.sums(lambda rows: [rows.sum(), np.array([len(rows)])])
     assert number.tolist() == [3 * most]
     assert total == VALUES[records.grouping.slots].sum()
@@ -132,7 +132,7 @@ def test_an_answer_about_groups_is_as_noisy_as_one_about_as_many_rows(name, priv
     query, m = QUERIES[name], 400
     ids = np.arange(2000) % m
     rows = np.arange(2000) % 6
-    grouped = Table(Held(rows)).grouped(grouping(ids.tolist(), 5))
+    grouped = Table(InMemory(rows)).grouped(grouping(ids.tolist(), 5))
     plain = rows[:m]
     variances = [
         CentralOracle(records, privacy=privacy, dice=SeededDice(0)).ask(query)[0].noise_variance
@@ -153,7 +153,7 @@ def test_the_noise_of_groups_follows_from_the_largest_change_of_one_group():
             return super().discrete_laplace(ratio, low, high, size=size)
 
     for most in (1, 4):
-        records = Table(Held(VALUES)).grouped(grouping(IDS, most))
+        records = Table(InMemory(VALUES)).grouped(grouping(IDS, most))
         CentralOracle(records, privacy=ApproxDP(1), dice=Seen(0)).ask(query)
     one, four = (np.log(float(ratio)) for ratio in ratios)
     assert four == pytest.approx(one / 4, rel=1e-6)

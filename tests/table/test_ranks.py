@@ -14,8 +14,8 @@ from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.table import ranks as module
 from dplearn.table.passes import InTurn
 from dplearn.table.ranks import PartedTreeRecords, gathered_codes, parted_ranks
-from dplearn.table.rows import Columns
 from dplearn.table.sources import in_parts
+from dplearn.table.table import Columns
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 

@@ -7,7 +7,8 @@ import pytest
 from scipy.sparse import coo_matrix, csr_matrix
 
 from dplearn.queries import LabelledRows, Records
-from dplearn.table.rows import as_records, check_values, count_of, own_cells, plain, rows_of, taken
+from dplearn.table.rows import check_values, own_cells, plain, rows_of
+from dplearn.table.table import as_records, count_of, taken
 
 PLACES = np.array([2, 0])
 

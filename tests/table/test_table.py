@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from dplearn.domains import DomainError
 from dplearn.table.groups import grouping_of
 from dplearn.table.passes import InTurn, PartsChangedError
-from dplearn.table.rows import Columns, LabelledRows
 from dplearn.table.sources import in_parts
-from dplearn.table.table import Grouping, Held, Table, as_table
+from dplearn.table.table import Columns, Grouping, InMemory, LabelledRows, Table, as_table
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 TABLE = np.arange(24).reshape(12, 2)
@@ -134,7 +133,7 @@ def huge_sums(rows):
 @repeatable
 @given(divisions())
 def test_sums_of_integers_are_those_in_memory_to_the_last_bit(lengths):
-    held = Table(Held(LabelledRows(TABLE, LABELS)))
+    held = Table(InMemory(LabelledRows(TABLE, LABELS)))
     same_to_the_last_bit(parted(lengths).sums(huge_sums), held.sums(huge_sums))
 
 
@@ -142,7 +141,7 @@ def test_sums_of_integers_are_those_in_memory_to_the_last_bit(lengths):
 @given(divisions(), st.integers(1, 7))
 def test_sums_of_groups_in_parts_are_those_in_memory_and_of_rows_as_often_as_they_take_part(lengths, most):
     found = groups(most)
-    held = Table(Held(LabelledRows(TABLE, LABELS))).grouped(found).sums(huge_sums)
+    held = Table(InMemory(LabelledRows(TABLE, LABELS))).grouped(found).sums(huge_sums)
     same_to_the_last_bit(parted(lengths).grouped(found).sums(huge_sums), held)
     rows = found.slots.ravel()
     same_to_the_last_bit(held, huge_sums(LabelledRows(TABLE[rows], LABELS[rows])))
@@ -151,7 +150,7 @@ def test_sums_of_groups_in_parts_are_those_in_memory_and_of_rows_as_often_as_the
 @repeatable
 @given(divisions(), st.integers(1, 7))
 def test_groups_count_as_records_wherever_their_rows_are(lengths, most):
-    for table in (parted(lengths), Table(Held(LabelledRows(TABLE, LABELS)))):
+    for table in (parted(lengths), Table(InMemory(LabelledRows(TABLE, LABELS)))):
         grouped = table.grouped(groups(most))
         assert (len(grouped), grouped.each, grouped.in_parts) == (4, most, table.in_parts)
         assert (len(grouped.ungrouped()), grouped.ungrouped().each) == (12, 1)
@@ -164,8 +163,8 @@ def test_a_group_of_one_row_that_takes_part_is_that_row_chosen_before():
     """Sums, and rows by the numbers of their groups, with the row of each group chosen after or before."""
     found = groups(1)
     chosen = found.slots[:, 0]
-    before = Table(Held(LabelledRows(TABLE[chosen], LABELS[chosen])))
-    for table in (parted([5, 0, 7]), Table(Held(LabelledRows(TABLE, LABELS)))):
+    before = Table(InMemory(LabelledRows(TABLE[chosen], LABELS[chosen])))
+    for table in (parted([5, 0, 7]), Table(InMemory(LabelledRows(TABLE, LABELS)))):
         after = table.grouped(found)
         assert len(after) == len(before)
         same_to_the_last_bit(after.sums(huge_sums), before.sums(huge_sums))
@@ -209,7 +208,7 @@ def test_a_missing_last_part_is_noticed_though_none_of_its_rows_would_be_summed(
 def test_sums_of_no_rows_that_take_part_are_none():
     """As in parts of which all are without weight."""
     nobody = Grouping(np.empty((0, 1), np.int64), np.empty(0, np.int64))
-    for table in (parted([5, 7]), Table(Held(LabelledRows(TABLE, LABELS)))):
+    for table in (parted([5, 7]), Table(InMemory(LabelledRows(TABLE, LABELS)))):
         assert table.grouped(nobody).sums(lambda rows: [rows.X.sum()]) == []
 
 
@@ -233,7 +232,7 @@ def test_labels_joined_from_parts_stay_an_array(labels):
 
 def test_rows_of_a_chosen_order_are_numbered_by_their_records():
     order = np.array([4, 0, 11])
-    held = Table(Held(LabelledRows(TABLE, LABELS)), order=order)
+    held = Table(InMemory(LabelledRows(TABLE, LABELS)), order=order)
     parts = Table(parted([5, 0, 7]).blocks, order=order)
     for table in (held, parts):
         assert table.take(np.array([2, 1])).X.tolist() == TABLE[[11, 0]].tolist()
@@ -241,7 +240,7 @@ def test_rows_of_a_chosen_order_are_numbered_by_their_records():
 
 def test_a_table_shows_no_row():
     secret = np.array([123456789])
-    table = Table(Held(secret), facts=3)
+    table = Table(InMemory(secret), facts=3)
     for shown in (
         repr(table),
         repr(table.blocks),

@@ -17,6 +17,7 @@ from dplearn.table.targets import (
     declared_sets,
     joined_outputs,
     label_columns,
+    labels_in_parts,
     read_labels,
     read_outputs,
     read_target,
@@ -227,3 +228,14 @@ def test_sets_of_labels_by_name_and_of_another_number_are_refused():
         declared_sets({"a": [0, 1], "b": [3, 4]})
     with pytest.raises(ValueError, match="for each of 1 outputs, got 2; n_outputs is the number"):
         read_outputs([0, 1], 2, [[0, 1], [3, 4]])
+
+
+def test_labels_of_parts_are_united_and_parts_of_other_outputs_or_types_refused():
+    one, two = [np.array(["b", "a"])], [np.array(["c"])]
+    assert labels_in_parts([one, None, two]) == ["a", "b", "c"]
+    assert labels_in_parts([[*one, *two], [*two, *two]]) == [["a", "b", "c"], ["c"]]
+    assert labels_in_parts([None]) == []
+    with pytest.raises(ValueError, match=r"same number of outputs in all parts, got \[1, 2\]"):
+        labels_in_parts([one, [*two, *two]])
+    with pytest.raises(ValueError, match="labels of one type in all parts"):
+        labels_in_parts([one, [np.array([3])]])

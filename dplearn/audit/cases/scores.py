@@ -34,7 +34,7 @@ from dplearn.model_selection.statistics import (
     TargetSums,
 )
 from dplearn.privacy import ApproxDP
-from dplearn.table.rows import LabelledRows
+from dplearn.table.table import LabelledRows
 
 __all__ = ["CASES", "Echo", "table_case"]
 

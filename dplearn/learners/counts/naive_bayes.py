@@ -433,7 +433,7 @@ class NaiveBayesFit(QueryFit):
     def learn(self, oracle: Oracle, plan: "NaiveBayesPlan") -> "NaiveBayesTables":
         return learn_naive_bayes(oracle, plan)
 
-    def told(self, learner: Any, plan: "NaiveBayesPlan") -> tuple[str, ...]:
+    def late_warnings(self, learner: Any, plan: "NaiveBayesPlan") -> tuple[str, ...]:
         if plan.public.n_samples is not None:
             return ()
         n, k = learner.noisy_count_, plan.public.n_labels

@@ -92,7 +92,9 @@ class LogisticPlan(Plan):
     class_weight: Any = hidden()  # None, "balanced" or a dict from labels to weights
     levels: int = hidden(9)  # number of score bins by magnitude; see `score_edges`
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
-    for_count: Any = hidden()  # from an estimated number of records to the plan of a fit; see `counted_plan`
+    for_count: Any = (
+        hidden()
+    )  # from an estimated number of records to the plan of a fit; see `plan_with_count`
 
     _computed = ("n_needed",)
     error_name = "tolerance"

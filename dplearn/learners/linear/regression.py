@@ -514,7 +514,7 @@ class LinearFit(QueryFit):
         model = LinearModel.of(moments / count, variance / count**2, plan.basis(), plan.target_unit)
         return replace(model, count=count)
 
-    def told(self, learner: Any, plan: Any) -> tuple[str, ...]:
+    def late_warnings(self, learner: Any, plan: Any) -> tuple[str, ...]:
         n, count = 1, f"n_samples is {plan.public.n_samples}"
         target = TargetRange(*learner.target_range_)  # which may be learned, and not in the plan
         dominated: tuple[str, ...] = ()

@@ -49,7 +49,7 @@ from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.table.encodings import packed_rows, read_bits
 from dplearn.table.features import as_product
-from dplearn.table.rows import Records, shape_of
+from dplearn.table.table import Records, shape_of
 from dplearn.table.targets import check_two_labels, declared_sets, labels_assumed, n_outputs_of, read_outputs
 
 

@@ -37,8 +37,7 @@ from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden, noted
 from dplearn.releases.release import few_records_warnings, written
 from dplearn.table.features import as_product, read_features
-from dplearn.table.rows import Columns, LabelledRows
-from dplearn.table.table import Table
+from dplearn.table.table import Columns, LabelledRows, Table
 from dplearn.table.targets import check_classes, declared_classes, labels_assumed, read_labels
 
 #: From this number of labels on, a fit of stumps, which tries all pairs of labels, is slow.

@@ -47,7 +47,7 @@ from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden, noted
 from dplearn.table.features import read_features
-from dplearn.table.rows import Columns, LabelledRows
+from dplearn.table.table import Columns, LabelledRows
 from dplearn.table.targets import check_classes, check_two_labels, labels_assumed, read_labels
 
 _METHODS = ("stability", "pure")

@@ -56,7 +56,7 @@ from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.table.features import read_features
-from dplearn.table.rows import Columns, LabelledRows
+from dplearn.table.table import Columns, LabelledRows
 from dplearn.table.targets import check_two_labels, declared_sets, labels_assumed, n_outputs_of, read_outputs
 
 _METHODS = ("stability", "hashing")

@@ -35,7 +35,7 @@ from dplearn.privacy.plan import Plan, hidden, noted
 from dplearn.releases.reductions import threshold_from_interior_point
 from dplearn.releases.release import as_number_domain, few_records_warnings, is_pair
 from dplearn.table.features import as_product, read_features
-from dplearn.table.rows import Columns, LabelledRows
+from dplearn.table.table import Columns, LabelledRows
 from dplearn.table.targets import (
     check_classes,
     check_two_labels,

@@ -30,7 +30,7 @@ from dplearn.privacy.held import held_by
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.shares import equal_shares
 from dplearn.table.features import read_rows
-from dplearn.table.rows import LabelledRows, count_of
+from dplearn.table.table import LabelledRows, count_of
 from dplearn.table.targets import (
     declared_classes,
     declared_sets,
@@ -315,11 +315,11 @@ class MultiOutputFit(FitRecipe):
             released.append(learner_alone(learner, partial(_released, learner, summary.X, labels, fit, dice)))
         return released
 
-    def told(self, learner: Any, plan: "MultiOutputPlan") -> tuple[str, ...]:
+    def late_warnings(self, learner: Any, plan: "MultiOutputPlan") -> tuple[str, ...]:
         given = [
             text
             for model, fit in zip(learner.estimators_, plan.fits, strict=True)
-            for text in fit.recipe.told(model, fit.plan)
+            for text in fit.recipe.late_warnings(model, fit.plan)
         ]
         return tuple(dict.fromkeys(given))
 

@@ -28,8 +28,7 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.derived import subsampled
 from dplearn.privacy.plan import Plan
 from dplearn.table.features import read_rows
-from dplearn.table.rows import shape_of, taken
-from dplearn.table.table import Held, Table
+from dplearn.table.table import InMemory, Table, shape_of, taken
 
 
 @dataclass(eq=False, repr=False)
@@ -232,14 +231,14 @@ class SecretSampleFit(FitRecipe):
     def run(self, summary: Any, plan: "SecretSamplePlan", dice: Dice) -> Any:
         places = np.asarray(dice.below(plan.n_samples, size=plan.sample_size), dtype=np.int64)
         fit, inner_plan = self.fit, plan.estimator_plan
-        drawn = Table(Held(taken(summary, places)), facts=inner_plan.public)
+        drawn = Table(InMemory(taken(summary, places)), facts=inner_plan.public)
         return learner_alone(self.inner, lambda: fit.run(fit.summarized(drawn, inner_plan), inner_plan, dice))
 
     def try_out(self, plan: "SecretSamplePlan", table: Table) -> "SecretSamplePlan":
         return replace(plan, estimator_plan=self.fit.try_out(plan.estimator_plan, table))
 
-    def told(self, learner: Any, plan: "SecretSamplePlan") -> tuple[str, ...]:
-        found: tuple[str, ...] = self.fit.told(learner.estimator_, plan.estimator_plan)
+    def late_warnings(self, learner: Any, plan: "SecretSamplePlan") -> tuple[str, ...]:
+        found: tuple[str, ...] = self.fit.late_warnings(learner.estimator_, plan.estimator_plan)
         return found
 
     def publish(self, learner: Any, facts: Any, outcome: Any, plan: "SecretSamplePlan") -> None:
