@@ -10,7 +10,7 @@ from difflib import get_close_matches
 
 from dplearn.audit.traced import CONTROL, TRACED
 from dplearn.commands.refusal import Refusal
-from dplearn.display.evidence import names_of_cases
+from dplearn.display.described import names_of_cases
 
 _FEW = 8  # the greatest number of cases listed in a message
 _WHAT = """Run the installed code over every outcome of every dataset of a small universe; all cases take

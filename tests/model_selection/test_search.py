@@ -33,7 +33,7 @@ from dplearn.domains import DomainError, Grid, IntegerRange
 from dplearn.estimator.public import cost_of_fit
 from dplearn.learners.reductions import SecretSampleClassifier
 from dplearn.model_selection import PrivateSearchCV
-from dplearn.model_selection.plan import splits_by_position
+from dplearn.model_selection.candidates import splits_by_position
 from dplearn.preprocessing import PrivateMinMaxClipper, PrivateRobustScaler
 from dplearn.privacy import pipeline_guarantee
 

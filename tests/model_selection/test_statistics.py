@@ -8,13 +8,7 @@ from sklearn.metrics import confusion_matrix
 
 from dplearn.audit.cases.scores import Echo
 from dplearn.domains import DomainError
-from dplearn.model_selection.statistics import (
-    BinnedScores,
-    ConfusionCounts,
-    ErrorCount,
-    LossSum,
-    TargetSums,
-)
+from dplearn.model_selection.tables import BinnedScores, ConfusionCounts, ErrorCount, LossSum, TargetSums
 
 GENERATOR = np.random.default_rng(0)
 

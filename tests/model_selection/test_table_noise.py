@@ -7,7 +7,7 @@ import pytest
 
 from dplearn.chance import SeededDice
 from dplearn.core.distributions import gaussian_probabilities, laplace_probabilities
-from dplearn.model_selection.table_noise import TableNoise
+from dplearn.model_selection.tables import TableNoise
 from dplearn.privacy import ApproxDP
 
 PURE = TableNoise.of(ApproxDP(1), l1=2, squared_l2=2)
