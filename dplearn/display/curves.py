@@ -29,19 +29,8 @@ def _released(
     """Release a score after a dry run of the drawing; `options` holds those of `plot` afterwards."""
     names = ("groups", "epsilon", "delta", "beta", "ledger", "random_state")
     spent = {name: options.pop(name) for name in names if name in options}
-    dry_run(_Positional(made_up), ax, **options)
+    dry_run(made_up, ax, **options)
     return private_score(estimator, X, y, scoring=scorer, **spent)
-
-
-class _Positional:
-    """A display whose `plot` takes its axes by position."""
-
-    def __init__(self, display: Any):
-        self._display = display
-
-    def plot(self, ax: Any, **how: Any) -> Any:
-        """Draw."""
-        return self._display.plot(ax=ax, **how)
 
 
 def _check_table(score: PrivateScore, kind: str, wanted: Callable[[tuple[int, ...]], bool]) -> None:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from inspect import signature
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,6 @@ _LEAST = Fraction(-(1 << 1100))  # less than any float
 _SPLITS = "the split into training and test records depends only on the records' positions"
 _ALONE = "a fitted candidate predicts for each record by itself"
 _UNOBSERVED = "how many candidates were tried, and how long it took, is not observed"
-_Parts = tuple[ApproxDP, ApproxDP, ApproxDP | None]  # of each fit, of the error counts, of the last fit
 
 
 def _predicts_likelihoods(search: Any) -> bool:
@@ -527,30 +526,25 @@ class SearchPlan(Plan):
         gaussian = public.gaussian and exposure.apart and _search_part(params).delta >= _LEAST_DELTA
         division = _division(params, exposure, gaussian=False)
         if gaussian:
-            other, fit = _division(params, exposure, gaussian=True), division[2][0]
+            other = _division(params, exposure, gaussian=True)
             # The epsilon of a fit is 0 if mu is so small that delta alone suffices.
-            each = other[2][0]
-            gaussian = each.epsilon > 0 and gaussian_budget(each) > gaussian_budget(fit)
+            gaussian = other.fit.epsilon > 0 and gaussian_budget(other.fit) > gaussian_budget(division.fit)
             division = other if gaussian else division
-        method, stopping, (fit, scoring, refit) = division
+        stopping = division.stopping
         runs = Fraction(n_candidates) if stopping is None else stopping.mean
         own = [*assumes, *([_UNOBSERVED] if stopping else [])]
         plan = cls(
             guarantee=with_assumptions(params.cost, public.guarantees, own),
-            method=method,
+            **division._asdict(),
             n_candidates=n_candidates,
             n_samples=public.n_samples,
-            fit=fit,
-            scoring=scoring,
             gaussian=gaussian,
-            refit=refit,
-            mean_fits=float(runs * len(public.splits) + (refit is not None)),
+            mean_fits=float(runs * len(public.splits) + (division.refit is not None)),
             missed=float(stopping.missed(Fraction(1, n_candidates))) if stopping else 0.0,
             score_error=math.nan,
             beta=float(beta),
             params=params,
             public=public,
-            stopping=stopping,
             measure=_measure(params, public),
         )
         return replace(plan, score_error=_score_error(plan, beta))
@@ -582,10 +576,18 @@ def _score_error(plan: SearchPlan, beta: Fraction) -> float:
     return (reach + 1) / int(most)
 
 
-def _division(
-    params: FitRecipe, exposure: Exposure, *, gaussian: bool
-) -> tuple[str, RandomStopping | None, _Parts]:
-    """Return the method of a search, its random stopping, and the parts of its budget."""
+class _Division(NamedTuple):
+    """The method of a search, and the parts of its budget: see `SearchPlan`."""
+
+    method: str
+    stopping: RandomStopping | None
+    fit: ApproxDP
+    scoring: ApproxDP
+    refit: ApproxDP | None
+
+
+def _division(params: FitRecipe, exposure: Exposure, *, gaussian: bool) -> _Division:
+    """Divide the budget of a search."""
     method, stopping = _method(params, exposure, gaussian=gaussian)
     last = _part(params.cost, _ON_THE_REFIT) if params.refit else None
     search = _search_part(params)
@@ -600,7 +602,7 @@ def _division(
         fit = _part(fits, Fraction(1, exposure.trains * (1 if stopping else len(params.candidates))))
     if method == NOISY_SCORES and exposure.apart:
         scoring = search  # a record that only tests has the delta of the fits, too
-    return method, stopping, (fit, scoring, last)
+    return _Division(method, stopping, fit, scoring, last)
 
 
 def _method(params: FitRecipe, exposure: Exposure, *, gaussian: bool) -> tuple[str, RandomStopping | None]:

@@ -437,6 +437,13 @@ def test_warnings_do_not_tell_how_many_runs_there_were():
     assert all(each == found[0] for each in found)
 
 
+@pytest.mark.parametrize(("refit", "numbers"), [(True, {"80", "100"}), (False, {"80"})])
+def test_warnings_are_about_fits_that_take_place(refit, numbers):
+    with pytest.warns(UserWarning, match="n_samples is") as caught:
+        search(grid={}, epsilon=0.01, refit=refit, random_state=None).fit(X[:100], Y[:100])
+    assert {str(each.message).split(":")[0].removeprefix("n_samples is ") for each in caught} == numbers
+
+
 def test_a_warning_is_about_the_line_that_searches():
     with pytest.warns(UserWarning, match="n_samples is") as caught:
         search(ThresholdClassifier(classes=[0, 1]), {}).fit(X[:40], Y[:40])
