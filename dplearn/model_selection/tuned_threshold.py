@@ -336,8 +336,9 @@ class TunedThresholdFit(SearchFit):
 
     def read_by_candidates(self, public: SearchTable, records: Examples) -> SearchTable:
         plan = self.plan(public)
-        guarantees, notes = self.summarize(records, plan).read(plan.fit, None) or ((), ())
-        return replace(public, guarantees=guarantees, notes=notes)
+        found = self.summarize(records, plan).read(plan.fit, None)
+        assert found is not None  # only a search over Gaussian fits finds nothing
+        return replace(public, guarantees=found[0], notes=found[1])
 
     def plan(self, public: Public) -> TunedThresholdPlan:  # type: ignore[override]
         assert isinstance(public, SearchTable)
