@@ -22,7 +22,7 @@ from dplearn.display.planning import (
 )
 from dplearn.display.registry import RegistryEntry, registry_entry, registry_schema
 from dplearn.display.shapes import ShapesDisplay, SyntheticTableDisplay
-from dplearn.records.passes import PassProgress
+from dplearn.table.passes import PassProgress
 
 __all__ = [
     "DistributionDisplay",

@@ -21,7 +21,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
 from dplearn._writing import cut, listed
-from dplearn.core.exact import exp_bounds
+from dplearn.kernels.exact import exp_bounds
 from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import (
     ApproxDP,

@@ -27,7 +27,7 @@ from dplearn.domains import DomainError
 from dplearn.ensembles.base_estimators import check_own_code, quiet
 from dplearn.ensembles.isolation import alone, reraised
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
 from dplearn.fit.execute import begin
 from dplearn.fit.support import refuse_wrapped
 from dplearn.learners.online import OnlineEnsembleClassifier
@@ -37,8 +37,8 @@ from dplearn.privacy.gaussian_dp import FAILURE
 from dplearn.privacy.held import held_by
 from dplearn.privacy.pipelines import check_steps_leak_nothing, may_learn
 from dplearn.privacy.shares import gaussian_budget
-from dplearn.records.reading import labels_assumed
-from dplearn.records.rows import Examples, rows_of
+from dplearn.table.rows import LabelledRows, rows_of
+from dplearn.table.targets import labels_assumed
 
 Places = NDArray[np.int64]
 Split = tuple[Places, Places]  # the positions of training records, and of test records
@@ -289,7 +289,7 @@ def is_gaussian(event: Event, budget: ApproxDP) -> bool:
 class Trial:
     """An oracle of fits within budgets, and of counts on test records: candidates and private records."""
 
-    records: Examples
+    records: LabelledRows
     candidates: Sequence[Any]
     table: SearchTable
     reproducible: bool

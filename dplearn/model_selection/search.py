@@ -25,12 +25,11 @@ from dplearn._validation import AUTO, check_bool, check_choice, check_count, che
 from dplearn._writing import brief
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.estimator.base import PrivateEstimator, refuse_parameters
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.mechanisms import permute_and_flip
 from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.candidates import (
@@ -54,9 +53,16 @@ from dplearn.privacy.pipelines import fitted_together
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.random_stopping import MOST_RUNS, RandomStopping, gaussian_run_budget
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
-from dplearn.records.reading import check_classes, declared_classes, labels_assumed, read_labels, read_rows
-from dplearn.records.rows import Examples
-from dplearn.records.targets import TargetRange, read_numbers
+from dplearn.table.features import read_rows
+from dplearn.table.rows import LabelledRows
+from dplearn.table.targets import (
+    TargetRange,
+    check_classes,
+    declared_classes,
+    labels_assumed,
+    read_labels,
+    read_numbers,
+)
 
 FLIPS, NOISY_SCORES, STOPPING = "permute_and_flip", "noisy_scores", "random_stopping"
 _METHODS = ("auto", FLIPS, NOISY_SCORES, STOPPING)
@@ -657,7 +663,7 @@ class SearchFit(FitRecipe):
         table = self.table(rows.shape[0])
         classes, values = self.read_targets(y, table.n_samples)
         seed = public_seed(self.random_state, self.name) if self.cost.reproducible else None
-        records = Examples(rows, values)
+        records = LabelledRows(rows, values)
         public = replace(table, n_features=rows.shape[1], classes=classes, seed=seed)
         return self.read_by_candidates(public, records), records
 
@@ -665,7 +671,7 @@ class SearchFit(FitRecipe):
         """Return the public values of a table of n records."""
         return SearchTable.of(self.cv, n)
 
-    def read_by_candidates(self, public: SearchTable, records: Examples) -> SearchTable:
+    def read_by_candidates(self, public: SearchTable, records: LabelledRows) -> SearchTable:
         """Validate the records for each candidate: all as Gaussian, if their fits are, else as any."""
         for gaussian in (True, False):
             public = replace(public, gaussian=gaussian)

@@ -15,18 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import decay_ratio
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import DomainError
 from dplearn.ensembles.isolation import alone, attempt
+from dplearn.kernels.distributions import laplace_quantile
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.mechanisms import gaussian_sums, laplace_counts
 from dplearn.privacy import ApproxDP, GaussianSums
 from dplearn.privacy.gaussian_dp import sums_sigma2
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.shares import gaussian_budget
-from dplearn.records.reading import labels_assumed, read_labels
-from dplearn.records.targets import read_numbers
+from dplearn.table.targets import labels_assumed, read_labels, read_numbers
 
 Counts = NDArray[np.int64]
 Floats64 = NDArray[np.float64]

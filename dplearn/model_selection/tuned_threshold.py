@@ -20,14 +20,13 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_ratio
-from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.simplex import nearest_shares
 from dplearn.estimator.base import PrivateClassifier
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.model_selection.candidates import (
     SearchTable,
     Trial,
@@ -43,13 +42,8 @@ from dplearn.model_selection.tables import BinnedScores, Floats64, NoisyTable, T
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import fitted_together
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.records.reading import (
-    check_classes,
-    check_two_labels,
-    declared_classes,
-    labels_assumed,
-)
-from dplearn.records.rows import Examples
+from dplearn.table.rows import LabelledRows
+from dplearn.table.targets import check_classes, check_two_labels, declared_classes, labels_assumed
 
 _SPLIT = "the split into training and held-out records depends only on the records' positions"
 _ALONE = "the fitted classifier predicts for each record by itself"
@@ -334,7 +328,7 @@ class TunedThresholdFit(SearchFit):
         _positive(self, classes)
         return classes, labels
 
-    def read_by_candidates(self, public: SearchTable, records: Examples) -> SearchTable:
+    def read_by_candidates(self, public: SearchTable, records: LabelledRows) -> SearchTable:
         plan = self.plan(public)
         found = self.summarize(records, plan).read(plan.fit, None)
         assert found is not None  # only a search over Gaussian fits finds nothing

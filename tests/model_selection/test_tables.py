@@ -9,8 +9,8 @@ from sklearn.metrics import confusion_matrix
 
 from dplearn.audit.cases.scores import Echo
 from dplearn.chance import SeededDice
-from dplearn.core.distributions import gaussian_probabilities, laplace_probabilities
 from dplearn.domains import DomainError
+from dplearn.kernels.distributions import gaussian_probabilities, laplace_probabilities
 from dplearn.model_selection.tables import (
     BinnedScores,
     ConfusionCounts,

@@ -20,7 +20,7 @@ from dplearn.audit.cases.groups import groups_of
 from dplearn.audit.cases.search import OneChance, OneNumber, score_recipe, search_case
 from dplearn.audit.fits import ReleaseFit, Rows, WholeFit
 from dplearn.chance.dice import Dice
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
 from dplearn.model_selection.metrics import PrivateScorer
 from dplearn.model_selection.search import PrivateSearchCV, SearchFit, SearchPlan, flipped
 from dplearn.model_selection.tables import (
