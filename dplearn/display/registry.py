@@ -19,10 +19,15 @@ from typing import Any
 
 from dplearn._version import __version__
 from dplearn._writing import brief
-from dplearn.display.card import account_of, guaranteed, parts_of
-from dplearn.display.evidence import evidence_of
-from dplearn.display.guarantee_text import neighboring, protected
-from dplearn.display.settings import settings_of
+from dplearn.display.described import (
+    account_of,
+    evidence_of,
+    guaranteed,
+    neighboring,
+    parts_of,
+    protected,
+    settings_of,
+)
 from dplearn.privacy import ApproxDP, Guarantee, LedgerError, PrivacyLedger, attack_risk
 from dplearn.privacy.guarantees import decimals, in_words
 

@@ -20,10 +20,8 @@ from dplearn.fit.execute import Facts, Recipe, execute
 from dplearn.fit.relation import N_IS_PUBLIC, ROWS
 from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.model_selection.candidates import answers_from_a_budget, last_step
-from dplearn.model_selection.measures import Measure, NoisyTable, noisy_table
-from dplearn.model_selection.metrics import PrivateScorer, measure_of
-from dplearn.model_selection.statistics import Statistic
-from dplearn.model_selection.table_noise import TableNoise
+from dplearn.model_selection.metrics import Measure, PrivateScorer, measure_of
+from dplearn.model_selection.tables import NoisyTable, Statistic, TableNoise, noisy_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable
 from dplearn.releases.release import ReleasePlan
@@ -109,7 +107,7 @@ class PrivateScore(ResultTable):
                 f"confusion_matrix is absent for scoring={self.scoring!r}, which needs fewer counts; choose"
                 " 'balanced_accuracy', 'recall_macro', ..."
             )
-        matrix: NDArray[np.int64] = self.table.counts.reshape(shape)
+        matrix: NDArray[np.int64] = self.table.matrix
         return matrix
 
     def also(self, scoring: Any) -> "PrivateScore":
@@ -243,7 +241,7 @@ def private_score(
     labels = () if scorer.any_labels else public_labels(scorer, estimator)
     measure = measure_of(scorer, labels, estimator)
     statistic = measure.statistic
-    noise = TableNoise.of(most, l1=statistic.l1, squared_l2=statistic.squared_l2)
+    noise = statistic.noise(most)
     of_model = _OF_REGRESSORS if scorer.regression else _ASSUMES
     cost = replace(noise.privacy, assumes=(*of_model, *statistic.assumes))
     dice = dice_for(random_state, _Score.name, str(cost.epsilon))
