@@ -370,7 +370,6 @@ class SchemaRelease(Release[LearnedSchema]):
             check_number("epsilon", epsilon, low=Fraction(1, 10**9)),
             check_number("delta", delta, low=0, below=1),
             assumes=(N_IS_PUBLIC, _TYPES_ARE_PUBLIC),
-            reproducible=random_state is not None,
         )
         return cls(columns, guarantee, random_state=random_state)
 
@@ -399,25 +398,19 @@ class SchemaRelease(Release[LearnedSchema]):
         declared: Any = declared_kinds(self.columns)
         kinds: ColumnKinds = getattr(facts, "kinds", declared)
         d_numbers, d_lists = len(kinds.of_numbers), len(kinds.of_categories)
-        uses = list(
-            product((d_numbers, 0), (d_lists, 0)) if self.guarantee.delta else [(d_numbers, 0), (0, 0)]
-        )
+        uses = list(product((d_numbers, 0), (d_lists, 0)) if self.cost.delta else [(d_numbers, 0), (0, 0)])
         if not self.curated:
             uses = uses[-1:]
-        every = _Parts.of(
-            self.guarantee, self.concentrated, d_numbers, d_lists if self.guarantee.delta else 0
-        )
+        every = _Parts.of(self.cost, self.concentrated, d_numbers, d_lists if self.cost.delta else 0)
         parts = next(
             found
             for use in uses
-            if (found := _Parts.of(self.guarantee, self.concentrated, *use)).n_needed(
-                self.numbers.size, failure
-            )
+            if (found := _Parts.of(self.cost, self.concentrated, *use)).n_needed(self.numbers.size, failure)
             <= n
         )
         error = parts.error(self.numbers.size, failure)
         return LearnedSchemaPlan(
-            self.guarantee,
+            self.cost,
             n,
             tail=None if error is None else float(_tail(error, n)),
             error=error,

@@ -620,7 +620,7 @@ class TableRelease(Release[ReleasedTable]):
 
     def plan(self, facts: Facts) -> SyntheticTablePlan:
         n = check_count("n_samples", facts.n_samples, low=1)
-        return synthetic_table_plan(self.guarantee, n, self.layout, reach=self.reach)
+        return synthetic_table_plan(self.cost, n, self.layout, reach=self.reach)
 
     def run(self, table: Table, plan: SyntheticTablePlan, dice: Dice) -> ReleasedTable:
         return ReleasedTable(released_tables(table, plan, dice), plan, table.facts.types)
@@ -674,7 +674,7 @@ class LearnedTableRelease(Release[ReleasedTable]):
         assert kinds is not None
         inner = partial(self.inner, types=facts.types)
         fit = SchemaFit(partial(self.release, kinds), inner, CONCENTRATED, facts)
-        return schema_fit_plan(fit, self.guarantee, self.learn.share, lambda *_: _ASSUMES)
+        return schema_fit_plan(fit, self.cost, self.learn.share, lambda *_: _ASSUMES)
 
     def release(
         self, kinds: ColumnKinds, cost: ApproxDP, part: ConcentratedPart | None = None
