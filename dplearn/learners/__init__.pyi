@@ -21,11 +21,7 @@ from dplearn.learners.reductions import SecretSampleClassifier
 from dplearn.learners.soft_label_transfer import SoftLabelTransferClassifier
 from dplearn.learners.soft_labels import SoftLabelAggregateClassifier, SoftLabelPlan
 from dplearn.learners.subsample_aggregate import SubsampleAggregateClassifier
-from dplearn.learners.synthetic_data import (
-    SyntheticDataClassifier,
-    SyntheticDataPlan,
-    SyntheticDataRegressor,
-)
+from dplearn.learners.synthetic_data import SyntheticDataClassifier, SyntheticDataRegressor
 from dplearn.learners.threshold import ThresholdClassifier, ThresholdPlan
 
 __all__ = [
@@ -63,7 +59,6 @@ __all__ = [
     "StatisticalQueryNaiveBayes",
     "SubsampleAggregateClassifier",
     "SyntheticDataClassifier",
-    "SyntheticDataPlan",
     "SyntheticDataRegressor",
     "ThresholdClassifier",
     "ThresholdPlan",

@@ -16,7 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number, shown
+from dplearn._validation import AUTO, check_count_or_auto, shown
 from dplearn._writing import brief
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
@@ -33,7 +33,6 @@ from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import hidden
 from dplearn.privacy.shares import CONCENTRATED
 from dplearn.records.reading import (
     as_product,
@@ -46,28 +45,26 @@ from dplearn.records.reading import (
 from dplearn.records.rows import Columns, Examples
 from dplearn.records.table import Table
 from dplearn.records.targets import STEPS, TargetRange, read_target
-from dplearn.releases.synthetic_table import SyntheticTable, cells_in
-from dplearn.releases.table_network import ReleasedTables, released_tables
-from dplearn.releases.table_plan import (
-    GREATEST_EPSILON,
-    LEAST_EPSILON,
+from dplearn.releases.synthetic_table import SyntheticTable, TableChoices, checked_cost
+from dplearn.releases.table_columns import (
     MOST_BINS,
-    SyntheticTablePlan,
     TableColumn,
     TableTypes,
     as_table,
-    checked_layout,
-    synthetic_table_plan,
+    cells_in,
     table_column,
     table_columns,
     values_of,
 )
+from dplearn.releases.table_network import (
+    SyntheticTablePlan,
+    TableModel,
+    checked_layout,
+    released_tables,
+    synthetic_table_plan,
+)
 
-__all__ = [
-    "SyntheticDataClassifier",
-    "SyntheticDataPlan",
-    "SyntheticDataRegressor",
-]
+__all__ = ["SyntheticDataClassifier", "SyntheticDataRegressor"]
 
 Arrays = Sequence[NDArray[Any]]
 
@@ -76,40 +73,6 @@ _BLOCK = 1 << 14  # records at once
 _FEWEST, _MOST = 1000, 200_000  # synthetic records, unless n_rows says how many
 _EACH = 5  # the fewest synthetic records of a label, so that it can be learned and stratified
 _TARGET = "target"
-
-
-@dataclass(frozen=True)
-class SyntheticDataPlan(SyntheticTablePlan):
-    """The plan of a `SyntheticDataClassifier` or `SyntheticDataRegressor`: that of its synthetic table.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the fit.
-    n_samples : int
-        Number of records.
-    noise : str
-        "gaussian", or "laplace" without delta.
-    rounds : int
-        The number of selections, after each of which one table of the network is measured.
-    degree : int
-        The most columns that one column depends on, the label included: as given, or lowered.
-    selection_epsilon : float
-        The epsilon of each selection.
-    base_deviation, network_deviation : float
-        The standard deviations of the noise of a cell of a base table, and of a table of the network, with
-        more than two cells.
-    expected_tv : mapping of str to float
-        For the table of the target and each column, a bound on the expected total variation distance between
-        its noisy shares and the true ones, by noise alone: at most 1.
-    n_needed : int
-        The number of records from which on all these are at most .05.
-    """
-
-    domain: Any = hidden()
-    public: Any = hidden()
-    n_rows: Any = hidden()
-    fills_gaps: bool = hidden(False)
 
 
 class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
@@ -127,20 +90,14 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     def _values(self, reproducible: bool) -> dict[str, Any]:
         """Return the checked parameters that classifiers and regressors share."""
         return {
-            "cost": ApproxDP(
-                check_number("epsilon", self.epsilon, low=LEAST_EPSILON, high=GREATEST_EPSILON),
-                check_number("delta", self.delta, low=0, below=1),
-                reproducible=reproducible,
-            ),
+            "cost": checked_cost(self, reproducible=reproducible),
             "declared": declared_columns(self.domain, _NUMBERS),
-            "degree": check_count("degree", self.degree, low=1),
-            "n_bins": check_count("n_bins", self.n_bins, low=2, high=MOST_BINS),
-            "max_cells": check_count("max_cells", self.max_cells, low=4),
+            "choices": TableChoices.of(self),
             "n_rows": check_count_or_auto("n_rows", self.n_rows),
             "reach": self._reach,
         }
 
-    def _publish_table(self, tables: ReleasedTables, plan: SyntheticDataPlan) -> None:
+    def _publish_table(self, tables: TableModel, plan: SyntheticTablePlan) -> None:
         """Set the attributes that classifiers and regressors share, except for the estimator."""
         self.guarantee_, self.domain_, self.fills_gaps_ = plan.guarantee, plan.domain, plan.fills_gaps
         self.synthetic_ = SyntheticTable.of(tables, plan, types=self._types, n_bins=self.n_bins)
@@ -176,7 +133,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         return self.synthetic_.columns_[:-1]
 
     def _drawn(
-        self, tables: ReleasedTables, plan: SyntheticDataPlan, least: int = 0
+        self, tables: TableModel, plan: SyntheticTablePlan, least: int = 0
     ) -> tuple[Any, NDArray[np.int16], NDArray[Any], int]:
         """Return synthetic rows, the cells and the values of their target, and a seed for the estimator.
 
@@ -184,11 +141,11 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         """
         stream = plan.public.stream
         columns = plan.layout.columns
-        cells = tables.model.draw(plan.n_rows, stream)
+        cells = tables.draw(plan.n_rows, stream)
         if least:
             counts = np.bincount(cells[:, -1], minlength=columns[-1].size)
             rare = np.repeat(np.arange(len(counts)), (least - counts).clip(0))
-            cells = np.concatenate([cells, tables.model.draw(len(rare), stream, target=rare)])
+            cells = np.concatenate([cells, tables.draw(len(rare), stream, target=rare)])
         *values, target = values_of(columns, cells, stream)
         rows = as_table(columns[:-1], self._without_gaps(values), self._types)
         return rows, cells[:, -1], target, stream.seeds(1)[0]
@@ -248,24 +205,25 @@ class SyntheticFit(FitRecipe):
 
     def plan_with(
         self, public: Public, target: Callable[[str], TableColumn], assumed: str
-    ) -> SyntheticDataPlan:
+    ) -> SyntheticTablePlan:
         """Return the plan, given the function from a name to the column of the target."""
         domain = as_product(self.declared, public.n_features, public.names)
-        columns = (*table_columns(domain, self.n_bins), target(_free_name(domain.names)))
-        layout = checked_layout(columns, len(domain), self.degree, self.max_cells)
+        choices = self.choices
+        columns = (*table_columns(domain, choices.n_bins), target(_free_name(domain.names)))
+        layout = checked_layout(columns, len(domain), choices.degree, choices.max_cells)
         guarantee = replace(self.cost, assumes=(*TABLE, *domain.assumes, assumed))
         table = synthetic_table_plan(guarantee, public.n_samples, layout, reach=self.reach)
         rows = self.n_rows or min(max(public.n_samples, _FEWEST), _MOST)
-        return SyntheticDataPlan(**vars(table), domain=domain, public=public, n_rows=rows)
+        return replace(table, title="SyntheticDataPlan", domain=domain, public=public, n_rows=rows)
 
-    def summarize(self, rows: Any, plan: SyntheticDataPlan) -> NDArray[np.int16]:
+    def summarize(self, rows: Any, plan: SyntheticTablePlan) -> NDArray[np.int16]:
         # One replaced record replaces one row of cells.
         return _labelled_cells(plan.layout.columns, rows)
 
-    def run(self, summary: Any, plan: SyntheticDataPlan, dice: Dice) -> ReleasedTables:
+    def run(self, summary: Any, plan: SyntheticTablePlan, dice: Dice) -> TableModel:
         return released_tables(summary, plan, dice)
 
-    def told(self, learner: Any, plan: SyntheticDataPlan) -> tuple[str, ...]:  # noqa: ARG002
+    def told(self, learner: Any, plan: SyntheticTablePlan) -> tuple[str, ...]:  # noqa: ARG002
         if learner.estimator_error_ is not None:
             return (learner._failure(),)
         shares = learner.synthetic_.marginals_
@@ -415,7 +373,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
 
     def plan(
         self, n_samples: int, *, n_features: int | None = None, n_labels: int | None = None
-    ) -> SyntheticDataPlan:
+    ) -> SyntheticTablePlan:
         """Return the plan of a fit: its guarantee, noise and the expected errors of tables, without data.
 
         Parameters
@@ -429,7 +387,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         """
         fit = self._recipe(self.random_state is not None)
         public = planned_table(fit, n_samples, n_features=n_features, n_labels=n_labels)
-        plan: SyntheticDataPlan = fit.planned(public)
+        plan: SyntheticTablePlan = fit.planned(public)
         return plan
 
     def _recipe(self, reproducible: bool) -> "SyntheticClassifierFit":
@@ -442,7 +400,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
             self, **self._values(reproducible), classes=classes, estimator=self.estimator
         )
 
-    def _publish(self, outcome: ReleasedTables, plan: SyntheticDataPlan) -> None:
+    def _publish(self, outcome: TableModel, plan: SyntheticTablePlan) -> None:
         self._publish_table(outcome, plan)
         self.classes_ = plan.public.classes
         rows, cells, _, seed = self._drawn(outcome, plan, least=_EACH)
@@ -507,7 +465,7 @@ class SyntheticClassifierFit(SyntheticFit):
         classes, codes = read_labels(y, len(columns), self.classes)
         return replace(facts, classes=classes), Examples(columns, codes)
 
-    def plan(self, public: Public) -> SyntheticDataPlan:
+    def plan(self, public: Public) -> SyntheticTablePlan:
         labels = range(public.n_labels) if public.classes is None else public.classes.tolist()
         domain = Categories(list(labels))
         return self.plan_with(
@@ -638,7 +596,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
 
     estimator_: Any = field(init=False)
 
-    def plan(self, n_samples: int, *, n_features: int | None = None) -> SyntheticDataPlan:
+    def plan(self, n_samples: int, *, n_features: int | None = None) -> SyntheticTablePlan:
         """Return the plan of a fit: its guarantee, noise and the expected errors of tables, without data.
 
         Parameters
@@ -649,7 +607,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
             Number of columns; required unless `domain` determines it.
         """
         fit = self._recipe(self.random_state is not None)
-        plan: SyntheticDataPlan = fit.planned(planned_columns(fit, n_samples, n_features=n_features))
+        plan: SyntheticTablePlan = fit.planned(planned_columns(fit, n_samples, n_features=n_features))
         return plan
 
     def _recipe(self, reproducible: bool) -> "SyntheticRegressorFit":
@@ -660,7 +618,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
             self, **self._values(reproducible), target=target, estimator=self.estimator
         )
 
-    def _publish(self, outcome: ReleasedTables, plan: SyntheticDataPlan) -> None:
+    def _publish(self, outcome: TableModel, plan: SyntheticTablePlan) -> None:
         self._publish_table(outcome, plan)
         domain = plan.layout.columns[-1].domain
         self.target_range_ = (domain.low, domain.high)
@@ -692,11 +650,11 @@ class SyntheticRegressorFit(SyntheticFit):
         codes = read_target(y, len(columns), self.target) + STEPS
         return facts, Examples(columns, codes)
 
-    def plan(self, public: Public) -> SyntheticDataPlan:
+    def plan(self, public: Public) -> SyntheticTablePlan:
         target = self.target
         domain = Grid(target.low, target.high, 2 * STEPS + 1)
         return self.plan_with(
-            public, partial(_even_column, domain=domain, n_bins=self.n_bins), target.assumption
+            public, partial(_even_column, domain=domain, n_bins=self.choices.n_bins), target.assumption
         )
 
 

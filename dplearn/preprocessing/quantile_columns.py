@@ -93,7 +93,19 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
 
         Returns
         -------
-        ColumnsPlan
+        ReleasePlan
+            With the guarantee, n_samples, and `columns`: the plan of each column's quantiles by its name, or
+            of a search for its ends, at its share of epsilon; empty if no quantile is learned.
+
+            `error`: the greatest rank error over all columns. For each column, with probability at least
+            1 - beta, no quantile has a greater rank error.
+
+            `n_inside`: the number of records from which on all quantiles of a column are, with the same
+            probability, between the least and the greatest number of the column. With fewer records they may
+            be any value of the domain. None if 0% or 100% is among the quantiles.
+
+            `n_needed`: the number of records from which on no rank error exceeds the share alpha of the
+            records.
         """
         fit = self._recipe(self.random_state is not None)
         public = self._planned(fit, n_samples, n_features)

@@ -41,7 +41,7 @@ from dplearn.releases.stable_counts import (
     stable_counts_plan,
 )
 from dplearn.releases.synthetic_table import SyntheticTable
-from dplearn.releases.table_plan import SyntheticTablePlan
+from dplearn.releases.table_network import SyntheticTablePlan
 
 __all__ = [
     "CDFRelease",

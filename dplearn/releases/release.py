@@ -56,7 +56,7 @@ class ReleasePlan(Plan):
     guarantee: ApproxDP
     n_samples: Any  # the number of records; None if it is private
     _: KW_ONLY
-    title: str = hidden("ReleasePlan")
+    title: str | None = hidden()  # the first line of its text; None: the name of the class
     states: Mapping[str, Any] = _values(compare=True)  # printed, and compared
     later: Mapping[str, Any] = _values()  # printed after these; functions are called when first asked for
     keeps: Mapping[str, Any] = _values()  # neither printed nor compared; functions likewise
@@ -82,7 +82,7 @@ class ReleasePlan(Plan):
 
     @property
     def _title(self) -> str:
-        return self.title if type(self) is ReleasePlan else type(self).__name__
+        return self.title or super()._title
 
     def _shown(self) -> Iterator[tuple[str, str | None]]:
         yield from super()._shown()
