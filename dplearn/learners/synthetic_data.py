@@ -16,6 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_count_or_auto, shown
 from dplearn._writing import brief
 from dplearn.chance import PublicStream
@@ -76,7 +77,43 @@ _TARGET = "target"
 
 
 class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
-    """What classifiers and regressors share."""
+    """What classifiers and regressors share.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit, from 1e-9 to 1e9. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
+        Laplace noise, and pure differential privacy, with less accurate tables.
+    domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see
+        `dplearn.releases.learned_schema`. None: finite numbers, in bins between powers of two.
+    max_cells : int, default=20_000
+        The most cells of a measured table, at least 4.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    fills_gaps_ : bool
+        Public. Whether missing values are filled for the estimator: with a value of the most frequent
+        bin, or the most frequent category, of the synthetic records.
+    domain_ : Product
+        Public. The domain of each column.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+    """
 
     estimator_: Any
     estimator_error_: str | None
@@ -248,6 +285,7 @@ def _offers(name: str) -> Callable[[Any], bool]:
 
 
 @learns_schema()
+@documented_by(_SyntheticData)
 @dataclass(eq=False, repr=False)
 class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     """Any classifier, trained on synthetic records from a private table.
@@ -262,34 +300,18 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         an array, with the values of the domain: numbers, categories, None or NaN for missing values, and
         for hashed values the numbers of their buckets. None: gradient boosting,
         `HistGradientBoostingClassifier`, with codes of categories.
-    epsilon : float, default=1.0
-        Privacy budget of one fit, from 1e-9 to 1e9. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
-        Laplace noise, and pure differential privacy, with less accurate tables.
-    domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see
-        `dplearn.releases.learned_schema`. None: finite numbers, in bins between powers of two.
     degree : int, default=2
         The most columns that a column depends on, at least 1, the label included. With 1, all depend on the
         label alone. A greater one than 2 is lowered as for `SyntheticTable`.
     n_bins : int, default=16
         The most bins of a column of integers or of a grid, from 2 to 16,384; `Floats` have bins between
         powers of two, whatever it is.
-    max_cells : int, default=20_000
-        The most cells of a measured table, at least 4.
     n_rows : int or "auto", default="auto"
         Number of synthetic records for training. "auto": the number of records, at least 1,000 and at most
         200,000. A label with fewer than 5 of these gets more, up to 5.
     classes : sequence, optional
         All labels that can occur, known without looking at the data. None: the labels of the schema, or else
         the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -297,23 +319,10 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         Released. The fitted classifier; None if it could not be fitted to the synthetic records.
     estimator_error_ : str or None
         Released. Why it could not be fitted, in which case a fit warns, and keeps the synthetic records.
-    fills_gaps_ : bool
-        Public. Whether missing values are filled for the estimator: with a value of the most frequent
-        bin, or the most frequent category, of the synthetic records.
     synthetic_ : SyntheticTable
         Released. The fitted table; its last column, "target", has the labels.
-    domain_ : Product
-        Public. The domain of each column.
-    schema_ : Product
-        Released. The learned domain of a record, if `domain` is "learn".
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted; declared, or assumed to be public.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
 
     See Also
     --------
@@ -476,6 +485,7 @@ class SyntheticClassifierFit(SyntheticFit):
 
 
 @learns_schema()
+@documented_by(_SyntheticData)
 @dataclass(eq=False, repr=False)
 class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     """Any regressor, trained on synthetic records from a private table.
@@ -488,22 +498,11 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     estimator : regressor, optional
         The regressor, cloned; not a private one. Its rows are as for `SyntheticDataClassifier`. None:
         gradient boosting, `HistGradientBoostingRegressor`, with codes of categories.
-    epsilon : float, default=1.0
-        Privacy budget of one fit, from 1e-9 to 1e9. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
-        Laplace noise, and pure differential privacy, with less accurate tables.
-    domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see
-        `dplearn.releases.learned_schema`. None: finite numbers, in bins between powers of two.
     degree : int, default=2
         The most columns that a column depends on, at least 1, the target included. With 1, all depend on the
         target alone. A greater one than 2 is lowered as for `SyntheticTable`.
     n_bins : int, default=8
         The most bins of a column of integers or of a grid, and of the target; from 2 to 16,384.
-    max_cells : int, default=20_000
-        The most cells of a measured table, at least 4.
     n_rows : int or "auto", default="auto"
         Number of synthetic records for training. "auto": the number of records, at least 1,000 and at most
         200,000.
@@ -514,11 +513,6 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         states, and a trusted curator.
     clip_target : bool, default=False
         Whether a target outside the declared range is moved to the nearest bound. False: it is refused.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -526,23 +520,10 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         Released. The fitted regressor; None if it could not be fitted to the synthetic records.
     estimator_error_ : str or None
         Released. Why it could not be fitted, in which case a fit warns, and keeps the synthetic records.
-    fills_gaps_ : bool
-        Public. Whether missing values are filled for the estimator: with a value of the most frequent
-        bin, or the most frequent category, of the synthetic records.
     synthetic_ : SyntheticTable
         Released. The fitted table; its last column, "target", has the targets.
     target_range_ : tuple of float
         Released. The range of the target: the learned one; or the declared one, which is public.
-    domain_ : Product
-        Public. The domain of each column.
-    schema_ : Product
-        Released. The learned domain of a record, if `domain` is "learn".
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
 
     See Also
     --------

@@ -18,6 +18,7 @@ from scipy import special
 from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import power_at_most
@@ -62,6 +63,15 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
 
     A subclass chooses the quantiles, and computes its fitted attributes from them. Epsilon is divided evenly
     over the columns, since a record affects every column.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
+        shortest decimal: 0.1 is 1/10.
+    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "float64": all finite floats. Columns of a data frame that a Schema does not name are dropped.
     """
 
     @abstractmethod
@@ -282,6 +292,7 @@ def interpolate(x: Numbers, points: Numbers, heights: Numbers, side: str = "righ
     return between
 
 
+@documented_by(QuantilesOfColumns, NumberColumns)
 @dataclass(eq=False, repr=False, kw_only=True)
 class PrivateMinMaxClipper(QuantilesOfColumns):
     """Clip each column to two private quantiles, and scale it to a range.
@@ -295,34 +306,17 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
         The range of transformed columns.
     quantile_range : pair of float, default=(1.0, 99.0)
         The quantiles, in percent.
-    epsilon : float, default=1.0
-        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
-        shortest decimal: 0.1 is 1/10.
     method : {"auto", "quantiles", "above_threshold"}, default="auto"
         "quantiles": both ends are private quantiles, drawn from the whole domain. "above_threshold": each end
         is searched for outwards from 0, among four numbers from each power of two to the next, and is the
         first that has about the wanted share of the records on its side; only in domains of `Floats`. "auto":
         the search, for each column of `Floats` with fewer records than the quantiles need to be between the
         least and the greatest number (`n_inside` of their plan); quantiles for all others.
-    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "float64": all finite floats. Columns of a data frame that a Schema does not name are dropped.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
     data_low_, data_high_ : ndarray of float64 of shape (n_features,)
         Released. The lower and the upper end of each column. Those of a search are at most and at least 0.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
 
     See Also
     --------
@@ -547,6 +541,7 @@ def _reaches(epsilon: Fraction, beta: float, m: int) -> tuple[int, int]:
     return power_at_most(of_count, quarter / m) - 1, power_at_most(of_threshold, quarter) - 1
 
 
+@documented_by(QuantilesOfColumns, NumberColumns)
 @dataclass(eq=False, repr=False, kw_only=True)
 class PrivateRobustScaler(QuantilesOfColumns):
     """Subtract each column's private median, and divide by the distance between two private quantiles.
@@ -558,17 +553,6 @@ class PrivateRobustScaler(QuantilesOfColumns):
         costs nothing.
     quantile_range : pair of float, default=(25.0, 75.0)
         The quantiles whose distance is the scale, in percent.
-    epsilon : float, default=1.0
-        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
-        shortest decimal: 0.1 is 1/10.
-    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "float64": all finite floats. Columns of a data frame that a Schema does not name are dropped.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -576,12 +560,6 @@ class PrivateRobustScaler(QuantilesOfColumns):
         Released. The medians; None without centering.
     scale_ : ndarray of float64 of shape (n_features,), or None
         Released. The distances between the quantiles, with 1 in place of 0; None without scaling.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
 
     See Also
     --------
@@ -662,6 +640,7 @@ class PrivateRobustScaler(QuantilesOfColumns):
         return unscaled(self._transformed(X, self._n_columns), self.center_, self.scale_)
 
 
+@documented_by(QuantilesOfColumns, NumberColumns)
 @dataclass(eq=False, repr=False)
 class PrivateKBinsDiscretizer(QuantilesOfColumns):
     """Replace each number with its bin between private quantiles, or between equidistant cuts.
@@ -678,29 +657,12 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
         `quantile_range`.
     quantile_range : pair of float, default=(1.0, 99.0)
         The two quantiles for "uniform", in percent.
-    epsilon : float, default=1.0
-        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
-        shortest decimal: 0.1 is 1/10.
-    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "float64": all finite floats. Columns of a data frame that a Schema does not name are dropped.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
     cuts_ : ndarray of float64 of shape (n_bins - 1, n_features)
         Released. The boundaries between bins, ascending; a number at a cut is in the bin above it. A bin
         between equal cuts is empty.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
 
     See Also
     --------
@@ -815,6 +777,7 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
         return np.array([f"{name}_{i}" for name in names for i in range(self.n_bins)], dtype=object)
 
 
+@documented_by(QuantilesOfColumns, NumberColumns)
 @dataclass(eq=False, repr=False, kw_only=True)
 class PrivateQuantileTransformer(QuantilesOfColumns):
     """Map each column to a uniform or a normal distribution, by private quantiles.
@@ -827,17 +790,6 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
         have about half the error.
     output_distribution : {"uniform", "normal"}, default="uniform"
         The distribution of the transformed columns.
-    epsilon : float, default=1.0
-        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
-        shortest decimal: 0.1 is 1/10.
-    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "float64": all finite floats. Columns of a data frame that a Schema does not name are dropped.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -845,12 +797,6 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
         Released. The quantiles, ascending in each column.
     references_ : ndarray of float64 of shape (n_quantiles,)
         Public. The fractions of the quantiles.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
 
     See Also
     --------
