@@ -242,7 +242,7 @@ class BoxedColumns(NumberColumns):
 
     delta: Any
     _finest = _FINEST  # bits of the grid; audits use fewer
-    _coarsest = 1  # the queries of some subclasses need even steps
+    _coarsest = 0  # 1 for queries that need even steps
 
     def plan(self, n_samples: int, *, n_features: int | None = None, beta: float = 0.05) -> BoxPlan:
         """Return the guarantee and the noise of a fit, computed without data.
@@ -292,8 +292,11 @@ class BoxedColumnsFit(NumberColumnsFit):
         raise NotImplementedError
 
     def units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
-        """Return the `middle`, the `unit` and the `order` of the rows, for `grid_rows`."""
-        raise NotImplementedError
+        """Return the `middle`, the `unit` and the `order` of the rows, for `grid_rows`.
+
+        By default rows are measured from the middle of the box, all columns in one unit.
+        """
+        return box.middle, np.full(len(box.half), reach_of(box, plan)), plan.order
 
     def asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> Any:
         """Return the outcome of a fit from answers to queries about the rows."""
@@ -432,19 +435,6 @@ class Spread:
         """Return a multiple of the root of the total variance, at most `steps`, even and at least 2."""
         size = self.deviations.sum() if order == 1 else np.sqrt((self.deviations**2).sum())
         return max(2, min(steps, 2 * ceil(times * float(size) / 2)))
-
-
-class SpreadColumns(BoxedColumns):
-    """Base of transformers of whole rows, which are measured from the middle of the box, all in one unit."""
-
-    _coarsest = 0
-
-
-class SpreadColumnsFit(BoxedColumnsFit):
-    """The fit of `SpreadColumns`."""
-
-    def units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
-        return box.middle, np.full(len(box.half), reach_of(box, plan)), plan.order
 
 
 def reach_of(box: Box, plan: BoxPlan) -> float:

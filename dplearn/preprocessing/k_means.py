@@ -19,9 +19,8 @@ from dplearn.preprocessing.boxed_columns import (
     Asked,
     Box,
     BoxedColumns,
+    BoxedColumnsFit,
     BoxPlan,
-    SpreadColumns,
-    SpreadColumnsFit,
     order_of,
     reach_of,
     released_spread,
@@ -48,7 +47,7 @@ _NO_LABELS = (
 
 @documented_by(BoxedColumns, NumberColumns)
 @dataclass(eq=False, repr=False)
-class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
+class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     """Cluster centres from noisy counts and sums, in few rounds.
 
     A first query releases the means and variances of columns, around which initial centres are placed. In
@@ -182,7 +181,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
         return -float(squares.sum() if sample_weight is None else squares @ np.asarray(sample_weight))
 
 
-class KMeansFit(SpreadColumnsFit):
+class KMeansFit(BoxedColumnsFit):
     """The fit of `PrivateKMeans`."""
 
     def queries(self, n_columns: int, noise: str, steps: int) -> list[Asked]:

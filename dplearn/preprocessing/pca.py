@@ -17,9 +17,8 @@ from dplearn.preprocessing.boxed_columns import (
     Asked,
     Box,
     BoxedColumns,
+    BoxedColumnsFit,
     BoxPlan,
-    SpreadColumns,
-    SpreadColumnsFit,
     reach_of,
     released_spread,
     shortened,
@@ -39,7 +38,7 @@ _MOST_COLUMNS = 1 << 11
 
 @documented_by(BoxedColumns, NumberColumns)
 @dataclass(eq=False, repr=False)
-class PrivatePCA(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
+class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     """Principal components from the noisy second moments of rows, released once.
 
     The means and variances of columns are released first. Rows are measured from these means, and shortened
@@ -180,7 +179,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
         return finite(finite((rows / largest) @ self.components_ * largest) + self.mean_)
 
 
-class PCAFit(SpreadColumnsFit):
+class PCAFit(BoxedColumnsFit):
     """The fit of `PrivatePCA`."""
 
     def queries(self, n_columns: int, noise: str, steps: int) -> list[Asked]:

@@ -104,6 +104,8 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
     ledger: PrivacyLedger | None = None
     random_state: Any = None
 
+    _coarsest = 1  # the query of squares needs even steps
+
     def partial_fit(self, X: Any, y: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Add new records to the fit, and release the means and variances of the records of all calls so far.
 

@@ -116,23 +116,11 @@ def interior_point_sample_size(
     return _records_for_exponential(size, spent, failure)
 
 
+@documented_by(interior_point_sample_size)
 def interior_point_method(
     domain_size: int, *, epsilon: Any, delta: Any = 0, beta: Any = 0.05, constants: str = "tight"
 ) -> str:
     """Return the method that needs fewer records; "exponential" if both need equally many or delta is 0.
-
-    Parameters
-    ----------
-    domain_size : int
-        Number of codes in the domain; an integer of any size.
-    epsilon : number
-        Positive, at least 1e-9.
-    delta : number, default=0
-        Used by "recursive", where it must be positive.
-    beta : number, default=0.05
-        Probability of failure, in (0, 1).
-    constants : {"tight", "paper"}, default="tight"
-        "tight": the constants proved here. "paper": the published constants.
 
     Returns
     -------
@@ -156,6 +144,7 @@ def interior_point_method(
     )
 
 
+@documented_by(interior_point_sample_size)
 def recursive_sizes(
     domain_size: int, *, epsilon: Any, delta: Any, beta: Any = 0.05, constants: str = "tight"
 ) -> RecursiveSizes:
@@ -163,12 +152,8 @@ def recursive_sizes(
 
     Parameters
     ----------
-    domain_size : int
-        Number of codes in the domain; an integer of any size.
     epsilon, delta : number
         Budget of all calls together; positive.
-    beta : number, default=0.05
-        Probability of failure, in (0, 1).
     constants : {"tight", "paper"}, default="tight"
         "tight": thresholds from exact tails, and the division of epsilon and the depth that need the fewest
         records. "paper": k = floor((386 / e) ln(4 / (b e d))), 2 k unpaired records, threshold 3 k / 2, and

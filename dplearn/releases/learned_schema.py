@@ -16,6 +16,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import log_bounds
@@ -37,7 +38,7 @@ from dplearn.privacy.plan import hidden, noted
 from dplearn.records.part_ranks import parted_ranks
 from dplearn.records.rows import Columns
 from dplearn.records.table import Table
-from dplearn.releases.release import Release, Released, ReleasePlan
+from dplearn.releases.release import ColumnRelease, Release, Released, ReleasePlan
 
 _TYPES_ARE_PUBLIC = "the number, names and types of the columns are public"
 #: The numbers among which ranges are found: 20 significand bits resolve spreads of a millionth of a value.
@@ -207,6 +208,7 @@ def without_values(schema: Product, plan: LearnedSchemaPlan) -> tuple[str, ...]:
     )
 
 
+@documented_by(ColumnRelease)
 def learned_schema(
     X: Any,
     columns: Any = None,
@@ -238,11 +240,6 @@ def learned_schema(
         guarantee then protects all rows of a group together. One row of each group takes part, which is
         chosen by public chance, and the set of groups is public. Of a table in parts: the name of the column
         that holds them.
-    ledger : PrivacyLedger, optional
-        The ledger that the release is charged to, before any draw.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee states this.
 
     Returns
     -------
@@ -296,6 +293,7 @@ def learned_schema(
     return SchemaRelease.of(columns, epsilon, delta, random_state).run_on(X, None, ledger, groups)
 
 
+@documented_by(learned_schema, ColumnRelease)
 def learned_schema_plan(
     n_samples: int, columns: Any = None, *, epsilon: Any = 1.0, delta: Any = 1e-6, beta: Any = 0.05
 ) -> LearnedSchemaPlan:
@@ -303,26 +301,12 @@ def learned_schema_plan(
 
     Parameters
     ----------
-    n_samples : int
-        Number of records, at least 1.
     columns : mapping of str to str, or sequence of str
         The kind of each column; required, since there is no table.
-    epsilon : float, default=1.0
-        Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
-        categories are hashed, not listed.
-    beta : float, default=0.05
-        Allowed probability of failure, in (0, 1).
 
     Returns
     -------
     LearnedSchemaPlan
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
 
     Examples
     --------

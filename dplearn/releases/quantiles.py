@@ -4,14 +4,6 @@ There are two methods: halving, and windows for many quantiles that are far apar
 public numbers. Privacy is proved in `dplearn.mechanisms.rank_selection` and, for any terms of windows, in
 `dplearn.mechanisms.quantile_windows`. Floats decide which terms are better, and never what they cost.
 
->>> quantile_errors([Fraction(1, 2)], 2**64, 10_000, epsilon=1)
-array([95])
->>> quantile_errors([Fraction(i, 4) for i in (1, 2, 3)], 2**64, 10_000, epsilon=1)
-array([351, 234, 351])
->>> quantile_sample_size([Fraction(1, 2)], 2**64, epsilon=1, alpha=0.01)
-9500
->>> quantile_range_sample_size([Fraction(1, 2)], 2**64, epsilon=1)
-191
 >>> twentieths = tuple(Fraction(i, 20) for i in range(1, 20))
 >>> quantile_errors(twentieths, 2**64, 200_000, epsilon=1).max().item()  # in windows
 499
@@ -580,21 +572,14 @@ def _halving_errors(
     return np.array([min(n, ceil(errors[place])) for place in range(len(wanted))], dtype=np.int64)
 
 
+@documented_by(quantile_errors)
 def quantile_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, alpha: Any, beta: Any = 0.05) -> int:
     """Return the number of records from which on all rank errors are at most a fraction alpha of the records.
 
     Parameters
     ----------
-    q : sequence of float of length k
-        Strictly increasing, from 0 to 1.
-    size : int
-        Number of values in the domain; an integer of any size.
-    epsilon : float
-        Privacy budget of all quantiles together.
     alpha : float
         Target error, as a fraction of the records, in (0, 1).
-    beta : float, default=0.05
-        Probability of failure, in (0, 1).
 
     Returns
     -------
@@ -617,19 +602,9 @@ def quantile_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, alpha: An
     return _from(lambda n: quantile_errors(q, size, n, epsilon=epsilon, beta=beta).max() <= share * n)
 
 
+@documented_by(quantile_errors)
 def quantile_range_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, beta: Any = 0.05) -> int | None:
     """Return the number of records from which on all quantiles lie in the range of the data.
-
-    Parameters
-    ----------
-    q : sequence of float of length k
-        Strictly increasing, from 0 to 1.
-    size : int
-        Number of values in the domain; an integer of any size.
-    epsilon : float
-        Privacy budget of all quantiles together.
-    beta : float, default=0.05
-        Probability of failure, in (0, 1).
 
     Returns
     -------
