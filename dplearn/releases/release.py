@@ -64,12 +64,15 @@ class ReleasePlan(Plan):
     warns: tuple[str, ...] = hidden(())
     text: Callable[[Any], str] | None = hidden()  # of the plan, in place of the table
 
+    def __post_init__(self) -> None:
+        told = {**self.keeps, **self.later, **self.states}
+        vars(self).update({name: value for name, value in told.items() if not callable(value)})
+
     def __getattr__(self, name: str) -> Any:
         known = vars(self)  # empty for copies, at first
-        for values in ("states", "later", "keeps"):
+        for values in ("later", "keeps"):
             if name in known.get(values, ()):
-                found = known[values][name]
-                return known.setdefault(name, found()) if callable(found) else found
+                return known.setdefault(name, known[values][name]())
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache, partial, reduce
+from functools import cache, cached_property, partial, reduce
 from itertools import combinations
 from math import comb, isqrt
 from typing import Any
@@ -137,12 +137,12 @@ class TableLayout:
     max_cells: int  # of a table
     most_error: float = 0.5  # a network's table is no candidate if this share of the records is expected
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The number of cells of each column."""
         return tuple(column.size for column in self.columns)
 
-    @property
+    @cached_property
     def base(self) -> tuple[tuple[int, ...], ...]:
         """The columns of each base table: one column, or the target and one column."""
         places = range(len(self.columns))
@@ -167,7 +167,7 @@ class TableLayout:
 
     def size_of(self, places: Sequence[int]) -> int:
         """Return the number of cells of the table of some columns."""
-        return math.prod(self.columns[place].size for place in places)
+        return math.prod(self.sizes[place] for place in places)
 
     def name_of(self, places: Sequence[int]) -> str:
         """Return the name of a table: the names of its columns."""
@@ -336,11 +336,10 @@ def checked_layout(
     if not 2 <= len(columns) <= _MOST_COLUMNS:
         raise ValueError(f"the table must have 2 to {_MOST_COLUMNS} columns, got {len(columns)}")
     layout = TableLayout(tuple(columns), target, min(degree, len(columns)), max_cells)
-    for column in columns:
-        if column.size > _MOST_IN_COLUMN:
+    for column, size in zip(columns, layout.sizes, strict=True):
+        if size > _MOST_IN_COLUMN:
             raise ValueError(
-                f"column {column.name!r} must have at most {_MOST_IN_COLUMN} categories or bins, got"
-                f" {column.size}"
+                f"column {column.name!r} must have at most {_MOST_IN_COLUMN} categories or bins, got {size}"
             )
     for places in layout.base:
         if layout.size_of(places) > max_cells:
