@@ -21,31 +21,19 @@ from dplearn._validation import AUTO, check_count_or_auto, shown
 from dplearn._writing import brief
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Categories, Domain, Floats, Grid, Product
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.ensembles.base_estimators import Seeded
 from dplearn.ensembles.dry_run import dry_run
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public, planned_columns, planned_table
+from dplearn.estimator.recipe import FitRecipe, Public, planned_columns, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.shares import CONCENTRATED
-from dplearn.records.reading import (
-    as_product,
-    check_classes,
-    declared_classes,
-    labels_assumed,
-    read_features,
-    read_labels,
-)
-from dplearn.records.rows import Columns, Examples
-from dplearn.records.table import Table
-from dplearn.records.targets import STEPS, TargetRange, read_target
 from dplearn.releases.synthetic_table import SyntheticTable, TableChoices, checked_cost
 from dplearn.releases.table_columns import (
     MOST_BINS,
@@ -63,6 +51,18 @@ from dplearn.releases.table_network import (
     checked_layout,
     released_tables,
     synthetic_table_plan,
+)
+from dplearn.table.features import as_product, read_features
+from dplearn.table.rows import Columns, LabelledRows
+from dplearn.table.table import Table
+from dplearn.table.targets import (
+    STEPS,
+    TargetRange,
+    check_classes,
+    declared_classes,
+    labels_assumed,
+    read_labels,
+    read_target,
 )
 
 __all__ = ["SyntheticDataClassifier", "SyntheticDataRegressor"]
@@ -342,7 +342,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     **Source.** As for `SyntheticTable`; Bun, Nissim and Stemmer (2016), Section 3.1, for learners on
     sanitised data.
 
-    Examples
+    LabelledRows
     --------
     `random_state` makes this example repeatable; leave it out on private data.
 
@@ -472,7 +472,7 @@ class SyntheticClassifierFit(SyntheticFit):
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         facts, columns = self.read_columns(X, reader)
         classes, codes = read_labels(y, len(columns), self.classes)
-        return replace(facts, classes=classes), Examples(columns, codes)
+        return replace(facts, classes=classes), LabelledRows(columns, codes)
 
     def plan(self, public: Public) -> SyntheticTablePlan:
         labels = range(public.n_labels) if public.classes is None else public.classes.tolist()
@@ -541,7 +541,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
 
     **Source.** As for `SyntheticDataClassifier`.
 
-    Examples
+    LabelledRows
     --------
     `random_state` makes this example repeatable; leave it out on private data.
 
@@ -629,7 +629,7 @@ class SyntheticRegressorFit(SyntheticFit):
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         facts, columns = self.read_columns(X, reader)
         codes = read_target(y, len(columns), self.target) + STEPS
-        return facts, Examples(columns, codes)
+        return facts, LabelledRows(columns, codes)
 
     def plan(self, public: Public) -> SyntheticTablePlan:
         target = self.target
@@ -680,7 +680,7 @@ def _check_inner(estimator: Any, is_kind: Callable[[Any], bool], kind: str) -> N
         )
 
 
-def _labelled_cells(columns: Sequence[TableColumn], rows: Examples) -> NDArray[np.int16]:
+def _labelled_cells(columns: Sequence[TableColumn], rows: LabelledRows) -> NDArray[np.int16]:
     """Return the cells of encoded records, of shape (n, d + 1), the target's last."""
     cells = np.empty((len(rows), len(columns)), dtype=np.int16, order="F")
     for here, block in rows.X.blocks(_BLOCK):

@@ -21,11 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._documented import documented_by
 from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import power_at_most
-from dplearn.core.ranks import Ranks, SortedCodes
 from dplearn.domains import Floats, Product
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
 from dplearn.fit.relation import N_IS_PUBLIC, TABLE
+from dplearn.kernels.distributions import power_at_most
+from dplearn.kernels.ranks import Ranks, SortedCodes
 from dplearn.mechanisms.sparse_vector import first_reaching, reaching_ratios
 from dplearn.preprocessing.number_columns import (
     NamesOfColumns,
@@ -39,10 +39,6 @@ from dplearn.preprocessing.number_columns import (
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
-from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.reading import as_product
-from dplearn.records.rows import Columns
-from dplearn.records.table import Table, as_table
 from dplearn.releases.quantiles import (
     quantile_warnings,
     quantiles_plan,
@@ -50,6 +46,10 @@ from dplearn.releases.quantiles import (
     release_quantiles,
 )
 from dplearn.releases.release import ReleasePlan, few_records_warnings
+from dplearn.table.features import as_product
+from dplearn.table.ranks import parted_ranks
+from dplearn.table.rows import Columns
+from dplearn.table.table import Table, as_table
 
 _SEARCH = "above_threshold"
 _METHODS = ("auto", "quantiles", _SEARCH)

@@ -18,15 +18,13 @@ from dplearn._documented import documented_by
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.intervals import Level, prefix_counts, sorted_codes
 from dplearn.domains import NumberDomain
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.kernels.intervals import Level, prefix_counts, sorted_codes
 from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.records.part_ranks import PartedTreeRecords, gathered_codes
-from dplearn.records.table import Table
 from dplearn.releases.cdf_errors import (
     BlockPlan,
     TreePlan,
@@ -45,6 +43,8 @@ from dplearn.releases.release import (
     few_records_warnings,
     written,
 )
+from dplearn.table.ranks import PartedTreeRecords, gathered_codes
+from dplearn.table.table import Table
 
 _BELOW_WIDE = np.nextafter(2.0**64, 0)
 _FINE = 53  # bits of a uniform number

@@ -9,16 +9,16 @@ import numpy as np
 from dplearn._documented import documented_by
 from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import decay_ratio
 from dplearn.domains import Grid
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.kernels.distributions import laplace_quantile
+from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA
-from dplearn.records.table import Table
 from dplearn.releases.release import ColumnRelease, Released, ReleasePlan, checked_bounds
+from dplearn.table.table import Table
 
 
 @dataclass(frozen=True)

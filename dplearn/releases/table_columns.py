@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
-from dplearn.core.code_counts import CodePlaces
 from dplearn.domains import Categories, Domain, Floats, Product
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import column_type, is_frame, object_array
-from dplearn.records.rows import Columns
+from dplearn.kernels.code_counts import CodePlaces
+from dplearn.table.rows import Columns
 
 #: The most cells of a column of numbers; a cell is held in 16 bits.
 MOST_BINS = 1 << 14

@@ -23,16 +23,16 @@ from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_ratio
-from dplearn.core.simplex import nearest_shares
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.mechanisms.noisy_counts import gaussian_counts, laplace_counts
 from dplearn.mechanisms.selection import exponential_mechanism
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.plan import ALPHA, hidden, noted
 from dplearn.privacy.shares import CONCENTRATED, concentrated_budget
-from dplearn.records.table import as_table
 from dplearn.releases.release import ReleasePlan
 from dplearn.releases.table_columns import TableColumn
+from dplearn.table.table import as_table
 
 # Shares of the budget, in hundredths: base tables, selections, tables of the network. Chosen on other tables
 # than those of the benchmark.
