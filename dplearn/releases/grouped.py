@@ -382,8 +382,7 @@ class _Grouped(ColumnRelease[Grouped]):
         super().__init__("grouped", cost, context, random_state)
         #: The counts, and the sums by their greatest value, that differ between neighbours.
         self.moved = moved_counts(neighbors) * self.group_rows
-        #: The parts of epsilon for counts and for sums.
-        self.shares = (cost.epsilon / 2, cost.epsilon / 2) if with_values else (cost.epsilon, None)
+        self.shares = _shares(cost.epsilon, values=with_values)
 
     def parts_of(self, X: Any, y: Any) -> Table | None:
         keys, numbers = X, y
@@ -523,6 +522,11 @@ def _key_counts(rows: _Keyed) -> list[KeyCounts]:
 
 def _zipped(keys: Any, values: Any) -> Iterator[tuple[Any, Any]]:
     yield from zip(map(column_of, keys), map(column_of, values), strict=True)
+
+
+def _shares(epsilon: Fraction, *, values: bool) -> tuple[Fraction, Fraction | None]:
+    """Return the parts of epsilon for counts and for sums."""
+    return (epsilon / 2, epsilon / 2) if values else (epsilon, None)
 
 
 def _error(epsilon: Fraction, failure: Fraction, moved: int) -> int:
