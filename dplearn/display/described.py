@@ -278,9 +278,8 @@ def settings_of(estimator: Any) -> dict[str, str]:
     if hasattr(estimator, "get_params"):
         found = estimator.get_params(deep=True)
     elif isinstance(estimator, Released):
-        found = {
-            each.name: getattr(estimator.plan, each.name) for each in fields(estimator.plan) if each.repr
-        }
+        plan = estimator.plan
+        found = {each.name: getattr(plan, each.name) for each in fields(plan) if each.repr} | plan.states
         found = {name: value for name, value in found.items() if not isinstance(value, Guarantee | Plan)}
     else:
         found = {}

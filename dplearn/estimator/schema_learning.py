@@ -341,7 +341,7 @@ def _cells(release: SchemaRelease, params: Any, kinds: ColumnKinds, rows: Labell
     target = params.numbers.encode(rows.y)
     if not params.learns_domain:
         return Columns([target])
-    of_X = SchemaRelease(kinds, release.guarantee, numbers=params.numbers)
+    of_X = SchemaRelease(kinds, release.cost, numbers=params.numbers)
     return Columns([*of_X.rows_of(rows.X).columns, target])
 
 

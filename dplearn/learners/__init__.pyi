@@ -21,11 +21,7 @@ from dplearn.learners.several.secret_sample import SecretSampleClassifier
 from dplearn.learners.soft_label_transfer import SoftLabelTransferClassifier
 from dplearn.learners.soft_labels import SoftLabelAggregateClassifier, SoftLabelPlan
 from dplearn.learners.subsample_aggregate import SubsampleAggregateClassifier
-from dplearn.learners.synthetic_data import (
-    SyntheticDataClassifier,
-    SyntheticDataPlan,
-    SyntheticDataRegressor,
-)
+from dplearn.learners.synthetic_data import SyntheticDataClassifier, SyntheticDataRegressor
 
 __all__ = [
     "AdditiveClassifier",
@@ -62,7 +58,6 @@ __all__ = [
     "StatisticalQueryNaiveBayes",
     "SubsampleAggregateClassifier",
     "SyntheticDataClassifier",
-    "SyntheticDataPlan",
     "SyntheticDataRegressor",
     "ThresholdClassifier",
     "ThresholdPlan",

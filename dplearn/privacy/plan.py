@@ -116,17 +116,26 @@ class Plan:
     def __str__(self) -> str:
         rows = list(_rows(self))
         width = max(len(name) for name, _ in rows)
-        return "\n".join([type(self).__name__, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+        return "\n".join([self._title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
 
     def _repr_html_(self) -> str:
         cells = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in _rows(self))
-        return f"<table><caption>{escape(type(self).__name__)}</caption>{cells}</table>"
+        return f"<table><caption>{escape(self._title)}</caption>{cells}</table>"
+
+    @property
+    def _title(self) -> str:
+        return type(self).__name__
+
+    def _shown(self) -> Iterator[tuple[str, str | None]]:
+        """Yield the name of each number that is printed, and its note."""
+        plan: Any = self  # a dataclass
+        yield from ((each.name, each.metadata.get(_NOTE)) for each in fields(plan) if each.repr)
+        yield from ((name, self._notes.get(name)) for name in self._computed)
 
 
 def _rows(plan: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each number; the names of nested plans' numbers have a prefix."""
-    shown = [(each.name, each.metadata.get(_NOTE)) for each in fields(plan) if each.repr]
-    for name, note in [*shown, *((name, plan._notes.get(name)) for name in plan._computed)]:
+    for name, note in plan._shown():
         for row, value in _row(prefix + name, getattr(plan, name)):
             yield row, f"{value}  ({note})" if note else value
         if name == "guarantee" and not prefix:

@@ -408,9 +408,9 @@ def test_a_drawn_class_of_the_page_is_another_for_each_seed_and_the_same_for_one
     assert np.array_equal(again[0].concept_.concept.drawn.numbers, numbers)
 
 
-def test_the_mechanism_and_the_learner_that_contributing_shows_are_right():
+def test_the_mechanism_the_learner_and_the_release_that_contributing_shows_are_right():
     lines, scope = run("contributing")
-    assert lines == [(True,), ("no",), (True,)]
+    assert lines == [(True,), ("no",), (True,), (100,)]
     report, case = scope["case"].run(), scope["case"]
     assert report.n_distributions >= case.required.n_distributions
     assert report.tightness(case.claim) >= case.required.tightness

@@ -1,5 +1,6 @@
 """The mean of bounded numbers."""
 
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -66,7 +67,7 @@ def test_noise_for_half_of_the_range_is_refuted(monkeypatch):
 def _halved(plan_of):
     def plan(self, facts, **more):
         found = plan_of(self, facts, **more)
-        return type(found)(type(found.guarantee)(2), found.n_samples, found.error, found.n_needed, found.beta)
+        return replace(found, guarantee=type(found.guarantee)(2))
 
     return plan
 

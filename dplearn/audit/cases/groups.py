@@ -155,7 +155,7 @@ CASES = (
             _released(make, lambda found: str((found.counts, found.sums))),
             universe,
             n,
-            replace(make().guarantee, protects="groups"),
+            replace(make().cost, protects="groups"),
             ordered=False,
             rules=None,
             part_of=("Grouped",),

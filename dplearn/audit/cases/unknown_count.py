@@ -203,7 +203,7 @@ def added_release(
     """Return a case of a whole release."""
     setattr(release, "most_records", most_records)  # noqa: B010 - not of every release
     fit = ReleaseFit(lambda: release, taken, lambda found: (str(shown(found)), (found, str(found.plan))))
-    claim = replace(release.guarantee, assumes=())
+    claim = replace(release.cost, assumes=())
     # The number of draws of learned keys is that of the keys.
     return AuditCase(
         name, fit, universe, n, claim, ordered=False, rules=None, verifies=verifies, required=required

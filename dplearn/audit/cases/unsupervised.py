@@ -93,7 +93,7 @@ def grouped_case(
         ReleaseFit(make, values, lambda found: (str((found.counts, found.sums)), found)),
         universe,
         n,
-        make().guarantee,
+        make().cost,
         ordered=False,
         rules=None,
         verifies=("Grouped",),

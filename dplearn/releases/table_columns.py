@@ -1,8 +1,7 @@
-"""What is public of a synthetic table: the cells of its columns, its types, and the plan of its tables.
+"""The columns of a synthetic table: their cells, and the tables that are made of cells, with public types.
 
 The cell of a value is a function of the value and its declared domain; so are the values of a cell. The types
-(dtypes) of the private table are public, and where the schema is learned, records have them too. The plan
-says which tables are measured, with what noise, from public values alone.
+(dtypes) of the private table are public, and where the schema is learned, records have them too.
 
 >>> from dplearn.domains import Grid, IntegerRange
 >>> age = table_column("age", IntegerRange(18, 81), n_bins=16)
@@ -15,31 +14,22 @@ says which tables are measured, with what noise, from public values alone.
 [18, 255]
 """
 
-import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from math import comb, isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
-from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Domain, Floats, Product
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import column_type, is_frame, object_array
-from dplearn.kernels.exact import decay_ratio
 from dplearn.kernels.intervals import CodePlaces
-from dplearn.mechanisms.noisy_counts import gaussian_counts, laplace_counts
-from dplearn.privacy import ApproxDP, ZeroConcentratedDP
-from dplearn.privacy.plan import ALPHA, hidden, noted
-from dplearn.privacy.shares import CONCENTRATED, concentrated_budget
-from dplearn.releases.release import ReleasePlan
+from dplearn.table.table import Columns
 
 #: The most cells of a column of numbers; a cell is held in 16 bits.
 MOST_BINS = 1 << 14
@@ -54,16 +44,6 @@ _REAL = re.compile(r"float(16|32|64)", re.IGNORECASE)
 _TEXTS = ("str", "string", "category")  # of pandas
 _BELOW = (1 << 63) - 1024  # the greatest float64 of an int64
 _OF_POLARS = ("String", "Boolean", "Categorical")
-#: The ends of epsilon: beyond them noise cannot be drawn, or there is none.
-LEAST_EPSILON, GREATEST_EPSILON = Fraction(1, 10**9), 10**9
-# Shares of the budget, in hundredths: base tables, selections, tables of the network. Chosen on other tables
-# than those of the benchmark.
-_BASE, _SELECTIONS, _NETWORK = 42, 6, 52
-_BITS = 100  # of the square root of a budget
-_MOST_TABLES = 10_660  # that all rounds together count: those of 40 columns and two parents
-_MOST_COLUMNS = 400
-_MOST_IN_COLUMN = (1 << 15) - 1  # a cell is held in 16 bits
-_WIDEST = 1 << 55  # variance of Gaussian noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,310 +323,9 @@ def _of_bools(column: TableColumn) -> bool:
     return all(value is None or type(value) is bool for value in getattr(column.domain, "values", ()))
 
 
-@dataclass(frozen=True)
-class TableNoise:
-    """The noise of one table of counts.
-
-    A replaced record moves one count down and another up. A table of two cells is one count, since the number
-    of records is public, and moves by 1; a larger one moves by 2, and its square by 2.
-    """
-
-    epsilon: Fraction | None = None  # the cost with Laplace noise
-    rho: Fraction | None = None  # the cost with Gaussian noise; one of both is None
-    reach: int | None = None  # Laplace: counts of n are clipped to -reach..n + reach; None: to -n..2 n
-
-    @classmethod
-    def gaussian(cls, rho: Any) -> "TableNoise":
-        """Return Gaussian noise of a given cost."""
-        return cls(rho=Fraction(rho))
-
-    @classmethod
-    def laplace(cls, epsilon: Any, reach: int | None = None) -> "TableNoise":
-        """Return Laplace noise of a given cost."""
-        return cls(epsilon=Fraction(epsilon), reach=reach)
-
-    def noisy(self, counts: NDArray[np.int64], n: int, dice: Dice) -> NDArray[np.int64]:
-        """Return the counts of all cells with noise."""
-        if len(counts) == 1:
-            return np.array([n])
-        moved = _moved(len(counts))
-        asked = counts[:1] if len(counts) == 2 else counts
-        if self.rho is not None:
-            privacy = ZeroConcentratedDP(self.rho)
-            found = gaussian_counts(asked, privacy=privacy, dice=dice, squared_sensitivity=moved)
-        else:
-            reach = n if self.reach is None else self.reach
-            found = laplace_counts(
-                asked,
-                privacy=ApproxDP(self.epsilon),
-                dice=dice,
-                sensitivity=moved,
-                low=-reach,
-                high=n + reach,
-            )
-        return np.append(found, n - found) if len(counts) == 2 else np.asarray(found)
-
-    def deviation(self, size: int) -> float:
-        """Return the standard deviation of the noise of a cell of a table of `size` cells."""
-        if size == 1:
-            return 0.0
-        if self.rho is not None:
-            return math.sqrt(_moved(size) / (2 * self.rho))
-        ratio = self._ratio(size)
-        return math.sqrt(2 * ratio) / (1 - ratio)
-
-    def expected_error(self, size: int) -> float:
-        """Return the mean of half of the sum of the noise's magnitudes, over all cells of a table."""
-        if size == 1:
-            return 0.0
-        mean = self.deviation(size) * math.sqrt(2 / math.pi)
-        if self.rho is None:
-            ratio = self._ratio(size)
-            mean = 2 * ratio / (1 - ratio**2)
-        return mean if size == 2 else size * mean / 2
-
-    def _ratio(self, size: int) -> float:
-        assert self.epsilon is not None
-        return float(decay_ratio(self.epsilon / _moved(size)))
-
-
-def _moved(size: int) -> int:
-    """Return the sum of the magnitudes, and of the squares, by which a record moves the asked counts."""
-    return 1 if size == 2 else 2
-
-
-@dataclass(frozen=True)
-class TableLayout:
-    """What is public about a synthetic table before its release."""
-
-    columns: tuple[TableColumn, ...]
-    target: int | None  # the column that all others depend on
-    degree: int  # the most columns that one depends on, the target included
-    max_cells: int  # of a table
-    most_error: float = 0.5  # a network's table is no candidate if this share of the records is expected
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The number of cells of each column."""
-        return tuple(column.size for column in self.columns)
-
-    @property
-    def base(self) -> tuple[tuple[int, ...], ...]:
-        """The columns of each base table: one column, or the target and one column."""
-        places = range(len(self.columns))
-        if self.target is None:
-            return tuple((place,) for place in places)
-        return tuple((self.target, place) for place in places if place != self.target)
-
-    @property
-    def first(self) -> tuple[int, ...]:
-        """The columns that are placed without a selection: the target, if any, and the first other."""
-        return self.base[0]
-
-    @property
-    def rounds(self) -> int:
-        """The number of selections."""
-        return len(self.columns) - len(self.first) if self.others else 0
-
-    @property
-    def others(self) -> int:
-        """The most columns, besides the target, that one column depends on."""
-        return self.degree - (self.target is not None)
-
-    def size_of(self, places: Sequence[int]) -> int:
-        """Return the number of cells of the table of some columns."""
-        return math.prod(self.columns[place].size for place in places)
-
-    def name_of(self, places: Sequence[int]) -> str:
-        """Return the name of a table: the names of its columns."""
-        return " x ".join(self.columns[place].name for place in places)
-
-
-@dataclass(frozen=True)
-class TableBudget:
-    """The cost of each step of a release."""
-
-    base: TableNoise  # of each base table
-    selection: Fraction  # epsilon of each; 0 if there are none
-    network: TableNoise  # of each table of the network
-
-    @classmethod
-    def of(cls, privacy: ApproxDP, n_base: int, rounds: int, reach: int | None = None) -> "TableBudget":
-        """Return the division of a budget among so many base tables and rounds.
-
-        Without delta, the epsilons of all steps add up to that of `privacy`. With delta, their rhos add up to
-        at most its `concentrated_budget`; that of a selection is epsilon^2 / 8.
-        """
-        shares = [Fraction(each, 100) for each in (_BASE, _SELECTIONS, _NETWORK)]
-        whole = concentrated_budget(privacy) if privacy.delta else privacy.epsilon
-        base, selections, network = (share * whole for share in (shares if rounds else (1, 0, 0)))
-        each = max(rounds, 1)
-        if not privacy.delta:
-            return cls(
-                TableNoise.laplace(base / n_base, reach),
-                selections / each,
-                TableNoise.laplace(network / each, reach),
-            )
-        return cls(
-            TableNoise.gaussian(base / n_base),
-            _root(8 * selections / each),
-            TableNoise.gaussian(network / each),
-        )
-
-
-@dataclass(frozen=True)
-class SyntheticTablePlan(ReleasePlan):
-    """The plan of a `SyntheticTable`.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the release.
-    n_samples : int
-        Number of records.
-    noise : str
-        "gaussian", or "laplace" without delta.
-    rounds : int
-        The number of selections, after each of which one table of the network is measured.
-    degree : int
-        The most columns that one column depends on, the target included: as given, or lowered.
-    selection_epsilon : float
-        The epsilon of each selection.
-    base_deviation, network_deviation : float
-        The standard deviations of the noise of a cell of a base table, and of a table of the network, with
-        more than two cells.
-    expected_tv : mapping of str to float
-        For each base table, a bound on the expected total variation distance between its noisy shares and
-        the true ones, by noise alone: at most 1. Of a table of the network of k cells it is `network_tv(k)`.
-    n_needed : int
-        The number of records from which on all these are at most .05.
-    """
-
-    noise: str
-    rounds: int
-    degree: int
-    selection_epsilon: float
-    base_deviation: float = field(metadata=noted("of a cell's noise"))
-    network_deviation: float = field(metadata=noted("of a cell's noise"))
-    expected_tv: Mapping[str, float]
-    n_needed: int = field(metadata=noted("for base tables within .05"))
-    layout: Any = hidden()
-    budget: Any = hidden()
-
-    _accounting = CONCENTRATED
-
-    def network_tv(self, n_cells: int) -> float:
-        """Return a bound on the expected total variation of the noise of a network's table.
-
-        Parameters
-        ----------
-        n_cells : int
-            The number of cells, at least 1.
-        """
-        return min(1.0, self.network_error(n_cells))
-
-    def network_error(self, n_cells: int) -> float:
-        """Return the expected error of a network's table, as a share of the records; it may be above 1.
-
-        It is infinite if no table of a network is measured.
-
-        Parameters
-        ----------
-        n_cells : int
-            The number of cells, at least 1.
-        """
-        budget: TableBudget = self.budget
-        if not self.rounds:
-            return math.inf
-        return budget.network.expected_error(n_cells) / self.n_samples
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A warning if the noise of some base table is greater than its mean count."""
-        layout: TableLayout = self.layout
-        budget: TableBudget = self.budget
-        noisy = [
-            layout.name_of(places)
-            for places in layout.base
-            if budget.base.deviation(size := layout.size_of(places)) * size > self.n_samples
-        ]
-        if not noisy:
-            return ()
-        more = f" and of {len(noisy) - 1} more tables" if len(noisy) > 1 else ""
-        return (
-            f"n_samples is {self.n_samples}: the noise of a count of {noisy[0]}{more} is greater than the"
-            " mean count; declare fewer categories, take fewer bins, or spend more epsilon",
-        )
-
-
-def synthetic_table_plan(
-    guarantee: ApproxDP,
-    n_samples: int,
-    layout: TableLayout,
-    *,
-    reach: int | None = None,
-    budget: TableBudget | None = None,
-) -> SyntheticTablePlan:
-    """Return the plan of a synthetic table."""
-    budget = budget or TableBudget.of(guarantee, len(layout.base), layout.rounds, reach)
-    if any(noise.rho and 1 / noise.rho >= _WIDEST for noise in (budget.base, budget.network)):
-        raise ValueError(
-            f"epsilon must be greater for so many tables: with {float(guarantee.epsilon):g} their noise is"
-            " too wide to be drawn"
-        )
-    errors = {
-        layout.name_of(places): budget.base.expected_error(layout.size_of(places)) for places in layout.base
-    }
-    return SyntheticTablePlan(
-        guarantee,
-        n_samples,
-        "gaussian" if guarantee.delta else "laplace",
-        layout.rounds,
-        layout.degree,
-        float(budget.selection),
-        budget.base.deviation(3),
-        budget.network.deviation(3) if layout.rounds else 0.0,
-        {name: min(1.0, error / n_samples) for name, error in errors.items()},
-        max(1, math.ceil(max(errors.values()) / ALPHA)),
-        layout=layout,
-        budget=budget,
-    )
-
-
-def checked_layout(
-    columns: Sequence[TableColumn], target: int | None, degree: int, max_cells: int
-) -> TableLayout:
-    """Return the layout of a table if it can be released, with a lower degree if it has very many tables."""
-    if not 2 <= len(columns) <= _MOST_COLUMNS:
-        raise ValueError(f"the table must have 2 to {_MOST_COLUMNS} columns, got {len(columns)}")
-    layout = TableLayout(tuple(columns), target, min(degree, len(columns)), max_cells)
-    for column in columns:
-        if column.size > _MOST_IN_COLUMN:
-            raise ValueError(
-                f"column {column.name!r} must have at most {_MOST_IN_COLUMN} categories or bins, got"
-                f" {column.size}"
-            )
-    for places in layout.base:
-        if layout.size_of(places) > max_cells:
-            raise ValueError(
-                f"the table of {layout.name_of(places)} must have at most max_cells={max_cells} cells, got"
-                f" {layout.size_of(places)}: declare fewer categories, or take fewer bins"
-            )
-    while layout.others > 1 and _n_tables(layout) > _MOST_TABLES:
-        layout = replace(layout, degree=layout.degree - 1)
-    return layout
-
-
-def _n_tables(layout: TableLayout) -> int:
-    """Return a bound on the number of tables of a column and the columns that it may depend on.
-
-    Each is counted once, in the first round in which it is a candidate, and its last column is the only one
-    that is not in the network: so any columns have at most one table.
-    """
-    d = len(layout.base)
-    return sum(comb(d, size + 1) for size in range(1, layout.others + 1))
-
-
-def _root(square: Fraction) -> Fraction:
-    """Return the square root of a rational number, rounded down."""
-    return Fraction(isqrt(int(square * (1 << 2 * _BITS))), 1 << _BITS)
+def cells_in(columns: Sequence[TableColumn], rows: Columns) -> NDArray[np.int16]:
+    """Return the cells of encoded records, of shape (n, d) and column by column in memory."""
+    cells = np.empty((len(rows), len(columns)), dtype=np.int16, order="F")
+    for place, (column, codes) in enumerate(zip(columns, rows.columns, strict=True)):
+        cells[:, place] = column.of(codes)
+    return cells

@@ -7,8 +7,8 @@ import pytest
 
 from dplearn.chance import SeededDice
 from dplearn.domains import Floats
+from dplearn.preprocessing.quantile_columns import candidates, counts_within, extremes_plan, release_extremes
 from dplearn.privacy import ApproxDP
-from dplearn.releases.extremes import candidates, counts_within, extremes_plan, release_extremes
 
 TAILS = [Fraction(1, 100), Fraction(99, 100)]
 
