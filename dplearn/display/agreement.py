@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn.display.axes import axes_or_new, dry_run
-from dplearn.ensembles import QueriesExhaustedError
+from dplearn.learners.votes import QueriesExhaustedError
 
 
 class TeacherAgreementDisplay:

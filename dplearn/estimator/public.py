@@ -1,4 +1,4 @@
-"""What is public about the table of a fit, and the same of a planned table.
+"""What is public about the table of a fit, and the same of a planned table; public rows beside the table.
 
 >>> import numpy as np
 >>> Public(n_samples=3, n_features=2, classes=np.array(["no", "yes"])).n_labels
@@ -8,7 +8,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from dplearn._validation import check_count
 from dplearn.chance import PublicStream
@@ -16,6 +16,16 @@ from dplearn.domains import Product
 from dplearn.privacy import ApproxDP
 from dplearn.records.outputs import sets_of_outputs
 from dplearn.records.reading import check_given
+
+#: The assumption of a guarantee for labels.
+PUBLIC_FEATURES = "all features are public: only labels are protected"
+#: The assumption of a guarantee for examples with public rows.
+PUBLIC_ROWS = "the rows in X_public are public"
+
+_WHY = (
+    "X_public must be PublicData(rows): a search silently cuts every array that has as many rows as X down to"
+    " a fold"
+)
 
 
 @dataclass(frozen=True)
@@ -94,3 +104,48 @@ def cost_of_fit(estimator: Any, X: Any = None, y: Any = None) -> ApproxDP | None
         cost: ApproxDP | None = estimator._recipe(estimator.random_state is not None).cost_of(X, y)
         return cost
     return None
+
+
+class PublicData(tuple[Any]):
+    """A table of public rows without labels, for `fit(X, y, X_public=PublicData(rows))`.
+
+    scikit-learn slices every argument of `fit` that has as many entries as `X` has rows. So an array of as
+    many public rows would silently be cut to the rows of a fold. This tuple of one array has one entry, and a
+    Pipeline with `transform_input` transforms the entries of a tuple.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
+        The rows.
+
+    Examples
+    --------
+    >>> from dplearn import PublicData
+    >>> PublicData([[31, 0], [57, 1]]).X
+    [[31, 0], [57, 1]]
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, X: Any) -> Self:
+        return super().__new__(cls, (X,))
+
+    def __getnewargs__(self) -> tuple[Any]:
+        return (self[0],)
+
+    @property
+    def X(self) -> Any:  # noqa: N802 - scikit-learn's name for rows
+        """The public rows."""
+        return self[0]
+
+    def __repr__(self) -> str:
+        return f"PublicData(<{type(self[0]).__name__}>)"
+
+
+def public_rows(X_public: Any) -> Any:
+    """Return the wrapped rows; a Pipeline with `transform_input` passes a tuple of one table."""
+    if not isinstance(X_public, tuple):
+        raise TypeError(f"{_WHY}; got {type(X_public).__name__}")
+    if len(X_public) != 1:
+        raise ValueError(f"{_WHY}; got a tuple of {len(X_public)}")
+    return X_public[0]

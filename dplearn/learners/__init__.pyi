@@ -3,7 +3,6 @@
 from dplearn.learners.additive import AdditiveClassifier, AdditivePlan, AdditiveRegressor, ColumnShape
 from dplearn.learners.conjunction import ConjunctionClassifier, ConjunctionPlan
 from dplearn.learners.generic import ExponentialMechanismClassifier, GenericPlan
-from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
 from dplearn.learners.line import LineClassifier, LinePlan
 from dplearn.learners.linear import (
     LinearPlan,
@@ -18,20 +17,25 @@ from dplearn.learners.parity import ParityClassifier, ParityPlan
 from dplearn.learners.point import PointClassifier, PointPlan
 from dplearn.learners.point_rules import ChosenKeys, ChosenPoint, ChosenPrefix
 from dplearn.learners.reductions import SecretSampleClassifier
-from dplearn.learners.soft_label_transfer import SoftLabelTransferClassifier
-from dplearn.learners.soft_labels import SoftLabelAggregateClassifier, SoftLabelPlan
-from dplearn.learners.subsample_aggregate import SubsampleAggregateClassifier
 from dplearn.learners.synthetic_data import (
     SyntheticDataClassifier,
     SyntheticDataPlan,
     SyntheticDataRegressor,
 )
 from dplearn.learners.threshold import ThresholdClassifier, ThresholdPlan
+from dplearn.learners.votes import (
+    AggregationPlan,
+    KnowledgeTransferClassifier,
+    SoftLabelAggregateClassifier,
+    SoftLabelTransferClassifier,
+    SubsampleAggregateClassifier,
+)
 
 __all__ = [
     "AdditiveClassifier",
     "AdditivePlan",
     "AdditiveRegressor",
+    "AggregationPlan",
     "ChosenKeys",
     "ChosenPoint",
     "ChosenPrefix",
@@ -57,7 +61,6 @@ __all__ = [
     "PrivateMultiOutputClassifier",
     "SecretSampleClassifier",
     "SoftLabelAggregateClassifier",
-    "SoftLabelPlan",
     "SoftLabelTransferClassifier",
     "StatisticalQueryLogisticRegression",
     "StatisticalQueryNaiveBayes",

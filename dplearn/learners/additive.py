@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import AUTO, check_number, shown
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Floats
-from dplearn.ensembles.isolation import native_threads
 from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator, SeveralOutputsClassifier
 from dplearn.estimator.fit_recipe import QueryFit
+from dplearn.estimator.isolation import native_threads
 from dplearn.estimator.public import (
     Public,
     PublicOutputs,

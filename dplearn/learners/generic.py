@@ -28,12 +28,11 @@ from dplearn.concepts.base import ChosenConcept, Concept
 from dplearn.core.exact import selection_ratio
 from dplearn.core.search import least
 from dplearn.domains import Domain, DomainError, Product
-from dplearn.ensembles.isolation import learner_alone, reraised
-from dplearn.ensembles.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.base import refuse_parameters
 from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.isolation import learner_alone, reraised
+from dplearn.estimator.public import PUBLIC_FEATURES, PUBLIC_ROWS, Public, public_rows
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import refuse_unsupported

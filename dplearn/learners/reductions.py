@@ -27,13 +27,13 @@ from dplearn._validation import check_count
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.core.search import first
-from dplearn.ensembles.isolation import learner_alone
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.isolation import learner_alone
 from dplearn.estimator.public import Public
 from dplearn.fit.support import refuse_wrapped
-from dplearn.learners.ensembles import EnsembleClassifier
 from dplearn.learners.multi_output import PrivateMultiOutputClassifier
+from dplearn.learners.votes import EnsembleClassifier
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.derived import subsampled
 from dplearn.privacy.plan import Plan

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import DomainError
-from dplearn.ensembles.isolation import alone, attempt
+from dplearn.estimator.isolation import alone, attempt
 from dplearn.records.reading import labels_assumed, read_labels
 from dplearn.records.targets import read_numbers
 

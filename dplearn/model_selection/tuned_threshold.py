@@ -21,9 +21,9 @@ from dplearn.core.exact import decay_ratio
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.core.simplex import nearest_shares
 from dplearn.domains import DomainError
-from dplearn.ensembles.isolation import alone
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.isolation import alone
 from dplearn.estimator.public import Public
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE

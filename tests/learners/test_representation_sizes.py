@@ -16,7 +16,7 @@ from dplearn.chance import SystemDice
 from dplearn.concepts import DecisionStumps, FiniteClass
 from dplearn.core.exact import decay_ratio, selection_ratio
 from dplearn.domains import IntegerRange, Product
-from dplearn.ensembles.public_data import PublicData
+from dplearn.estimator.public import PublicData
 from dplearn.learners.generic import generic_sample_size
 from dplearn.learners.representation_sizes import (
     dichotomy_sample_size,

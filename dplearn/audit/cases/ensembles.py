@@ -24,13 +24,13 @@ from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.faults import FaultyDice
 from dplearn.audit.fits import Rows, StagedFit, TableFit, WholeFit, refitted, two_parts
 from dplearn.chance.dice import Dice
-from dplearn.ensembles.asking import QueriesExhaustedError
-from dplearn.ensembles.public_data import PublicData
+from dplearn.estimator.public import PublicData
 from dplearn.learners import (
     KnowledgeTransferClassifier,
     SoftLabelAggregateClassifier,
     SubsampleAggregateClassifier,
 )
+from dplearn.learners.votes.aggregators import QueriesExhaustedError
 from dplearn.privacy import ApproxDP, OneTimeState
 
 __all__ = [
