@@ -44,7 +44,7 @@ from threadpoolctl import threadpool_limits
 
 from dplearn import ApproxDP, KnowledgeTransferClassifier, PublicData, SubsampleAggregateClassifier
 from dplearn.chance import PublicStream, SystemDice
-from dplearn.core.votes import Votes, tally
+from dplearn.kernels.votes import Votes, tally
 from dplearn.learners.votes.aggregators import AGGREGATIONS, planned_ballot
 from dplearn.learners.votes.asked import Labels
 from dplearn.learners.votes.recipe import shards

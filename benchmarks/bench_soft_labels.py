@@ -44,11 +44,11 @@ from dplearn import (
     SoftLabelTransferClassifier,
 )
 from dplearn.chance import PublicStream, SystemDice
-from dplearn.core.soft_votes import FIXED_POINT_ONE, SoftVotes, soft_tally
+from dplearn.kernels.soft_votes import FIXED_POINT_ONE, SoftVotes, soft_tally
 from dplearn.learners.votes.aggregators import SOFT_AGGREGATIONS, Ballot
 from dplearn.learners.votes.asked import Scores
-from dplearn.learners.votes.online import AggregationPlan, probabilities_of
-from dplearn.learners.votes.recipe import shards
+from dplearn.learners.votes.online import probabilities_of
+from dplearn.learners.votes.recipe import AggregationPlan, shards
 from dplearn.learners.votes.standard import standard_estimator, standard_scorer
 from dplearn.learners.votes.teachers import train_and_ask
 

@@ -52,7 +52,7 @@ from dplearn import (
 )
 from dplearn.chance import PublicStream, SystemDice
 from dplearn.domains import Floats, Grid, IntegerRange
-from dplearn.estimator.public import PublicData
+from dplearn.estimator.public_data import PublicData
 from dplearn.learners.votes.asked import Labels
 from dplearn.learners.votes.recipe import drawn_shards, shards
 from dplearn.learners.votes.standard import standard_estimator

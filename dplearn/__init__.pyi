@@ -1,7 +1,7 @@
 """dplearn: differentially private learners for scikit-learn, their guarantees executed."""
 
 from dplearn._version import __version__
-from dplearn.estimator.public import PublicData
+from dplearn.estimator.public_data import PublicData
 from dplearn.learners import (
     AdditiveClassifier,
     AdditiveRegressor,

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count
 from dplearn._writing import brief
 from dplearn.concepts.base import Concept, ConceptClass, Labels
-from dplearn.core.cuts import Cuts, label_histogram
-from dplearn.core.grouping import distinct_values, group_counts
 from dplearn.domains import Domain, Floats, Product
+from dplearn.kernels.cuts import Cuts, label_histogram
+from dplearn.kernels.grouping import distinct_values, group_counts
 
 _MOST_CELLS = 1 << 24
 _BLOCK = 1 << 20  # cells that are searched for a member together

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from dplearn._validation import check_bool, check_count
 from dplearn._writing import brief
 from dplearn.concepts.base import BitConcepts, CountedErrors, ErrorProfile, Labels, ListedMembers, literal
-from dplearn.core.grouping import group_counts, nth_equal
-from dplearn.core.hadamard import nearest_parity, parity_errors, points_of
 from dplearn.domains import Bits, Product
+from dplearn.kernels.grouping import group_counts, nth_equal
+from dplearn.kernels.hadamard import nearest_parity, parity_errors, points_of
 
 #: Greatest number of columns of the class: 2**26 counts of 32 bits take 256 MiB.
 MOST_FEATURES = 26

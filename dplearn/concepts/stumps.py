@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn.concepts.base import Concept, ConceptClass, Labels
-from dplearn.core.cuts import Cuts, ErrorHistogram, cut_column, cuts_of, label_histogram, split_by_value
-from dplearn.core.grouping import distinct_values
 from dplearn.domains import Domain, Floats, Product
 from dplearn.domains.base import smallest_uint
+from dplearn.kernels.cuts import Cuts, ErrorHistogram, cut_column, cuts_of, label_histogram, split_by_value
+from dplearn.kernels.grouping import distinct_values
 
 _MOST_COUNTS = 1 << 22  # numbers that a task on a part returns: 32 MiB
 _CONSTANT = -1  # the position of the constant labels among the columns

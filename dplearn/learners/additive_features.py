@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.simplex import nearest_shares
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.learners.additive_columns import Column, kernel
 from dplearn.learners.additive_copula import Copula
 from dplearn.learners.additive_joint import JointBasis
@@ -21,7 +21,7 @@ from dplearn.learners.additive_losses import Base
 from dplearn.learners.additive_plan import AdditivePlan
 from dplearn.learners.additive_queries import Rows
 from dplearn.learners.additive_shapes import Shape
-from dplearn.queries import Examples
+from dplearn.queries import LabelledRows
 
 __all__ = ["Features", "feature_rows", "features_of", "joint_basis", "rows_of_features"]
 
@@ -256,5 +256,5 @@ def rows_of_features(plan: AdditivePlan, features: Features, cells: Integers) ->
 
 def feature_rows(rows: Rows, cells: Integers) -> Floats64:
     """Return the rows of synthetic records, of shape (n, size)."""
-    records = Examples(cells, np.zeros(len(cells), dtype=np.int64))
+    records = LabelledRows(cells, np.zeros(len(cells), dtype=np.int64))
     return np.asarray(rows.of_records(records) * rows.unit, dtype=np.float64)

@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
 from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_model import AdditiveModel
 from dplearn.learners.linear import FINEST, LogisticPlan, can_be_drawn, learn_logistic, logistic_plan
 from dplearn.privacy import ApproxDP
-from dplearn.queries import Examples, Oracle
+from dplearn.queries import LabelledRows, Oracle
 
 __all__ = ["learn_linear", "line_rows", "linear_plan"]
 
@@ -111,7 +111,7 @@ def learn_linear(
     Parameters
     ----------
     oracle : Oracle
-        For `Examples` with cells in X, and codes of labels in y.
+        For `LabelledRows` with cells in X, and codes of labels in y.
     columns : sequence of Column
         Public, or released. The cells of each column.
     masses : sequence of ndarray of shape (cells,)
@@ -139,11 +139,11 @@ def learn_linear(
     return AdditiveModel(intercept, effects, deviations, list(masses))
 
 
-def _image(tables: Sequence[Floats64], plan: LogisticPlan, records: Examples) -> Examples:
+def _image(tables: Sequence[Floats64], plan: LogisticPlan, records: LabelledRows) -> LabelledRows:
     """Return the rows of records, of one length, in integers; a block of records at a time."""
     blocks = [plan.rows(np.zeros((0, plan.n_numbers)))]
     for start in range(0, len(records), _BLOCK):
         cells = records.X[start : start + _BLOCK].T
         numbers = [table[each] for table, each in zip(tables, cells, strict=True)]
         blocks.append(plan.rows(np.concatenate(numbers, axis=1)))
-    return Examples(np.concatenate(blocks), records.y)
+    return LabelledRows(np.concatenate(blocks), records.y)

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from dplearn.core.simplex import nearest_shares
-from dplearn.queries import Answer, Examples, HistogramQuery, Oracle, StatisticalQuery, VectorQuery
-from dplearn.records.targets import STEPS
+from dplearn.kernels.simplex import nearest_shares
+from dplearn.queries import Answer, HistogramQuery, LabelledRows, Oracle, StatisticalQuery, VectorQuery
+from dplearn.table.targets import STEPS
 
 __all__ = [
     "MARGIN_BITS",
@@ -352,7 +352,7 @@ class SquaredLoss(Loss):
         """
         reach = 1 << self._bits
 
-        def moments(records: Examples) -> Integers:
+        def moments(records: LabelledRows) -> Integers:
             y = records.y.astype(np.int64)
             bits = STEPS.bit_length() - 1
             return np.stack([y >> (bits - self._bits), (y * y) >> (2 * bits - self._bits)], axis=1)

@@ -212,7 +212,7 @@ def newton_steps(oracle: Oracle, plan: AdditivePlan, base: Base, starts: Sequenc
     Parameters
     ----------
     oracle : Oracle
-        An oracle over `Examples`, whose X holds the cells of the columns.
+        An oracle over `LabelledRows`, whose X holds the cells of the columns.
     plan : AdditivePlan
         The plan of the fit.
     base : Base

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from dplearn.learners.additive_losses import RESIDUAL_BITS, Base, Loss, shortened
 from dplearn.learners.additive_queries import WEIGHT_BITS, Block, Rows, RowSums, residual_norm
-from dplearn.queries import Answer, Examples, HistogramQuery, Oracle, StatisticalQuery, VectorQuery
+from dplearn.queries import Answer, HistogramQuery, LabelledRows, Oracle, StatisticalQuery, VectorQuery
 
 __all__ = ["OutputsLoss", "outputs_query", "slices_of"]
 
@@ -187,14 +187,14 @@ def outputs_query(
         products = [given[:, here] * block.weights[:, None] for here, block in zip(ends, blocks, strict=True)]
         return [_towards_zero(product, shift) for product in products]
 
-    def total(records: Examples) -> Integers:
+    def total(records: LabelledRows) -> Integers:
         sums = [RowSums(each, size) for each, size in zip(rows, sizes, strict=True)]
         for blocks in zip(*(each.block(records).slices() for each in rows), strict=True):
             for found, block, given in zip(sums, blocks, factors(blocks), strict=True):
                 found.add(block, given)
         return np.concatenate([found.total().ravel() for found in sums])
 
-    def each(records: Examples) -> Integers:
+    def each(records: LabelledRows) -> Integers:
         blocks = [one.block(records) for one in rows]
         products = [
             (one.of_block(block)[:, :, None] * given[:, None, :]).reshape(len(records), -1)

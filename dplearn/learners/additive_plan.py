@@ -3,7 +3,7 @@
 >>> from dplearn.learners.additive_losses import LogisticLoss
 >>> from dplearn.domains import Categories, IntegerRange, Product
 >>> from types import SimpleNamespace
->>> from dplearn.estimator.public import Public
+>>> from dplearn.estimator.recipe import Public
 >>> domain = Product([IntegerRange(0, 99), Categories(["north", "south"])])
 >>> params = SimpleNamespace(cost=ApproxDP(1, "1e-6"), finest=9, steps=None, bins=BINS,
 ...                          bits=None, interactions="auto")
@@ -20,8 +20,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.learners.additive_columns import Column, column_of
 from dplearn.learners.additive_linear import line_rows, linear_plan
 from dplearn.learners.additive_losses import RESIDUAL_BITS, Loss

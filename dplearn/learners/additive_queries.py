@@ -13,7 +13,7 @@ integers, and the norm bounds hold for them as they are, after rounding.
 [slice(0, 1, None), slice(1, 2, None)]
 >>> rows.tables[1].tolist(), rows.constant, rows.reach  # in units of length / 8
 ([[8], [0]], 4, 8)
->>> records = Examples(np.array([[0, 0], [1, 1]]), np.array([0, 1]))
+>>> records = LabelledRows(np.array([[0, 0], [1, 1]]), np.array([0, 1]))
 >>> (rows.weights(records) / 2**WEIGHT_BITS).round(2).tolist()  # the norms are 9.8 and 5.7
 [0.82, 1.0]
 >>> halves = lambda records: np.array([[2048], [-2048]])
@@ -36,13 +36,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.kept_results import KeptResults
-from dplearn.core.unit_rows import norm_powers
+from dplearn.kernels.kept_results import KeptResults
+from dplearn.kernels.unit_rows import norm_powers
 from dplearn.learners.additive_cells import ColumnBundles, grouped
 from dplearn.learners.additive_joint import JointBasis, JointFeatures
 from dplearn.learners.additive_losses import RESIDUAL_BITS
 from dplearn.learners.linear import moment_weights
-from dplearn.queries import Examples, StatisticalQuery, VectorQuery
+from dplearn.queries import LabelledRows, StatisticalQuery, VectorQuery
 
 __all__ = [
     "WEIGHT_BITS",
@@ -217,7 +217,7 @@ class Rows:
         """Return the norm, to the power of `order`, of each row of each table."""
         return [norm_powers(table, self.order) for table in self.tables]
 
-    def block(self, records: Examples) -> Block:
+    def block(self, records: LabelledRows) -> Block:
         """Return the records with their joint features and factors; cached for the same object.
 
         Parameters
@@ -228,7 +228,7 @@ class Rows:
         block: Block = self._blocks(records)
         return block
 
-    def _block(self, records: Examples) -> Block:
+    def _block(self, records: LabelledRows) -> Block:
         n, lengths = len(records), self.bundles.added(self.lengths())
         joint = self.joint.of(records.X) if self.joint else np.zeros((n, 0), dtype=np.int16)
         block = Block(records.X, records.y, joint, np.empty(n, dtype=np.int32))
@@ -242,7 +242,7 @@ class Rows:
             few.weights[:] = self.shortened(total)  # a view of those of the block
         return block
 
-    def weights(self, records: Examples) -> NDArray[np.int32]:
+    def weights(self, records: LabelledRows) -> NDArray[np.int32]:
         """Return the factors that shorten the rows of records, in units of 2**-WEIGHT_BITS."""
         return self.block(records).weights
 
@@ -261,7 +261,7 @@ class Rows:
             quotients = np.sqrt(quotients)
         return np.asarray(np.minimum(quotients, 1 << WEIGHT_BITS), dtype=np.int32)
 
-    def of_records(self, records: Examples) -> Integers:
+    def of_records(self, records: LabelledRows) -> Integers:
         """Return the rows of records, not shortened, of shape (n, size)."""
         return self.of_block(self.block(records))
 
@@ -287,7 +287,7 @@ class Rows:
             short[:, longer] = np.sign(far) * (np.abs(far) >> WEIGHT_BITS)
         return short.T
 
-    def sums(self, records: Examples, factors: Callable[[Block], Integers], n_outputs: int) -> Integers:
+    def sums(self, records: LabelledRows, factors: Callable[[Block], Integers], n_outputs: int) -> Integers:
         """Return the sum over records of row times factor, of shape (size, n_outputs).
 
         Parameters
@@ -373,7 +373,7 @@ def mass_query(rows: Rows) -> StatisticalQuery:
     """
     norm = math.isqrt(max(0, sum(int(norm_powers(table, 2).max()) for table in rows.tables) - 1)) + 1
 
-    def total(records: Examples) -> Integers:
+    def total(records: LabelledRows) -> Integers:
         each = zip(rows.bundles.codes(records.X), rows.bundles.sizes, strict=True)
         counts = rows.bundles.split([np.bincount(codes, minlength=size) for codes, size in each])
         return np.concatenate([table.T @ count for table, count in zip(rows.tables, counts, strict=True)])
@@ -434,10 +434,10 @@ def residual_query(
         products, longest = residuals(block) * block.weights[:, None], (reach * block.weights) >> shift
         return _rounded(products, shift, longest, rows.order)
 
-    def total(records: Examples) -> Integers:
+    def total(records: LabelledRows) -> Integers:
         return rows.sums(records, factors, n_outputs).ravel()
 
-    def each(records: Examples) -> Integers:
+    def each(records: LabelledRows) -> Integers:
         given = factors(rows.block(records))
         products = rows.of_records(records)[:, :, None] * given[:, None, :]
         return products.reshape(len(records), -1)
@@ -476,14 +476,14 @@ def moment_query(rows: Rows) -> StatisticalQuery:
     weights = np.where(upper[0] == upper[1], on, off)
     norm = on * rows.reach**2
 
-    def total(records: Examples) -> Integers:
+    def total(records: LabelledRows) -> Integers:
         moments = np.zeros((d, d), dtype=np.int64)
         for block in rows.block(records).slices():
             short = rows.short(block)
             moments += (short.T @ short).astype(np.int64)
         return moments[upper] * weights
 
-    def each(records: Examples) -> Integers:
+    def each(records: LabelledRows) -> Integers:
         return _products(rows.short(rows.block(records)), upper).astype(np.int64) * weights
 
     return VectorQuery(
@@ -539,7 +539,7 @@ def pair_query(
         given = residuals(block)
         return np.asarray(np.sign(given) * (np.abs(given) >> shift))
 
-    def total(records: Examples) -> Integers:
+    def total(records: LabelledRows) -> Integers:
         sums = np.zeros((n_outputs, d, d), dtype=np.int64)
         for block in rows.block(records).slices():
             short = rows.short(block)
@@ -547,7 +547,7 @@ def pair_query(
                 sums[place] += ((short * factors[:, None]).T @ short).astype(np.int64)
         return sums[:, *upper].ravel()
 
-    def each(records: Examples) -> Integers:
+    def each(records: LabelledRows) -> Integers:
         block = rows.block(records)
         products = _products(rows.short(block), upper).astype(np.int64)
         return (rounded(block)[:, :, None] * products[:, None, :]).reshape(len(block), -1)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, softmax
 
 from dplearn.chance import PublicStream
-from dplearn.core.simplex import fitted_shares, nearest_shares
+from dplearn.kernels.simplex import fitted_shares, nearest_shares
 from dplearn.learners.additive_columns import Column, kernel, smooth_rows
 from dplearn.learners.additive_losses import Base
 from dplearn.learners.additive_plan import AdditivePlan
@@ -76,7 +76,7 @@ def ask_masses(oracle: Oracle, plan: AdditivePlan) -> tuple[list[Floats64], floa
     Parameters
     ----------
     oracle : Oracle
-        For `Examples` with cells in X.
+        For `LabelledRows` with cells in X.
     plan : AdditivePlan
         The plan of the fit.
 

@@ -34,7 +34,7 @@ from dplearn.learners.additive_plan import AdditivePlan
 from dplearn.learners.additive_posterior import covariance_of_weights, model_of, posterior_weights
 from dplearn.learners.additive_queries import Block, Rows
 from dplearn.learners.additive_shapes import Shape, across, ask_masses, ask_shapes
-from dplearn.queries import Examples, HistogramQuery, Oracle
+from dplearn.queries import HistogramQuery, LabelledRows, Oracle
 
 __all__ = ["learn_additive"]
 
@@ -67,8 +67,8 @@ def learn_additive(oracle: Oracle, plan: AdditivePlan) -> list[AdditiveModel]:
     Parameters
     ----------
     oracle : Oracle
-        For `Examples` with cells in X, and codes of labels or targets in y, of shape (n, n_outputs) if there
-        are several outputs. All of its budget is spent.
+        For `LabelledRows` with cells in X, and codes of labels or targets in y, of shape (n, n_outputs) if
+        there are several outputs. All of its budget is spent.
     plan : AdditivePlan
         The plan of the fit.
 
@@ -156,7 +156,7 @@ def _ask_spread(
     middles = 2.0 ** (-np.arange(size)[::-1] / 2 + 0.25)
     rows = Rows([], 0, 1, 1.0, joint=joint)
 
-    def magnitude(records: Examples) -> Integers:
+    def magnitude(records: LabelledRows) -> Integers:
         slices = rows.block(records).slices()
         residuals = np.concatenate([base.loss.residuals(margins(each), each.y) for each in slices])
         return np.asarray(np.digitize(np.abs(residuals[:, 0]), edges, right=True))

@@ -20,22 +20,21 @@ from sklearn.utils import Tags
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
 from dplearn.concepts.base import ChosenConcept, Concept, Labels
-from dplearn.core.search import first
 from dplearn.domains import Bits
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.fit_recipe import QueryFit
-from dplearn.estimator.public import Public, planned_table
+from dplearn.estimator.recipe import Public, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.search import first
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.queries import Examples, HistogramQuery, Oracle
-from dplearn.queries.bounds import TailBound
-from dplearn.queries.factories import check_reports, cost_of
+from dplearn.queries import HistogramQuery, LabelledRows, Oracle
+from dplearn.queries.answer import TailBound
 from dplearn.queries.noise import central_noise, share_noise
-from dplearn.records.reading import (
-    as_product,
+from dplearn.queries.oracle import check_reports, cost_of
+from dplearn.table.features import as_product
+from dplearn.table.targets import (
     check_classes,
     check_two_labels,
     declared_classes,
@@ -250,7 +249,7 @@ class ConjunctionFit(QueryFit):
         classes, codes = read_labels(y, len(columns), self.classes)
         check_two_labels(classes, "a conjunction")
         _positive_code(self.positive, classes)
-        return replace(facts, classes=classes), Examples(columns, codes)
+        return replace(facts, classes=classes), LabelledRows(columns, codes)
 
     def plan(self, public: Public) -> "ConjunctionPlan":
         domain = as_product(self.declared, public.n_features, public.names)
@@ -278,9 +277,9 @@ class ConjunctionFit(QueryFit):
             undeclared=self.undeclared,
         )
 
-    def summarize(self, rows: Any, plan: "ConjunctionPlan") -> Examples:
+    def summarize(self, rows: Any, plan: "ConjunctionPlan") -> LabelledRows:
         # One replaced record replaces one row of bins and one label.
-        return Examples(stacked(plan.bins, rows.X), rows.y)
+        return LabelledRows(stacked(plan.bins, rows.X), rows.y)
 
     def learn(self, oracle: Oracle, plan: "ConjunctionPlan") -> Concept:
         return learn_conjunction(oracle, plan.bins, positive=plan.positive, alpha=plan.alpha, beta=plan.beta)
@@ -392,7 +391,7 @@ def learn_conjunction(
     With an exact oracle for a distribution:
 
     >>> from dplearn.queries import population
-    >>> records = Examples(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 0, 1, 0]))
+    >>> records = LabelledRows(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 0, 1, 0]))
     >>> bits = binned(Bits(None), 2)
     >>> learned = learn_conjunction(population(records), (bits, bits), positive=1, alpha=0.1, beta=0.05)
     >>> learned.describe(["raining", "roof"], ["dry", "wet"])
@@ -410,7 +409,7 @@ def learn_conjunction(
     return BinConjunction(tuple(bins), tuple(allowed), positive)
 
 
-def _bin_if_positive(column: int, size: int, positive: int, records: Examples) -> NDArray[np.int64]:
+def _bin_if_positive(column: int, size: int, positive: int, records: LabelledRows) -> NDArray[np.int64]:
     """Return the bin of each positive record, and `size` for the other records."""
     return np.where(records.y == positive, records.X[:, column], size).astype(np.int64)
 

@@ -19,23 +19,23 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
-from dplearn._validation import check_bool, check_choice, check_count, check_number
+from dplearn._validation import check_bool, check_choice, check_count, check_given, check_number
 from dplearn._writing import brief
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.concepts import CONCEPT_CLASSES, ConceptClass, DecisionStumps
 from dplearn.concepts.base import ChosenConcept, Concept
-from dplearn.core.exact import selection_ratio
-from dplearn.core.search import least
 from dplearn.domains import Domain, DomainError, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.base import refuse_parameters
-from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.isolation import learner_alone, reraised
-from dplearn.estimator.public import PUBLIC_FEATURES, PUBLIC_ROWS, Public, public_rows
+from dplearn.estimator.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import refuse_unsupported
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.search import least
 from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
 from dplearn.learners.representation_sizes import (
@@ -47,18 +47,11 @@ from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden, noted
-from dplearn.records.reading import (
-    as_product,
-    check_classes,
-    check_given,
-    declared_classes,
-    labels_assumed,
-    read_features,
-    read_labels,
-)
-from dplearn.records.rows import Columns, Examples
-from dplearn.records.table import Table
 from dplearn.releases.release import few_records_warnings, written
+from dplearn.table.features import as_product, read_features
+from dplearn.table.rows import Columns, LabelledRows
+from dplearn.table.table import Table
+from dplearn.table.targets import check_classes, declared_classes, labels_assumed, read_labels
 
 __all__ = ["ExponentialMechanismClassifier", "GenericPlan", "generic_failure_bound", "generic_sample_size"]
 
@@ -402,7 +395,7 @@ class RuleFit(FitRecipe):
         if isinstance(concepts.domain, Product):  # functions take rows with any number of columns
             as_product(concepts.domain, public.n_features, public.names)  # raises if X has other columns
         _check_labels(concepts, public, declared=self.classes is not None)
-        return public, Examples(Columns(_alone(concepts, lambda: concepts.domain.encode(X))), codes)
+        return public, LabelledRows(Columns(_alone(concepts, lambda: concepts.domain.encode(X))), codes)
 
     def known(self, facts: Any, table: Table) -> Any:
         X_public = self.public.get("X_public")
@@ -492,7 +485,7 @@ class RuleFit(FitRecipe):
 class _ErrorCounts:
     """The training errors of each concept, counted lazily from codes and labels."""
 
-    def __init__(self, concepts: ConceptClass, records: Examples):
+    def __init__(self, concepts: ConceptClass, records: LabelledRows):
         self.concepts, self.records = concepts, records
 
     def __len__(self) -> int:
@@ -601,7 +594,7 @@ def _dichotomies(concepts: ConceptClass, table: Table) -> ConceptClass:
     return concepts.dichotomies_of_sums(table.sums(partial(_value_sums, concepts)))
 
 
-def _value_sums(concepts: ConceptClass, rows: Examples) -> Sequence[Any]:
+def _value_sums(concepts: ConceptClass, rows: LabelledRows) -> Sequence[Any]:
     return concepts.value_sums(rows.X.columns)
 
 

@@ -27,8 +27,7 @@ from dplearn.concepts.lines import (
     plane,
 )
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.fit.relation import TABLE
 from dplearn.learners.line_sizes import (
     line_budgets,
@@ -43,14 +42,9 @@ from dplearn.mechanisms import release_if_stable, select_exponential
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden, noted
-from dplearn.records.reading import (
-    check_classes,
-    check_two_labels,
-    labels_assumed,
-    read_features,
-    read_labels,
-)
-from dplearn.records.rows import Columns, Examples
+from dplearn.table.features import read_features
+from dplearn.table.rows import Columns, LabelledRows
+from dplearn.table.targets import check_classes, check_two_labels, labels_assumed, read_labels
 
 __all__ = ["LineClassifier", "LinePlan"]
 
@@ -127,7 +121,7 @@ class LineClassifier(RuleClassifier):
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record with "stability", (epsilon, 0)
     with "pure". Proof: the quality of a line is the number of its records with the second label, minus the
     greatest number of these at one point. One replaced record changes it by at most 1, and the lead of a
-    line, or of a point, by at most 2, so that the distances of `core.lines` satisfy the conditions of
+    line, or of a point, by at most 2, so that the distances of `concepts.lines` satisfy the conditions of
     `release_if_stable`. The line is released with .55 epsilon and delta / 2, the point with the rest; the two
     add up. A uniform line uses only what has been released.
 
@@ -247,7 +241,7 @@ class LineFit(FitRecipe):
         check_two_labels(classes, "a line")
         names = getattr(reader, "feature_names_in_", None)
         columns = plane(self.p, names).encode(X, takes_missing=False)
-        return Public(len(X), 2, 2, names, classes), Examples(Columns(columns), codes)
+        return Public(len(X), 2, 2, names, classes), LabelledRows(Columns(columns), codes)
 
     def plan(self, public: Public) -> "LinePlan":
         domain = plane(self.p, public.names)
@@ -281,7 +275,7 @@ class _Outcome(NamedTuple):
 class _Leaders:
     """The leading line and point of the records with the second label, with distances, computed lazily."""
 
-    def __init__(self, records: Examples, p: int):
+    def __init__(self, records: LabelledRows, p: int):
         self.records, self.p = records, p
 
     @cached_property
@@ -306,7 +300,7 @@ class _Leaders:
 class _Errors:
     """The training errors of all lines, counted lazily."""
 
-    def __init__(self, records: Examples, p: int):
+    def __init__(self, records: LabelledRows, p: int):
         self.records, self.p = records, p
 
     @cached_property

@@ -19,9 +19,9 @@ from scipy.stats import binom
 
 from dplearn._validation import check_count, check_number
 from dplearn.concepts.lines import check_prime
-from dplearn.core.exact import selection_ratio
-from dplearn.core.points import distance_of_lead
-from dplearn.core.search import least
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.points import distance_of_lead
+from dplearn.kernels.search import least
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP
 

@@ -15,12 +15,11 @@ from dplearn._validation import check_bool, check_choice, check_count, check_num
 from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept
 from dplearn.concepts.parities import MaskedParity, Parity, index_of, masked_layout, masked_rows
-from dplearn.core.gf2 import BitMatrix
 from dplearn.domains import Bits, Product
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.gf2 import BitMatrix
 from dplearn.learners.masked_parity_sizes import (
     MaskedParitySizes,
     masked_parity_sample_size,
@@ -29,16 +28,11 @@ from dplearn.learners.masked_parity_sizes import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.queries import HistogramQuery, MeanQuery, Oracle, Records, StatisticalQuery
-from dplearn.queries.bounds import QUERY_MODELS
-from dplearn.queries.factories import oracle_for
-from dplearn.records.encoded import packed_rows, read_bits
-from dplearn.records.reading import (
-    as_product,
-    check_classes,
-    check_two_labels,
-    labels_assumed,
-    read_labels,
-)
+from dplearn.queries.noise import QUERY_MODELS
+from dplearn.queries.oracle import oracle_for
+from dplearn.table.encodings import packed_rows, read_bits
+from dplearn.table.features import as_product
+from dplearn.table.targets import check_classes, check_two_labels, labels_assumed, read_labels
 
 __all__ = [
     "Asking",
@@ -372,7 +366,7 @@ def learn_masked_parity(
 
     Examples
     --------
-    >>> from dplearn.core.gf2 import pack
+    >>> from dplearn.kernels.gf2 import pack
     >>> from dplearn.queries import PopulationOracle
     >>> points = np.array(list(np.ndindex(2, 2, 2, 2)), dtype=np.uint8)  # two bits, an index, a mask
     >>> labels = np.where(points[:, 3], points[:, 2] == 1, 1 - points[:, 1]).astype(np.uint8)  # not x1

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.core.exact import decay_rate, decay_ratio
-from dplearn.core.search import first, lowest
+from dplearn.kernels.exact import decay_rate, decay_ratio
+from dplearn.kernels.search import first, lowest
 from dplearn.mechanisms.randomized_response import truth_probability
-from dplearn.queries.bounds import QUERY_MODELS
+from dplearn.queries.noise import QUERY_MODELS
 
 __all__ = [
     "MaskedParitySizes",

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.core.exact import float_above
-from dplearn.core.search import least
+from dplearn.kernels.exact import float_above
+from dplearn.kernels.search import least
 from dplearn.learners.pure_lower_bound import packing_records
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.base import Guarantee

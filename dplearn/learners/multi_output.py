@@ -15,14 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import check_count, check_number, shown
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.estimator.base import PrivateEstimator, SeveralOutputsClassifier
-from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.isolation import learner_alone
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.fit.execute import begin
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import refuse_wrapped
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.learners.multi_label_limit import least_of_outputs
 from dplearn.learners.votes import OnlineEnsembleClassifier
 from dplearn.privacy import ApproxDP, Composition, Event, PrivacyLedger
@@ -30,14 +29,16 @@ from dplearn.privacy.held import held_by
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.shares import equal_shares
 from dplearn.privacy.theorems import basic, least_epsilon
-from dplearn.records.outputs import (
+from dplearn.table.features import read_rows
+from dplearn.table.rows import LabelledRows, count_of
+from dplearn.table.targets import (
+    declared_classes,
     declared_sets,
+    labels_assumed,
     n_outputs_of,
     read_outputs,
     sets_of_outputs,
 )
-from dplearn.records.reading import declared_classes, labels_assumed, read_rows
-from dplearn.records.rows import Examples, count_of
 
 __all__ = ["MultiOutputPlan", "PrivateMultiOutputClassifier"]
 
@@ -265,7 +266,7 @@ class MultiOutputFit(FitRecipe):
         rows = read_rows(reader, X, reset=True, sparse=self.sparse)
         n = count_of(rows)
         outputs = read_outputs(y, n, self.classes)
-        records, count = Examples(rows, outputs.codes), len(outputs.classes)
+        records, count = LabelledRows(rows, outputs.codes), len(outputs.classes)
         reproducible = self.cost.reproducible
         seeds = self.stream().seeds(count) if reproducible else [None] * count
 
@@ -308,7 +309,7 @@ class MultiOutputFit(FitRecipe):
             public=public,
         )
 
-    def run(self, summary: Examples, plan: "MultiOutputPlan", dice: Dice) -> list[Any]:
+    def run(self, summary: LabelledRows, plan: "MultiOutputPlan", dice: Dice) -> list[Any]:
         # One replaced record replaces one record of each output's table; each release has its own draws.
         released = []
         for place, fit in enumerate(plan.fits):

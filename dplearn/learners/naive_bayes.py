@@ -16,11 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number
 from dplearn._writing import brief
-from dplearn.core.simplex import nearest_shares
 from dplearn.domains import Floats
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.base import refuse_parameters
-from dplearn.estimator.fit_recipe import QueryFit
 from dplearn.estimator.incremental import (
     Calls,
     Incremental,
@@ -28,27 +26,22 @@ from dplearn.estimator.incremental import (
     joined_means,
     next_calls,
 )
-from dplearn.estimator.public import Public, planned_table
+from dplearn.estimator.recipe import Public, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import REFUSALS, refused_pair
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.shares import GAUSSIAN
 from dplearn.privacy.unknown_count import ADDED
-from dplearn.queries import Examples, HistogramQuery, Oracle
-from dplearn.queries.factories import check_reports, cost_of
+from dplearn.queries import HistogramQuery, LabelledRows, Oracle
 from dplearn.queries.noise import ShareNoise, central_noise, share_noise
-from dplearn.records.encoded import encoded
-from dplearn.records.reading import (
-    as_product,
-    check_classes,
-    declared_classes,
-    labels_assumed,
-    read_features,
-    read_labels,
-)
+from dplearn.queries.oracle import check_reports, cost_of
+from dplearn.table.encodings import encoded
+from dplearn.table.features import as_product, read_features
+from dplearn.table.targets import check_classes, declared_classes, labels_assumed, read_labels
 
 __all__ = [
     "NaiveBayesPlan",
@@ -395,7 +388,7 @@ class NaiveBayesFit(QueryFit):
         names = getattr(reader, "feature_names_in_", None)
         domain = as_product(self.declared, X.shape[1], names)
         public = Public(len(X), X.shape[1], names=names, classes=classes, stream=stream)
-        return public, Examples(encoded(X, domain), codes)
+        return public, LabelledRows(encoded(X, domain), codes)
 
     def plan(self, public: Public, *, beta: float = 0.05) -> "NaiveBayesPlan":
         failure = check_number("beta", beta, above=0, below=1)
@@ -447,9 +440,9 @@ class NaiveBayesFit(QueryFit):
             undeclared=self.domain is None,
         )
 
-    def summarize(self, rows: Any, plan: "NaiveBayesPlan") -> Examples:
+    def summarize(self, rows: Any, plan: "NaiveBayesPlan") -> LabelledRows:
         # One replaced record replaces one row of bins and one label.
-        return Examples(stacked(plan.bins, rows.X), rows.y)
+        return LabelledRows(stacked(plan.bins, rows.X), rows.y)
 
     def learn(self, oracle: Oracle, plan: "NaiveBayesPlan") -> "NaiveBayesTables":
         return learn_naive_bayes(oracle, plan)
@@ -590,7 +583,7 @@ def learn_naive_bayes(oracle: Oracle, plan: NaiveBayesPlan) -> NaiveBayesTables:
 
     >>> from dplearn.domains import Bits
     >>> from dplearn.queries import population
-    >>> records = Examples(np.array([[0], [0], [0], [1]]), np.array([0, 1, 1, 1]))
+    >>> records = LabelledRows(np.array([[0], [0], [0], [1]]), np.array([0, 1, 1, 1]))
     >>> learner = StatisticalQueryNaiveBayes(epsilon=1e9, domain=Bits())
     >>> plan = learner.plan(1000, n_features=1, n_labels=2)
     >>> tables = learn_naive_bayes(population(records), plan)
@@ -659,11 +652,11 @@ def _joint(column: int, size: int, n_classes: int) -> HistogramQuery:
     )
 
 
-def _class_and_bin(column: int, size: int, records: Examples) -> NDArray[np.int64]:
+def _class_and_bin(column: int, size: int, records: LabelledRows) -> NDArray[np.int64]:
     return np.asarray(_label(records) * size + records.X[:, column], dtype=np.int64)
 
 
-def _joint_counts(column: int, size: int, categories: int, records: Examples) -> NDArray[np.int64]:
+def _joint_counts(column: int, size: int, categories: int, records: LabelledRows) -> NDArray[np.int64]:
     """Count classes and bins, for records in memory order, block by block."""
     counts = np.zeros(categories, dtype=np.int64)
     for start in range(0, len(records), _BLOCK):
@@ -674,7 +667,7 @@ def _joint_counts(column: int, size: int, categories: int, records: Examples) ->
     return counts
 
 
-def _label(records: Examples) -> NDArray[np.int64]:
+def _label(records: LabelledRows) -> NDArray[np.int64]:
     return np.asarray(records.y, dtype=np.int64)
 
 

@@ -23,19 +23,14 @@ from dplearn.concepts import Parity
 from dplearn.concepts.base import ChosenConcept
 from dplearn.domains import Bits
 from dplearn.estimator.base import SeveralOutputsClassifier
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public, PublicOutputs
+from dplearn.estimator.recipe import FitRecipe, Public, PublicOutputs
 from dplearn.fit.relation import TABLE
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations, ParityPlan, chosen_plan
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.records.encoded import packed_rows, read_bits
-from dplearn.records.outputs import (
-    declared_sets,
-    n_outputs_of,
-    read_outputs,
-)
-from dplearn.records.reading import as_product, check_two_labels, labels_assumed
-from dplearn.records.rows import shape_of
+from dplearn.table.encodings import packed_rows, read_bits
+from dplearn.table.features import as_product
+from dplearn.table.rows import shape_of
+from dplearn.table.targets import check_two_labels, declared_sets, labels_assumed, n_outputs_of, read_outputs
 
 __all__ = ["ParityClassifier", "ParityPlan"]
 

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
 from dplearn.concepts.parities import MOST_FEATURES, Parities
-from dplearn.core.gf2 import BitMatrix, solve
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import PublicOutputs
+from dplearn.estimator.recipe import FitRecipe, PublicOutputs
+from dplearn.kernels.gf2 import BitMatrix, solve
 from dplearn.learners.multi_label_limit import Task, least_of_outputs
 from dplearn.learners.parity_sizes import (
     agnostic_failure,
@@ -44,7 +43,7 @@ from dplearn.mechanisms import consistent_parity, most_frequent_if_stable
 from dplearn.mechanisms.selection import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, BoundedRange, Event
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.records.rows import Records
+from dplearn.table.rows import Records
 
 __all__ = ["PARITY_METHODS", "Equations", "ParityMethod", "ParityPlan", "Wanted", "chosen_plan"]
 

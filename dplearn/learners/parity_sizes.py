@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.core.search import lowest
+from dplearn.kernels.search import lowest
 from dplearn.learners.generic import generic_sample_size
 from dplearn.mechanisms.parity import parity_probabilities
 

@@ -25,18 +25,17 @@ from dplearn._validation import (
 )
 from dplearn.chance import PublicStream, public_seed
 from dplearn.chance.dice import Dice
-from dplearn.core.bucket_sets import BucketSets, n_sets
-from dplearn.core.distributions import power_at_most
-from dplearn.core.exact import selection_ratio
-from dplearn.core.keys import KeyCounts, KeyHash
-from dplearn.core.points import best_entries, bucket_errors, leading_key, net_counts, prefix_errors
 from dplearn.domains import Hashed
 from dplearn.domains.cells import frame_column, holds_times, is_frame, object_array
 from dplearn.domains.keys import KEYS_ASSUMED, read_keys, spelled
 from dplearn.estimator.base import SeveralOutputsClassifier
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public, PublicOutputs
+from dplearn.estimator.recipe import FitRecipe, Public, PublicOutputs
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.bucket_sets import BucketSets, n_sets
+from dplearn.kernels.distributions import power_at_most
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.keys import KeyCounts, KeyHash
+from dplearn.kernels.points import best_entries, bucket_errors, leading_key, net_counts, prefix_errors
 from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.point_rules import ChosenKeys, ChosenPoint, ChosenPrefix, prefix_buckets
 from dplearn.learners.point_sizes import (
@@ -59,13 +58,9 @@ from dplearn.mechanisms import (
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.records.outputs import (
-    declared_sets,
-    n_outputs_of,
-    read_outputs,
-)
-from dplearn.records.reading import check_two_labels, labels_assumed, read_features
-from dplearn.records.rows import Columns, Examples
+from dplearn.table.features import read_features
+from dplearn.table.rows import Columns, LabelledRows
+from dplearn.table.targets import check_two_labels, declared_sets, labels_assumed, n_outputs_of, read_outputs
 
 __all__ = ["ChosenPoint", "PointClassifier", "PointPlan"]
 
@@ -162,7 +157,7 @@ class PointClassifier(SeveralOutputsClassifier):
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record with "stability", (epsilon, 0)
     with "hashing", for every value of the hash. Proof: with "stability", the distance of the table to a
     change of the leading key is 0 if one replaced record can change that key, and one replaced record changes
-    this distance by at most 1 (`core.points.leading_key`); these are the conditions of `release_if_stable`.
+    this distance by at most 1 (see `leading_key`); these are the conditions of `release_if_stable`.
     With "hashing", one replaced record changes the errors of each rule by at most 1. With `n_keys` above 1
     they are capped at the least errors of all rules plus a public number; the least of two numbers that
     change by at most 1, and a sum of such a number and a constant, change by at most 1 too. With several
@@ -348,7 +343,7 @@ class PointFit(FitRecipe):
             n_outputs=len(outputs.classes),
             many=outputs.many,
         )
-        return public, Examples(Columns([object_array(_row_keys(X))]), codes)
+        return public, LabelledRows(Columns([object_array(_row_keys(X))]), codes)
 
     def plan(self, public: Public) -> "PointPlan":
         assert isinstance(public, PublicOutputs)
@@ -499,7 +494,7 @@ def _hash(seed: Any, n_buckets: int) -> KeyHash:
 class _Lead:
     """The leading key and its distance to a change of the leader, computed lazily."""
 
-    def __init__(self, records: Examples):
+    def __init__(self, records: LabelledRows):
         self.records = records
 
     @cached_property
@@ -517,7 +512,7 @@ class _Lead:
 class _Errors:
     """The training errors of each point function on buckets, counted lazily."""
 
-    def __init__(self, records: Examples, hashed: KeyHash):
+    def __init__(self, records: LabelledRows, hashed: KeyHash):
         self.records, self.hashed = records, hashed
 
     @cached_property
@@ -533,7 +528,7 @@ class _Errors:
 class _PrefixErrors:
     """The training errors of each rule on prefixes of d cells, counted lazily."""
 
-    def __init__(self, records: Examples, hashed: KeyHash, d: int):
+    def __init__(self, records: LabelledRows, hashed: KeyHash, d: int):
         self.records, self.hashed, self.d = records, hashed, d
 
     @cached_property
@@ -553,7 +548,7 @@ class _PrefixErrors:
 class _Sets:
     """The sets of at most `n_keys` buckets, by their training errors, counted lazily."""
 
-    def __init__(self, records: Examples, hashed: KeyHash, n_keys: int):
+    def __init__(self, records: LabelledRows, hashed: KeyHash, n_keys: int):
         self.records, self.hashed, self.n_keys = records, hashed, n_keys
         self._sets: BucketSets | None = None
 
@@ -580,7 +575,7 @@ class _Sets:
 class _Labelled:
     """The counts of keys with their labels in all outputs, computed lazily."""
 
-    def __init__(self, records: Examples):
+    def __init__(self, records: LabelledRows):
         self.records = records
 
     @cached_property

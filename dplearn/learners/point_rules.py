@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.keys import KeyHash
 from dplearn.domains.keys import spelled
+from dplearn.kernels.keys import KeyHash
 
 __all__ = ["ChosenKeys", "ChosenPoint", "ChosenPrefix", "prefix_buckets"]
 

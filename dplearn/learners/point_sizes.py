@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dplearn._validation import check_count, check_number
-from dplearn.core.bucket_sets import n_sets
-from dplearn.core.exact import decay_ratio, float_above, selection_ratio
-from dplearn.core.points import distance_of_lead
-from dplearn.core.search import least
+from dplearn.kernels.bucket_sets import n_sets
+from dplearn.kernels.exact import decay_ratio, float_above, selection_ratio
+from dplearn.kernels.points import distance_of_lead
+from dplearn.kernels.search import least
 from dplearn.learners.pure_lower_bound import packing_records
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
@@ -258,7 +258,7 @@ def hashed_point_failure(
     t/m, so that c exceeds kappa with probability at most t/(m kappa): the miss. Otherwise the rule of these
     buckets has error at most kappa. All other rules, one fewer than `hashed_class_size`, may have error above
     alpha; `representation_failure` bounds the probability that one of these is selected. Deficits that are
-    not distinguished (see `core.bucket_sets`) add less than 2**-64. The returned value is the minimum over a
+    not distinguished (see `BucketSets`) add less than 2**-64. The returned value is the minimum over a
     grid of kappa.
 
     Examples

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, gammaln
 
-from dplearn.core.exact import exp_bounds, float_above
-from dplearn.core.search import first
+from dplearn.kernels.exact import exp_bounds, float_above
+from dplearn.kernels.search import first
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.base import Guarantee
 

@@ -26,20 +26,19 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import check_count
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
-from dplearn.core.search import first
 from dplearn.estimator.base import PrivateClassifier
-from dplearn.estimator.fit_recipe import FitRecipe
 from dplearn.estimator.isolation import learner_alone
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.fit.support import refuse_wrapped
+from dplearn.kernels.search import first
 from dplearn.learners.multi_output import PrivateMultiOutputClassifier
 from dplearn.learners.votes import EnsembleClassifier
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.derived import subsampled
 from dplearn.privacy.plan import Plan
-from dplearn.records.reading import read_rows
-from dplearn.records.rows import shape_of, taken
-from dplearn.records.table import Held, Table
+from dplearn.table.features import read_rows
+from dplearn.table.rows import shape_of, taken
+from dplearn.table.table import Held, Table
 
 __all__ = ["SecretSampleClassifier", "SecretSamplePlan"]
 

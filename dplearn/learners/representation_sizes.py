@@ -24,8 +24,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dplearn._validation import check_count, check_number
-from dplearn.core.exact import selection_ratio
-from dplearn.core.search import least
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.search import least
 
 __all__ = [
     "dichotomy_sample_size",

@@ -17,12 +17,11 @@ from dplearn.chance.dice import Dice
 from dplearn.concepts import Thresholds
 from dplearn.concepts.base import ChosenConcept, Labels
 from dplearn.concepts.stumps import Stump, levels_of_cuts
-from dplearn.core.cuts import NONUNIFORM_SIZE, cut_column, last_code, nonuniform_codes
 from dplearn.domains import Domain, Floats, IntegerRange, NumberDomain, Product
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.cuts import NONUNIFORM_SIZE, cut_column, last_code, nonuniform_codes
 from dplearn.learners.multi_label_limit import Task
 from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
 from dplearn.learners.threshold_sizes import (
@@ -37,18 +36,17 @@ from dplearn.mechanisms.selection import select_exponential, select_permute_and_
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import Plan, hidden, noted
-from dplearn.records.reading import (
-    as_product,
+from dplearn.releases.reductions import threshold_from_interior_point
+from dplearn.releases.release import as_number_domain, few_records_warnings, is_pair
+from dplearn.table.features import as_product, read_features
+from dplearn.table.rows import Columns, LabelledRows
+from dplearn.table.targets import (
     check_classes,
     check_two_labels,
     declared_classes,
     labels_assumed,
-    read_features,
     read_labels,
 )
-from dplearn.records.rows import Columns, Examples
-from dplearn.releases.reductions import threshold_from_interior_point
-from dplearn.releases.release import as_number_domain, few_records_warnings, is_pair
 
 __all__ = [
     "CutColumn",
@@ -237,7 +235,7 @@ class ThresholdFit(FitRecipe):
         domain = as_product(self.declared, X.shape[1], names)
         _chosen_method(self, _columns(domain, self.feature))  # raises on incompatible parameters
         public = Public(len(X), X.shape[1], names=names, classes=classes)
-        return public, Examples(Columns(domain.encode(X)), codes)
+        return public, LabelledRows(Columns(domain.encode(X)), codes)
 
     def plan(self, public: Public) -> "ThresholdPlan":
         domain = as_product(self.declared, public.n_features, public.names)
@@ -266,11 +264,11 @@ class ThresholdFit(FitRecipe):
             named=feature is not None,
         )
 
-    def summarize(self, rows: Any, plan: "ThresholdPlan") -> Examples:
+    def summarize(self, rows: Any, plan: "ThresholdPlan") -> LabelledRows:
         codes = rows.X.columns
-        return Examples(Columns([codes[column.feature] for column in plan.columns]), rows.y)
+        return LabelledRows(Columns([codes[column.feature] for column in plan.columns]), rows.y)
 
-    def run(self, summary: Examples, plan: "ThresholdPlan", dice: Dice) -> Stump:
+    def run(self, summary: LabelledRows, plan: "ThresholdPlan", dice: Dice) -> Stump:
         asked = plan.columns, summary.X.columns, summary.y
         if plan.method == "exponential":
             return by_errors(*asked, privacy=plan.guarantee, dice=dice)

@@ -12,8 +12,8 @@ from typing import Any
 from scipy.stats import binom
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.core.exact import selection_ratio
-from dplearn.core.search import first
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.search import first
 
 __all__ = [
     "COLUMN_SHARE",

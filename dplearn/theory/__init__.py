@@ -60,7 +60,8 @@ from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.mechanisms.stability import release_probabilities
 from dplearn.mechanisms.stable_histogram import frequent_keys_threshold, stable_histogram_threshold
 from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise
-from dplearn.queries.bounds import TailBound, estimated_frequencies, query_sample_size, sampling_bound
+from dplearn.queries.answer import TailBound, sampling_bound
+from dplearn.queries.randomizers import estimated_frequencies
 from dplearn.releases.cdf_errors import BlockPlan, TreePlan, block_guarantee, block_plan, dkw_bound, tree_plan
 from dplearn.releases.interior_point import (
     interior_point_method,
@@ -101,6 +102,13 @@ from dplearn.theory.sample_sizes import (
     generalisation_sample_size,
     noisy_counts_sample_size,
     small_database_sizes,
+)
+from dplearn.theory.simulation import (
+    Request,
+    query_sample_size,
+    run_locally,
+    simulate_by_queries,
+    simulate_locally,
 )
 from dplearn.theory.soft_labels import (
     PublishedSoftLabelSetting,
@@ -143,6 +151,7 @@ __all__ = [
     "ProvedValue",
     "PublishedSoftLabelSetting",
     "RecursiveSizes",
+    "Request",
     "SGDStability",
     "SmallDatabaseSizes",
     "SoftLabelPrecision",
@@ -226,10 +235,13 @@ __all__ = [
     "representation_failure",
     "representation_sample_size",
     "representation_value",
+    "run_locally",
     "sampling_bound",
     "sauer_bound",
     "score_radius",
     "sgd_stability",
+    "simulate_by_queries",
+    "simulate_locally",
     "small_database_sizes",
     "soft_label_precision",
     "soft_label_teachers",

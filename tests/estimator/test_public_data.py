@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import _check_method_params
 
-from dplearn.estimator.public import PublicData, public_rows
+from dplearn.estimator.public_data import PublicData, public_rows
 
 ROWS = np.array([[123.5, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])
 TABLES = {

@@ -19,8 +19,8 @@ from dplearn import KnowledgeTransferClassifier, SubsampleAggregateClassifier
 from dplearn.audit.cases.ensembles import Extreme, ensemble_case, transfer_case
 from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
 from dplearn.audit.fits import run_on
-from dplearn.core.exact import log_bounds
-from dplearn.core.votes import Votes
+from dplearn.kernels.exact import log_bounds
+from dplearn.kernels.votes import Votes
 from dplearn.learners.votes import aggregators, asked, recipe, teachers, worker_pool
 from dplearn.learners.votes.aggregators import Answers, QueriesExhaustedError
 from dplearn.learners.votes.asked import Labels

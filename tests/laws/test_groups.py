@@ -9,13 +9,13 @@ from dplearn import AdditiveClassifier, StatisticalQueryNaiveBayes, SubsampleAgg
 from dplearn.audit.fits import ready
 from dplearn.domains import Grid
 from dplearn.estimator import PrivateEstimator
-from dplearn.estimator.public import PublicData
+from dplearn.estimator.public_data import PublicData
 from dplearn.fit.relation import GROUPS
 from dplearn.learners import KnowledgeTransferClassifier
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy import PrivacyLedger, pipeline_guarantee
 from dplearn.queries.noise import CentralNoise
-from dplearn.records import groups
+from dplearn.table import groups
 
 
 def grouped(X, y, ids):

@@ -12,7 +12,7 @@ import pytest
 from dplearn.audit import least_exp_epsilon
 from dplearn.audit.cases.masked_parity import CASES as MASKED_PARITY_CASES
 from dplearn.audit.enumeration import distribution_on
-from dplearn.core.exact import at_most_exp
+from dplearn.kernels.exact import at_most_exp
 from dplearn.learners import masked_parity
 from dplearn.learners.masked_parity import MaskedParityClassifier
 from dplearn.queries import CentralOracle, LocalOracle, MeanQuery, factories

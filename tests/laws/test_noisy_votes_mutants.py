@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from dplearn.audit.distributions import OutputDistribution, exact_distribution, least_exp_epsilon
-from dplearn.core.exact import log_bounds
-from dplearn.core.votes import Votes
+from dplearn.kernels.exact import log_bounds
+from dplearn.kernels.votes import Votes
 from dplearn.learners.votes import aggregators
 from dplearn.learners.votes.aggregators import AGGREGATIONS, Ballot, ConfidentVotes
 from dplearn.privacy import ApproxDP

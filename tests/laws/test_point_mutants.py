@@ -10,10 +10,10 @@ import pytest
 from dplearn.audit import least_exp_epsilon
 from dplearn.audit.cases import CASES
 from dplearn.audit.enumeration import distribution_on
-from dplearn.core import points as point_core
-from dplearn.core.exact import at_most_exp
+from dplearn.kernels import points as point_core
+from dplearn.kernels.exact import at_most_exp
 from dplearn.learners import point
-from dplearn.records.rows import Examples
+from dplearn.table.rows import LabelledRows
 
 SECRECY = importlib.import_module("dplearn.privacy.derived")
 HISTOGRAM = importlib.import_module("dplearn.mechanisms.stable_histogram")
@@ -111,7 +111,7 @@ def histogram_for_each_label(monkeypatch):
     class OfEach(honest):
         def release(self, privacy, dice):
             X, y = self.records.X, self.records.y
-            alone = [honest(Examples(X, y[:, [output]])) for output in range(y.shape[1])]
+            alone = [honest(LabelledRows(X, y[:, [output]])) for output in range(y.shape[1])]
             return [where for each in alone for where in each.release(privacy, dice)]
 
     monkeypatch.setattr(point, "_Labelled", OfEach)

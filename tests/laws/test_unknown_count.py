@@ -38,7 +38,7 @@ from dplearn.chance import SeededDice
 from dplearn.display import privacy_card
 from dplearn.domains import Grid, IntegerRange
 from dplearn.estimator import PrivateEstimator
-from dplearn.estimator.public import PublicData
+from dplearn.estimator.public_data import PublicData
 from dplearn.learners.reductions import SecretSampleClassifier
 from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier
 from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError, PrivacyLedger

@@ -19,7 +19,7 @@ from dplearn.fit import execute
 from dplearn.learners import naive_bayes
 from dplearn.queries import CentralOracle, HistogramQuery
 from dplearn.queries.noise import CentralNoise
-from dplearn.records.rows import count_of
+from dplearn.table.rows import count_of
 from tests.laws.conftest import OnePair
 
 # The packages have functions of these names.

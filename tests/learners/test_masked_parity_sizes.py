@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dplearn.core.exact import decay_ratio
-from dplearn.core.hadamard import walsh_hadamard
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.hadamard import walsh_hadamard
 from dplearn.learners.masked_parity_sizes import (
     masked_parity_sample_size,
     masked_parity_sizes,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from dplearn.core.exact import exp_bounds
+from dplearn.kernels.exact import exp_bounds
 from dplearn.learners.generic import generic_sample_size
 from dplearn.learners.parity_sizes import (
     agnostic_failure,

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import decay_ratio
-from dplearn.core.search import first
+from dplearn.kernels.distributions import laplace_quantile
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.search import first
 from dplearn.learners.point import PointClassifier
 from dplearn.learners.point_sizes import (
     hashed_class_size,

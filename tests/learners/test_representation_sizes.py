@@ -14,9 +14,9 @@ from scipy.stats import binom, multinomial
 from dplearn import ExponentialMechanismClassifier
 from dplearn.chance import SystemDice
 from dplearn.concepts import DecisionStumps, FiniteClass
-from dplearn.core.exact import decay_ratio, selection_ratio
 from dplearn.domains import IntegerRange, Product
-from dplearn.estimator.public import PublicData
+from dplearn.estimator.public_data import PublicData
+from dplearn.kernels.exact import decay_ratio, selection_ratio
 from dplearn.learners.generic import generic_sample_size
 from dplearn.learners.representation_sizes import (
     dichotomy_sample_size,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from dplearn.core.votes import plurality
+from dplearn.kernels.votes import plurality
 from dplearn.learners.stable_parity_sizes import (
     full_rank_probability,
     stable_parity_failure,

@@ -18,7 +18,7 @@ from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.cases.ensembles import Extreme, Spread
 from dplearn.audit.fits import Ready, Rows, TableFit, ready, refitted
 from dplearn.chance.dice import Dice
-from dplearn.estimator.public import PublicData
+from dplearn.estimator.public_data import PublicData
 from dplearn.learners import (
     KnowledgeTransferClassifier,
     SoftLabelAggregateClassifier,

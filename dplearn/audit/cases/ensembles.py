@@ -24,7 +24,7 @@ from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.faults import FaultyDice
 from dplearn.audit.fits import Rows, StagedFit, TableFit, WholeFit, refitted, two_parts
 from dplearn.chance.dice import Dice
-from dplearn.estimator.public import PublicData
+from dplearn.estimator.public_data import PublicData
 from dplearn.learners import (
     KnowledgeTransferClassifier,
     SoftLabelAggregateClassifier,

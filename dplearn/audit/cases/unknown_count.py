@@ -28,7 +28,7 @@ from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import CentralOracle, StatisticalQuery
-from dplearn.queries.factories import oracle_for
+from dplearn.queries.oracle import oracle_for
 from dplearn.releases.grouped import _Grouped
 from dplearn.releases.release import Release
 from dplearn.releases.stable_counts import _StableCounts

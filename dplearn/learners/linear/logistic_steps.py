@@ -7,13 +7,13 @@ of scores and labels calibrates the scale and the offset of the margins; with mo
 histograms of score differences calibrate the scale. With class weights, the numbers of records of the classes
 are queried first.
 
->>> from dplearn.queries import Examples, population
+>>> from dplearn.queries import LabelledRows, population
 >>> X = np.array([[2.0, 1.0], [1.0, 2.0], [-1.0, 1.0], [-2.0, 3.0]])
->>> from dplearn.estimator.public import Public
+>>> from dplearn.estimator.recipe import Public
 >>> from dplearn.privacy import ApproxDP
 >>> public = Public(n_samples=4, n_features=2, n_labels=2)
 >>> plan = LogisticPlan(ApproxDP(1, "1e-6"), "gaussian", n_steps=24, second_moments=True, public=public)
->>> oracle = population(Examples(plan.rows(X), np.array([1, 1, 0, 0])))
+>>> oracle = population(LabelledRows(plan.rows(X), np.array([1, 1, 0, 0])))
 >>> learn_logistic(oracle, plan).margins(X).argmax(axis=1).tolist()
 [1, 1, 0, 0]
 """
@@ -31,7 +31,7 @@ from scipy.special import expit, logit, ndtri
 
 from dplearn._validation import check_number
 from dplearn._writing import brief
-from dplearn.core.simplex import nearest_shares
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.learners.linear.logistic_queries import (
     LogisticPlan,
     Mapped,

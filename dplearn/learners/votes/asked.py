@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.soft_votes import FIXED_POINT_ONE, SoftVotes, fixed_point, scores_per_row, soft_tally
-from dplearn.core.votes import Votes, tally
+from dplearn.kernels.soft_votes import FIXED_POINT_ONE, SoftVotes, fixed_point, scores_per_row, soft_tally
+from dplearn.kernels.votes import Votes, tally
 from dplearn.learners.votes.aggregators import AGGREGATIONS, NO_VOTE, SOFT_AGGREGATIONS, Answers
 from dplearn.learners.votes.standard import standard_estimator, standard_scorer
 from dplearn.learners.votes.student import fit_weighted, standard_soft_student, teach, teach_scores
@@ -100,7 +100,7 @@ class Labels(_Asked):
 
 @dataclass(frozen=True)
 class Scores(_Asked):
-    """Asks for the probability of each label, as a fixed-point score (see `core.soft_votes`).
+    """Asks for the probability of each label, as a fixed-point score (see `kernels.soft_votes`).
 
     With two labels, only the score of the second is used. With more, the fixed-point scores of a row add up
     to at most `FIXED_POINT_ONE`; a row that violates this is replaced with NO_VOTE. So the score vectors of

@@ -37,9 +37,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dplearn.core.float_errors import float_errors_ignored, ignores_float_errors
-from dplearn.core.soft_votes import FIXED_POINT_ONE
 from dplearn.estimator.isolation import attempt, isolated_turn, muted_output
+from dplearn.kernels.float_errors import float_errors_ignored, ignores_float_errors
+from dplearn.kernels.soft_votes import FIXED_POINT_ONE
 from dplearn.learners.votes.aggregators import NO_VOTE
 from dplearn.learners.votes.asked import Asked, Labels, Scores, places_of  # noqa: F401 - the doctest's
 

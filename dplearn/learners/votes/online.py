@@ -29,9 +29,9 @@ from dplearn._validation import check_number
 from dplearn._writing import brief
 from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
-from dplearn.core.soft_votes import FIXED_POINT_ONE
 from dplearn.estimator.base_models import check_own_code
 from dplearn.estimator.isolation import attempt, isolated, isolated_turn, muted_output
+from dplearn.kernels.soft_votes import FIXED_POINT_ONE
 from dplearn.learners.votes.aggregators import (
     MANY_QUERIES,
     Aggregator,
@@ -50,8 +50,8 @@ from dplearn.learners.votes.recipe import (
 )
 from dplearn.learners.votes.teachers import answers_of, train_teachers
 from dplearn.privacy import OneTimeState, PrivacyLedger
-from dplearn.records.rows import Examples, check_values, rows_of, sliceable
-from dplearn.records.table import Table
+from dplearn.table.rows import LabelledRows, check_values, rows_of, sliceable
+from dplearn.table.table import Table
 
 # The standard deviation of the scores of teachers on independent shards of n' records is of order 1 /
 # sqrt(n'), as in Theorem 5.14. With the proved constant for the standard teacher, nearly every shard has two
@@ -158,7 +158,7 @@ class OnlineFit(VotesFit):
         rounded = max(plan.noise_scale / 8, plan.n_teachers / (2 * FIXED_POINT_ONE))
         return replace(plan, bin_width=width, error=(plan.least_lead + rounded) / plan.n_teachers)
 
-    def run(self, summary: Examples, plan: AggregationPlan, dice: Dice) -> dict[str, Any]:
+    def run(self, summary: LabelledRows, plan: AggregationPlan, dice: Dice) -> dict[str, Any]:
         # One changed record changes one teacher. Answers are released later, by `predict`.
         plan, cut = self._cut(summary, plan, dice)
         teachers = self._trained(train_teachers, cut, plan, classes=plan.public.classes)
@@ -414,7 +414,7 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 3 and 4; Papernot and others (2017, 2018) for
     noisy maxima.
 
-    Examples
+    LabelledRows
     --------
     `random_state` makes this example repeatable; leave it out on private data.
 
@@ -635,7 +635,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     the noise, and the distance has sensitivity 2 (see docs/errata.md); here both are as for
     `SubsampleAggregateClassifier`, with two unstable tests for an abstention. The noisy means are ours.
 
-    Examples
+    LabelledRows
     --------
     `random_state` makes this example repeatable; leave it out on private data.
 

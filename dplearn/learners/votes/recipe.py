@@ -32,27 +32,26 @@ from numpy.typing import NDArray
 from sklearn.base import is_regressor
 from sklearn.utils import Tags, get_tags
 
-from dplearn._validation import check_choice, check_count, check_count_or_auto, check_number
+from dplearn._validation import check_choice, check_count, check_count_or_auto, check_given, check_number
 from dplearn._writing import brief
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.base import TellsProgress
 from dplearn.estimator.base_models import check_own_code
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
-from dplearn.fit.private_count import counted_plan, counted_shares, noisy_count
-from dplearn.fit.relation import COLUMNS_AND_CATEGORIES, ROWS
+from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.fit.relation import COLUMNS_AND_CATEGORIES, ROWS, counted_plan, counted_shares, noisy_count
 from dplearn.learners.votes.aggregators import PREFERRED, Aggregator, Ballot
 from dplearn.learners.votes.asked import Asked, Labels
 from dplearn.learners.votes.teachers import check_teachable
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.unknown_count import ADDED
-from dplearn.records.groups import rows_of_shards
-from dplearn.records.reading import check_classes, check_given, labels_assumed, read_labels, read_rows
-from dplearn.records.rows import Examples, count_of, rows_of, sliceable
-from dplearn.records.table import as_table
+from dplearn.table.features import read_rows
+from dplearn.table.groups import rows_of_shards
+from dplearn.table.rows import LabelledRows, count_of, rows_of, sliceable
+from dplearn.table.table import as_table
+from dplearn.table.targets import check_classes, labels_assumed, read_labels
 
 _INDEPENDENT = "a teacher's training and answers depend only on its own shard and public randomness"
 _WIDTH = 30  # of a progress bar
@@ -273,7 +272,7 @@ class VotesFit(FitRecipe):
             like=rows_of(sliceable(X), np.arange(0)),
             listed=listed,
         )
-        return public, Examples(X, classes[codes])
+        return public, LabelledRows(X, classes[codes])
 
     def plan(self, public: Public) -> AggregationPlan:
         if self.cost.neighbors != ADDED:

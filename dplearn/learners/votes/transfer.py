@@ -14,17 +14,12 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from dplearn._validation import check_choice
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains.cells import is_frame
 from dplearn.estimator.base import refuse_parameters
 from dplearn.estimator.base_models import MANY_ROWS, Seeded, check_own_code, dry_run, quiet
 from dplearn.estimator.isolation import alone, reraised
-from dplearn.estimator.public import (
-    PUBLIC_FEATURES,
-    PUBLIC_ROWS,
-    PublicData,  # noqa: F401 - the doctest's
-    public_rows,
-)
+from dplearn.estimator.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.learners.votes.aggregators import Aggregator, Ballot, transfer_ballot
 from dplearn.learners.votes.asked import Scores
 from dplearn.learners.votes.dry_runs import notes_on_gaps
@@ -39,9 +34,9 @@ from dplearn.learners.votes.recipe import (
 )
 from dplearn.learners.votes.teachers import train_and_ask
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.records.reading import read_rows
-from dplearn.records.rows import check_values, count_of, plain, rows_of, sliceable
-from dplearn.records.table import Table
+from dplearn.table.features import read_rows
+from dplearn.table.rows import check_values, count_of, plain, rows_of, sliceable
+from dplearn.table.table import Table
 
 _MADE_UP = f"{MANY_ROWS} public rows with random labels"
 #: The assumption about public features, by the unit of protection.

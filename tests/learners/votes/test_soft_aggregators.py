@@ -11,8 +11,8 @@ import pytest
 from dplearn.audit import FaultyDice
 from dplearn.chance import ReplayDice, SeededDice
 from dplearn.chance.enumerating import enumerate_paths
-from dplearn.core.exact import log_bounds
-from dplearn.core.soft_votes import FIXED_POINT_ONE, Lead, SoftVotes, fixed_point, soft_tally
+from dplearn.kernels.exact import log_bounds
+from dplearn.kernels.soft_votes import FIXED_POINT_ONE, Lead, SoftVotes, fixed_point, soft_tally
 from dplearn.learners.votes import aggregators as module
 from dplearn.learners.votes.aggregators import SOFT_AGGREGATIONS, Ballot
 from dplearn.mechanisms import sparse_vector

@@ -32,7 +32,7 @@ from dplearn import (
 )
 from dplearn.audit import FaultyDice, fitted_with
 from dplearn.chance import SystemDice
-from dplearn.core.soft_votes import FIXED_POINT_ONE, fixed_point, soft_tally
+from dplearn.kernels.soft_votes import FIXED_POINT_ONE, fixed_point, soft_tally
 from dplearn.learners.votes.aggregators import SOFT_AGGREGATIONS
 from dplearn.learners.votes.asked import Scores
 from dplearn.learners.votes.online import n_bins_of, probabilities_of

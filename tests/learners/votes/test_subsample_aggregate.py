@@ -32,7 +32,7 @@ from dplearn import (
 )
 from dplearn.audit import FaultyDice, fitted_with
 from dplearn.chance import SystemDice
-from dplearn.core.votes import tally
+from dplearn.kernels.votes import tally
 from dplearn.learners.votes.aggregators import AGGREGATIONS, Ballot
 from dplearn.privacy import OneTimeState
 
