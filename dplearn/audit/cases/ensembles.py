@@ -249,7 +249,7 @@ LONG_CASES = tuple(
 _ONE, _TWO, _ONE_OF_TWO = (
     {"max_queries": queries, "max_abstentions": most} for queries, most in ((1, 1), (2, 2), (2, 1))
 )
-#: A case and a small one: how they are made, the free records of both, labels, epsilon, further parameters, and
+#: A case and a small one: how they are made, free records of both, labels, epsilon, further parameters, and
 #: what is required of both.
 _PAIRS: tuple[tuple[str, Any, tuple[int, int], str, int, dict[str, Any], Required, Required], ...] = (
     ("ensemble_sparse_vector", _stable, (6, 4), "aba", 8, _ONE_OF_TWO, Required(19, 0.99), Required(8, 0.99)),

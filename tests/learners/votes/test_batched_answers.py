@@ -91,14 +91,14 @@ def test_fits_give_the_answers_of_the_estimators_made_of_them(name, kind, n_labe
 
 def test_a_tie_is_decided_by_the_teacher_itself(monkeypatch):
     mirrored = np.array([[-1.0], [1.0]])
-    teachers = [GaussianNB(var_smoothing=1).fit(mirrored * [1.0, 0.1], [0, 1]) for _ in range(3)] + [
-        LogisticRegression(C=1e-9).fit(np.zeros((4, 2)), [0, 0, 1, 1])
-    ]
     queries, asked = np.array([[0.0, 0.0], [0.3, -3.0], [1.0, 2.0]]), Labels(np.array([0, 1]))
-    doubtful = BatchedAsking(queries, asked).answers(teachers).doubtful
-    assert doubtful.tolist() == [[True, True, False]] * 3 + [[True] * 3]
-    alone = one_by_one(monkeypatch, teachers, queries, asked)
-    assert answers_of(teachers, queries, asked).tolist() == alone.tolist()
+    for teachers, expected in (
+        ([GaussianNB(var_smoothing=1).fit(mirrored * [1.0, 0.1], [0, 1])] * 3, [True, True, False]),
+        ([LogisticRegression(C=1e-9).fit(np.zeros((4, 2)), [0, 0, 1, 1])] * 3, [True] * 3),
+    ):
+        assert BatchedAsking(queries, asked).answers(teachers).doubtful.tolist() == [expected] * 3
+        alone = one_by_one(monkeypatch, teachers, queries, asked)
+        assert answers_of(teachers, queries, asked).tolist() == alone.tolist()
 
 
 def test_a_lead_within_rounding_of_0_is_doubtful(monkeypatch):
@@ -176,3 +176,15 @@ def test_answers_do_not_depend_on_blocks_and_other_teachers(name, monkeypatch):
     monkeypatch.setattr(batches, "_SCORES", 200)
     blocks = BatchedAsking(QUERIES, asked).answers(teachers)
     assert blocks.answers.tolist() == before.answers.tolist()
+
+
+def test_a_teacher_of_another_class_than_the_first_is_asked_by_itself(monkeypatch):
+    teachers = [*fitted(GaussianNB(), k=2), *fitted(LogisticRegression(), k=2)]
+    assert BatchedAsking(QUERIES, Labels(CLASSES)).answers(teachers).known.tolist() == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    alone = one_by_one(monkeypatch, teachers, QUERIES, Labels(CLASSES))
+    assert answers_of(teachers, QUERIES, Labels(CLASSES)).tolist() == alone.tolist()
