@@ -102,11 +102,6 @@ class Lines(ConceptClass):
     n_labels : int
         2.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `p` is not such a prime.
-
     Notes
     -----
     The lines through two or more records are counted one by one, those through one record together, and so
@@ -185,7 +180,6 @@ class _LineErrors:
         self._first, self._slopes, self._line_nets, self._sizes = map(np.concatenate, parts)
 
     def groups(self) -> tuple[list[int], list[int]]:
-        """Return the occurring numbers of errors in increasing order, and the number of lines with each."""
         members = Counter((self._n_ones - self._line_nets).tolist())
         for net, n_slopes in zip(self._nets.tolist(), self._n_slopes.tolist(), strict=True):
             members[self._n_ones - net] += self._p - n_slopes

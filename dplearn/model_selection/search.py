@@ -202,7 +202,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
 
     >>> import numpy as np
     >>> from dplearn.domains import IntegerRange
-    >>> from dplearn.learners.generic import ExponentialMechanismClassifier
+    >>> from dplearn.learners.rules.generic import ExponentialMechanismClassifier
     >>> from dplearn.model_selection import PrivateSearchCV
     >>> X = np.arange(4000)[:, None] % 100
     >>> y = X[:, 0] > 40

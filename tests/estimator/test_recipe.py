@@ -13,8 +13,8 @@ from dplearn.estimator.recipe import Public, cost_of_fit, planned_columns, plann
 from dplearn.fit import execute
 from dplearn.kernels.gf2 import pack
 from dplearn.learners import ExponentialMechanismClassifier, ParityClassifier, SecretSampleClassifier
-from dplearn.learners.generic import RuleFit
-from dplearn.learners.parity_methods import Equations
+from dplearn.learners.parity.parity import Equations
+from dplearn.learners.rules.generic import RuleFit
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.held import held_by
 from dplearn.table.groups import MOST_ROWS

@@ -7,7 +7,7 @@ from dplearn.audit import exact_distribution, least_exp_epsilon
 from dplearn.audit.cases.conjunction import CASES as CONJUNCTION_CASES
 from dplearn.audit.enumeration import distribution_on
 from dplearn.kernels.exact import at_most_exp
-from dplearn.learners import conjunction
+from dplearn.learners.counts import conjunction
 from dplearn.privacy import ApproxDP
 from dplearn.queries import HistogramQuery, randomizers
 from dplearn.queries.noise import CentralNoise

@@ -17,8 +17,8 @@ from dplearn.concepts.base import CountedErrors
 from dplearn.domains import IntegerRange
 from dplearn.kernels.exact import decay_ratio, selection_ratio
 from dplearn.kernels.grouping import group_counts, nth_equal
-from dplearn.learners import generic
-from dplearn.learners.generic import RuleFit
+from dplearn.learners.rules import generic
+from dplearn.learners.rules.generic import RuleFit
 from dplearn.privacy import ApproxDP
 from tests.laws.conftest import OnePair
 

@@ -7,7 +7,7 @@ from dplearn.audit import least_exp_epsilon
 from dplearn.audit.cases.naive_bayes import CASES as NAIVE_BAYES_CASES
 from dplearn.audit.enumeration import distribution_on
 from dplearn.kernels.exact import at_most_exp
-from dplearn.learners import naive_bayes
+from dplearn.learners.counts import naive_bayes
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.queries import HistogramQuery
 from dplearn.queries import noise as queries_noise

@@ -16,8 +16,8 @@ from dplearn.chance import PublicStream
 from dplearn.estimator.recipe import PublicOutputs
 from dplearn.kernels.exact import at_most_exp
 from dplearn.kernels.gf2 import pack, solve
-from dplearn.learners import parity_methods
-from dplearn.learners.parity_methods import Elimination, Equations, Stable
+from dplearn.learners.parity import parity as parity_methods
+from dplearn.learners.parity.parity import Elimination, Equations, Stable
 from dplearn.mechanisms import parity
 from dplearn.privacy import ApproxDP
 

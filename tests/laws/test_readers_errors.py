@@ -317,7 +317,7 @@ def test_an_interrupt_stops_a_pass(stop):
 
 
 def test_a_task_of_dask_that_asks_to_be_run_again_is():
-    from dplearn.table.passes import _value_or_error
+    from dplearn.table.sources import _value_or_error
 
     class Reschedule(Exception):  # noqa: N818 - the name that Dask gives it
         pass

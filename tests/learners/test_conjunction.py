@@ -17,7 +17,7 @@ from dplearn import BudgetExceededError, PrivacyLedger
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Schema
 from dplearn.learners.bins import binned
-from dplearn.learners.conjunction import (
+from dplearn.learners.counts.conjunction import (
     BinConjunction,
     ConjunctionClassifier,
     conjunction_error,

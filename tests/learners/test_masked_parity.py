@@ -5,16 +5,16 @@ from scipy.sparse import csr_matrix
 from scipy.stats import binom
 from sklearn.base import clone
 
+from dplearn.concepts.parities import masked_rows
 from dplearn.domains import DomainError
 from dplearn.kernels.gf2 import pack
-from dplearn.learners.masked_parity import (
+from dplearn.learners.parity.masked import (
     Asking,
     MaskedParityClassifier,
     MaskedRecords,
     learn_masked_parity,
-    masked_rows,
+    masked_parity_sample_size,
 )
-from dplearn.learners.masked_parity_sizes import masked_parity_sample_size
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
 from dplearn.queries import MeanQuery, PopulationOracle
 from dplearn.theory.simulation import simulate_locally

@@ -20,13 +20,9 @@ from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 from dplearn import BudgetExceededError, PrivacyLedger
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, Hashed, IntegerRange, Product, Schema
 from dplearn.kernels.simplex import nearest_shares
-from dplearn.learners import naive_bayes
 from dplearn.learners.bins import binned, stacked
-from dplearn.learners.naive_bayes import (
-    StatisticalQueryNaiveBayes,
-    asks_classes,
-    learn_naive_bayes,
-)
+from dplearn.learners.counts import naive_bayes
+from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes, asks_classes, learn_naive_bayes
 from dplearn.queries import LabelledRows, population
 from dplearn.queries.noise import share_noise
 from dplearn.table.encodings import encoded

@@ -26,7 +26,7 @@ from dplearn.domains import (
     Schema,
 )
 from dplearn.kernels.cuts import NONUNIFORM_SIZE
-from dplearn.learners.threshold import (
+from dplearn.learners.rules.threshold import (
     CutColumn,
     ThresholdClassifier,
     _least_errors,

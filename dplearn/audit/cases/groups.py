@@ -24,7 +24,7 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, IntegerRange
 from dplearn.estimator.public_data import PublicData
 from dplearn.learners import ExponentialMechanismClassifier, KnowledgeTransferClassifier
-from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
+from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle
 from dplearn.releases.grouped import _Grouped

@@ -33,7 +33,14 @@ from dplearn.learners.linear.columns import (
     reduction,
     sparse_rows,
 )
-from dplearn.learners.linear.logistic_queries import FINEST, LogisticPlan, kinds_of_queries, row_order
+from dplearn.learners.linear.logistic_queries import (
+    FINEST,
+    LogisticPlan,
+    any_products_query,
+    kinds_of_queries,
+    mean_row_query,
+    row_order,
+)
 from dplearn.learners.linear.logistic_steps import (
     Effects,
     LogisticModel,
@@ -530,7 +537,7 @@ def logistic_plan(
 
 def _most_kept(plan: LogisticPlan) -> int:
     """Return the greatest number of kept columns that allows several steps, within limits."""
-    deviation = deviation_of(plan, kinds_of_queries(plan)[0][0], Fraction(1))
+    deviation = deviation_of(plan, mean_row_query(plan), Fraction(1))
     clear = _CLEAR[plan.order] / (deviation * plan.n_classes)
     return int(min(max(clear - 1, _FEWEST_KEPT), _MOST_KEPT))
 
@@ -538,7 +545,7 @@ def _most_kept(plan: LogisticPlan) -> int:
 def _with_steps(plan: LogisticPlan, given: int | None) -> LogisticPlan:
     """Return the plan with the given number of steps, or the number that the noise allows."""
     d, order = plan.n_columns, plan.order
-    deviation = deviation_of(plan, kinds_of_queries(plan)[0][0], Fraction(1))
+    deviation = deviation_of(plan, mean_row_query(plan), Fraction(1))
     clear = deviation * plan.n_classes * d <= _CLEAR[order]
     n_steps = given or (STEPS[order] if clear else 1)
     # The eigenvalues of a noise matrix are at most about 2 sqrt(d) deviations; those of a row are at most 1.
@@ -548,7 +555,7 @@ def _with_steps(plan: LogisticPlan, given: int | None) -> LogisticPlan:
 
 def _with_noise(plan: LogisticPlan, beta: Fraction) -> LogisticPlan:
     """Return the plan with the noise and the tolerance of the label query."""
-    query, share = kinds_of_queries(plan)[1]
+    query, share = any_products_query(plan), plan.shares[1]
     deviation, log = deviation_of(plan, query, share), math.log(2 * query.size / beta)
     # A number of a row is about d**-1/2 of its Euclidean norm, or 1/d of its L1 norm; the norm of the noise
     # of d numbers is d**1/2 times the standard deviation of one.

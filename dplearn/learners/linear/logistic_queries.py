@@ -2,16 +2,6 @@
 
 Rows are first scaled to one norm. Each later query is a sum of products of a row, or of its rescaled image
 under a released matrix, with the centred parts of a label or of a prediction.
-
->>> from dplearn.estimator.recipe import Public
->>> public = Public(n_samples=2, n_features=1, n_labels=2)
->>> plan = LogisticPlan(ApproxDP(1), "gaussian", n_steps=1, second_moments=True, public=public, bits=3)
->>> records = LabelledRows(plan.rows(np.array([[1.0], [0.0]])), np.array([0, 1]))
->>> records.X.tolist()
-[[5, 5], [0, 8]]
->>> query = products_query(plan, Mapped(plan, np.eye(2)), label_parts(plan))
->>> query.total(records).tolist(), query.norm  # the centred part of a label is 4 or -4
-([-20, 12], 32)
 """
 
 import math
@@ -347,6 +337,12 @@ def products_query(
     return _sums(plan, each, total, plan.n_columns * plan.asked, units * plan.norm, whole)
 
 
+def any_products_query(plan: LogisticPlan) -> VectorQuery:
+    """Return a query for products, whose norms are those of all such queries."""
+    weights = None if plan.class_weight is None else np.ones(plan.n_classes)
+    return products_query(plan, Mapped(plan, np.ones((1, 1))), label_parts(plan), weights)
+
+
 def label_parts(plan: LogisticPlan) -> Parts:
     """Return the map from labels to their centred parts."""
     return lambda rows, y: plan.less((y[:, None] == np.arange(plan.n_classes)) * plan.whole)  # noqa: ARG005
@@ -468,12 +464,13 @@ def kinds_of_queries(plan: LogisticPlan) -> list[tuple[StatisticalQuery, Fractio
     """Return one query of each kind with its share of the budget; both are public."""
     directions, labels, step = plan.shares
     first = moments_query(plan) if plan.second_moments else mean_row_query(plan)
-    weights = None if plan.class_weight is None else np.ones(plan.n_classes)
-    products = products_query(plan, Mapped(plan, np.ones((1, 1))), label_parts(plan), weights)
+    products = any_products_query(plan)
     scores = HistogramQuery(lambda records: records.y, categories=_n_scores(plan))
     last = (scores, plan.calibration_share / plan.n_score_queries)
     kinds = [(first, directions), (products, labels), *([(products, step)] if step else []), last]
-    return kinds if weights is None else [*kinds, (count_query(plan.n_classes), plan.counting_share)]
+    return (
+        kinds if plan.class_weight is None else [*kinds, (count_query(plan.n_classes), plan.counting_share)]
+    )
 
 
 def _sums(

@@ -19,13 +19,7 @@ from dplearn._writing import brief
 from dplearn.domains import Floats
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.base import refuse_parameters
-from dplearn.estimator.incremental import (
-    Calls,
-    Incremental,
-    joined_deviations,
-    joined_means,
-    next_calls,
-)
+from dplearn.estimator.incremental import Calls, Incremental, joined_deviations, joined_means, next_calls
 from dplearn.estimator.recipe import Public, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
@@ -42,14 +36,6 @@ from dplearn.queries.oracle import check_reports, cost_of
 from dplearn.table.encodings import encoded
 from dplearn.table.features import as_product, read_features
 from dplearn.table.targets import check_classes, declared_classes, labels_assumed, read_labels
-
-__all__ = [
-    "NaiveBayesPlan",
-    "NaiveBayesTables",
-    "StatisticalQueryNaiveBayes",
-    "asks_classes",
-    "learn_naive_bayes",
-]
 
 _UNDECLARED = Floats()
 _BINS = {"central": (32, 16, 8, 4), "local": (32, 16, 8, 4, 2)}  # the choices of n_bins="auto"
@@ -413,8 +399,7 @@ class NaiveBayesFit(QueryFit):
         n_queries = d + asks_classes(bins)
         check_reports(self.trust_model, n, n_queries, "queries")
         noises = {size: noise(n_queries, size) for size in {1, *(each.size for each in bins)}}
-        of_columns = [noises[each.size] for each in bins]
-        own = [*(each.deviation for each in of_columns), noises[1].deviation]
+        own = [noises[size].deviation for size in (*(each.size for each in bins), 1)]
         *deviations, class_deviation = joined_deviations(earlier, own, n)
         delta = self.cost.delta if kind == "gaussian" else Fraction(0)
         assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
@@ -425,7 +410,8 @@ class NaiveBayesFit(QueryFit):
             n_bins=n_bins,
             n_queries=n_queries,
             deviation=max(deviations) / records,
-            tolerance=max(each.bound.at(failure / len(bins)) for each in of_columns) / records,
+            tolerance=max(noises[size].bound.at(failure / d) for size in {each.size for each in bins})
+            / records,
             beta=float(failure),
             domain=domain,
             public=public if earlier is None else replace(public, n_samples=earlier.n_samples + n),
@@ -567,29 +553,14 @@ class NaiveBayesTables:
 def asks_classes(bins: Sequence[Bins]) -> bool:
     """Return whether the class shares have a query of their own.
 
-    The columns' answers also give estimates of the class shares: the variance of the pooled estimate is that
-    of one answer over the sum of 1 / size. A query of their own is asked if its variance is less than half of
-    that.
+    The columns' answers also estimate them, with the variance of one answer over the sum of 1 / size. A query
+    of their own is asked if its variance is less than half of that.
     """
     return sum(1 / each.size for each in bins) < 1 / 2
 
 
 def learn_naive_bayes(oracle: Oracle, plan: NaiveBayesPlan) -> NaiveBayesTables:
-    """Query the joint shares of class and bin of each column, in one round, and return the tables.
-
-    Examples
-    --------
-    With an exact oracle for a distribution:
-
-    >>> from dplearn.domains import Bits
-    >>> from dplearn.queries import population
-    >>> records = LabelledRows(np.array([[0], [0], [0], [1]]), np.array([0, 1, 1, 1]))
-    >>> learner = StatisticalQueryNaiveBayes(epsilon=1e9, domain=Bits())
-    >>> plan = learner.plan(1000, n_features=1, n_labels=2)
-    >>> tables = learn_naive_bayes(population(records), plan)
-    >>> np.exp(tables.log_prior).round(2).tolist(), np.exp(tables.log_ratios[0]).round(2).tolist()
-    ([0.25, 0.75], [[1.33, 0.02], [0.89, 1.33]])
-    """
+    """Query the joint shares of class and bin of each column, in one round, and return the tables."""
     k, sizes, deviations = plan.public.n_labels, [each.size for each in plan.bins], list(plan.deviations)
     queries = [_joint(column, size, k) for column, size in enumerate(sizes)]
     if asks_classes(plan.bins):
@@ -674,9 +645,8 @@ def _label(records: LabelledRows) -> NDArray[np.int64]:
 def _class_shares(shares: Sequence[Floats64], deviations: Sequence[float]) -> tuple[Floats64, float]:
     """Return the pooled estimate of the class shares, not yet a distribution, and its standard deviation.
 
-    The sum of a column's shares of a class is an estimate of the share of the class. Its variance is the
-    number of bins times that of one share. Weights inverse to the variances give the estimate of least
-    variance.
+    A column's shares of a class sum to an estimate of the share of the class, with the variance of one share
+    times the number of bins; weights are inverse to the variances.
     """
     off = np.array([noise * s.shape[1] ** 0.5 for s, noise in zip(shares, deviations, strict=True)])
     precise = (off.min() / off) ** 2 if off.min() else (off == 0).astype(np.float64)
@@ -686,12 +656,9 @@ def _class_shares(shares: Sequence[Floats64], deviations: Sequence[float]) -> tu
 
 
 def _log_ratios(shares: Floats64, classes: Floats64, pseudo: float) -> Floats64:
-    """Return the logarithms of P(bin | class) / P(bin), shrunk towards 0 where the counts are
-    noise-dominated.
+    """Return the logarithms of P(bin | class) / P(bin), shrunk towards 0 where noise dominates the counts.
 
-    Pseudo-records, more than the standard deviation of the noise, are added to the observed share and to the
-    share expected if the column were independent of the class. With fewer records than that, the ratio is
-    near 1.
+    Pseudo-records are added to the observed share and to that expected if column and class were independent.
     """
     size = shares.shape[1]
     agreed = shares + (classes - shares.sum(axis=1))[:, None] / size  # sums to the pooled class shares

@@ -22,7 +22,7 @@ from dplearn.fit.execute import begin
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import refuse_wrapped
 from dplearn.kernels.float_errors import ignores_float_errors
-from dplearn.learners.multi_label_limit import least_of_outputs
+from dplearn.learners.limits import least_of_outputs
 from dplearn.learners.votes import OnlineEnsembleClassifier
 from dplearn.privacy import ApproxDP, Composition, Event, PrivacyLedger
 from dplearn.privacy.held import held_by
@@ -39,9 +39,6 @@ from dplearn.table.targets import (
     read_outputs,
     sets_of_outputs,
 )
-
-__all__ = ["MultiOutputPlan", "PrivateMultiOutputClassifier"]
-
 
 _LEAST_DELTA = Fraction(1, 10**40)  # composition theorems are computed down to about this delta
 
@@ -128,7 +125,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
     >>> import numpy as np
     >>> from dplearn import PrivateMultiOutputClassifier
     >>> from dplearn.domains import IntegerRange
-    >>> from dplearn.learners.generic import ExponentialMechanismClassifier
+    >>> from dplearn.learners.rules.generic import ExponentialMechanismClassifier
     >>> X = np.arange(4000)[:, None] % 100
     >>> Y = X > np.array([20, 40, 60, 80])
     >>> learner = ExponentialMechanismClassifier("thresholds", domain=IntegerRange(0, 99))

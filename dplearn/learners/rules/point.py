@@ -1,9 +1,6 @@
-"""Private point functions, which assign the second label to one key of a set of any size.
+"""Private point functions, which assign the second label to one key of a set of any size."""
 
-Several labels of a record cost no more than one:
-"""
-
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -36,9 +33,8 @@ from dplearn.kernels.distributions import power_at_most
 from dplearn.kernels.exact import selection_ratio
 from dplearn.kernels.keys import KeyCounts, KeyHash
 from dplearn.kernels.points import best_entries, bucket_errors, leading_key, net_counts, prefix_errors
-from dplearn.learners.multi_label_limit import Task
-from dplearn.learners.point_rules import ChosenKeys, ChosenPoint, ChosenPrefix, prefix_buckets
-from dplearn.learners.point_sizes import (
+from dplearn.learners.limits import Task, least_of
+from dplearn.learners.rules.point_sizes import (
     LARGEST_BITS,
     HashedPointSizes,
     hashed_class_size,
@@ -48,21 +44,13 @@ from dplearn.learners.point_sizes import (
     stable_point_failure,
     stable_point_sample_size,
 )
-from dplearn.learners.pure_lower_bound import least_of
-from dplearn.mechanisms import (
-    permute_and_flip,
-    release_if_stable,
-    select_permute_and_flip,
-    stable_histogram,
-)
+from dplearn.mechanisms import permute_and_flip, release_if_stable, select_permute_and_flip, stable_histogram
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.table.features import read_features
 from dplearn.table.rows import Columns, LabelledRows
 from dplearn.table.targets import check_two_labels, declared_sets, labels_assumed, n_outputs_of, read_outputs
-
-__all__ = ["ChosenPoint", "PointClassifier", "PointPlan"]
 
 _METHODS = ("stability", "hashing")
 _UNKEYED = b""  # the code of a record without a second label
@@ -375,13 +363,9 @@ class PointFit(FitRecipe):
     def summarize(self, rows: Any, plan: "PointPlan") -> "_Summary":
         # A replaced record changes the distance, or each number of errors, by at most 1; of several outputs,
         # one key with its labels is replaced.
-        if plan.public.many:
-            return _Labelled(rows)
         if plan.hashed is None:
-            return _Lead(rows)
-        if plan.prefixes:
-            return _PrefixErrors(rows, plan.hashed, plan.public.n_features)
-        return _Sets(rows, plan.hashed, plan.n_keys) if plan.n_keys > 1 else _Errors(rows, plan.hashed)
+            return (_Labelled if plan.public.many else _Lead)(rows, plan)
+        return (_PrefixErrors if plan.prefixes else _Sets if plan.n_keys > 1 else _Errors)(rows, plan)
 
     def run(self, summary: "_Summary", plan: "PointPlan", dice: Dice) -> list[Where]:
         return summary.release(plan.guarantee, dice)
@@ -469,10 +453,7 @@ def _accuracy(
     n_outputs: int,
     kind: tuple[int, int | None],
 ) -> tuple[float, int]:
-    """Return the probability of failure with n records, and the number of records needed.
-
-    `kind` has the most keys with the second label, and with prefixes the number of columns.
-    """
+    """Return the probability of failure with n records, and the number of records needed."""
     if n_buckets:
         failure = hashed_point_failure(
             n, n_buckets, epsilon=epsilon, alpha=alpha, n_keys=kind[0], n_columns=kind[1]
@@ -491,11 +472,19 @@ def _hash(seed: Any, n_buckets: int) -> KeyHash:
     return KeyHash(multiplier, shift, n_buckets.bit_length() - 1)
 
 
-class _Lead:
-    """The leading key and its distance to a change of the leader, computed lazily."""
+class _Summary:
+    """What keys are released from, computed from the records when it is first asked for."""
 
-    def __init__(self, records: LabelledRows):
-        self.records = records
+    def __init__(self, records: LabelledRows, plan: "PointPlan"):
+        self.records, self.plan = records, plan
+
+    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
+        """Return the key of each output, where it has the second label."""
+        raise NotImplementedError
+
+
+class _Lead(_Summary):
+    """The leading key and its distance to a change of the leader."""
 
     @cached_property
     def _found(self) -> tuple[tuple[Hashable] | None, int]:
@@ -509,58 +498,50 @@ class _Lead:
         return [release_if_stable(leader, distance, privacy=privacy, dice=dice)]
 
 
-class _Errors:
-    """The training errors of each point function on buckets, counted lazily."""
-
-    def __init__(self, records: LabelledRows, hashed: KeyHash):
-        self.records, self.hashed = records, hashed
+class _Errors(_Summary):
+    """The training errors of each point function on buckets."""
 
     @cached_property
     def errors(self) -> NDArray[np.int64]:
         texts = map(spelled, self.records.X.columns[0].tolist())
-        return bucket_errors(self.hashed.buckets(texts), self.records.y, 1 << self.hashed.bits)
+        return bucket_errors(self.plan.hashed.buckets(texts), self.records.y, 1 << self.plan.hashed.bits)
 
     def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
         chosen = permute_and_flip(-self.errors, privacy=privacy, dice=dice)
-        return [None if chosen == 1 << self.hashed.bits else (chosen,)]
+        return [None if chosen == 1 << self.plan.hashed.bits else (chosen,)]
 
 
-class _PrefixErrors:
-    """The training errors of each rule on prefixes of d cells, counted lazily."""
-
-    def __init__(self, records: LabelledRows, hashed: KeyHash, d: int):
-        self.records, self.hashed, self.d = records, hashed, d
+class _PrefixErrors(_Summary):
+    """The training errors of each rule on prefixes of d cells."""
 
     @cached_property
     def errors(self) -> NDArray[np.int64]:
         rows = self.records.X.columns[0].tolist()
-        levels = prefix_buckets(self.hashed, rows, range(1, self.d + 1))
-        return prefix_errors(levels, self.records.y, 1 << self.hashed.bits)
+        levels = prefix_buckets(self.plan.hashed, rows, range(1, self.plan.public.n_features + 1))
+        return prefix_errors(levels, self.records.y, 1 << self.plan.hashed.bits)
 
     def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
         chosen = permute_and_flip(-self.errors, privacy=privacy, dice=dice)
-        level, bucket = divmod(chosen, 1 << self.hashed.bits)
-        if level < self.d:
+        level, bucket = divmod(chosen, 1 << self.plan.hashed.bits)
+        if level < self.plan.public.n_features:
             return [(level + 1, bucket)]
         return [(0, 0) if chosen == self.errors.size - 1 else None]
 
 
-class _Sets:
-    """The sets of at most `n_keys` buckets, by their training errors, counted lazily."""
+class _Sets(_Summary):
+    """The sets of at most `n_keys` buckets, by their training errors."""
 
-    def __init__(self, records: LabelledRows, hashed: KeyHash, n_keys: int):
-        self.records, self.hashed, self.n_keys = records, hashed, n_keys
-        self._sets: BucketSets | None = None
+    _sets: BucketSets | None = None
 
     def sets(self, epsilon: Fraction) -> BucketSets:
         """Return the sets, with all errors that matter for the selection told apart."""
         if self._sets is None:
-            m, n = 1 << self.hashed.bits, len(self.records)
+            m, n = 1 << self.plan.hashed.bits, len(self.records)
             # Above the cap, all sets together have at most this weight relative to the best set.
-            weight = Fraction(1, n_sets(m, self.n_keys) << _NEGLIGIBLE)
+            weight = Fraction(1, n_sets(m, self.plan.n_keys) << _NEGLIGIBLE)
             cap = min(n + 1, power_at_most(selection_ratio(epsilon), weight))
-            buckets = self.hashed.buckets(map(spelled, self.records.X.columns[0].tolist()))
-            self._sets = BucketSets(net_counts(buckets, self.records.y, m), self.n_keys, cap)
+            buckets = self.plan.hashed.buckets(map(spelled, self.records.X.columns[0].tolist()))
+            self._sets = BucketSets(net_counts(buckets, self.records.y, m), self.plan.n_keys, cap)
         return self._sets
 
     def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
@@ -572,11 +553,8 @@ class _Sets:
         return [sets.member(deficits[level], index) or None]
 
 
-class _Labelled:
-    """The counts of keys with their labels in all outputs, computed lazily."""
-
-    def __init__(self, records: LabelledRows):
-        self.records = records
+class _Labelled(_Summary):
+    """The counts of keys with their labels in all outputs."""
 
     @cached_property
     def _found(self) -> tuple[KeyCounts, dict[Hashable, int]]:
@@ -601,10 +579,7 @@ class _Labelled:
         return [None if entry is None else (keys[entry],) for entry in best]
 
 
-_Summary = _Lead | _Errors | _PrefixErrors | _Sets | _Labelled
-
-
-def _codes_of(concepts: Sequence[ChosenPoint], keys: Sequence[Hashable]) -> NDArray[np.uint8]:
+def _codes_of(concepts: "Sequence[ChosenPoint]", keys: Sequence[Hashable]) -> NDArray[np.uint8]:
     """Return the label code of each key in each output; keys are not hashed."""
     outputs: dict[bytes, list[int]] = {}
     for output, concept in enumerate(concepts):
@@ -671,3 +646,151 @@ def _check_two(classes: Sequence[NDArray[Any]]) -> None:
     """Raise an error unless every output has two labels."""
     for labels in classes:
         check_two_labels(labels, "a point function")
+
+
+_SHOWN = 60  # the most characters of a key in a rule
+_NAMES = 4  # the most column names in a rule
+
+
+@dataclass(frozen=True, repr=False)
+class _Rule:
+    """What all rules have; see `ChosenPoint`."""
+
+    where: Any
+    hashed: KeyHash | None
+    names: tuple[str, ...]
+    labels: tuple[Any, Any]
+
+    def _said(self, condition: str) -> str:
+        rest, there = map(repr, self.labels)
+        return f"{there} if {condition}, else {rest}"
+
+    def _hashed_to(self, buckets: Sequence[int], names: Sequence[str]) -> str:
+        assert self.hashed is not None
+        numbers = [str(bucket) for bucket in buckets]
+        shown = numbers[-1] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} or {numbers[-1]}"
+        return self._said(f"{_columns(names)} hashes to {shown} of {1 << self.hashed.bits}")
+
+
+@dataclass(frozen=True, repr=False)
+class ChosenPoint(_Rule):
+    """A released point function; its `repr` is the rule.
+
+    Attributes
+    ----------
+    where : tuple of one key or bucket, or None
+        The key or bucket with the second label; None: no key has it.
+    hashed : KeyHash or None
+        The hash from keys to buckets; None: keys are not hashed.
+    names : tuple of str
+        The names of the columns.
+    labels : tuple of two
+        The label of all other keys, and the label of the key.
+    """
+
+    def __call__(self, keys: Sequence[Hashable]) -> NDArray[np.intp]:
+        """Return the label code of each key."""
+        if self.where is None:
+            return np.zeros(len(keys), dtype=np.intp)
+        texts = map(spelled, keys)
+        if self.hashed is not None:
+            chosen: NDArray[np.intp] = (self.hashed.buckets(texts) == self.where[0]).astype(np.intp)
+            return chosen
+        wanted = spelled(self.where[0])
+        return np.array([text == wanted for text in texts], dtype=np.intp)
+
+    def __repr__(self) -> str:
+        """Return the rule."""
+        if self.where is None:
+            return f"{self.labels[0]!r} always"
+        if self.hashed is not None:
+            return self._hashed_to(self.where, self.names)
+        return self._said(f"{_columns(self.names)} == {_short(self.where[0])}")
+
+
+@dataclass(frozen=True, repr=False)
+class ChosenPrefix(_Rule):
+    """A released rule about the first columns of a row; its `repr` is the rule.
+
+    Attributes
+    ----------
+    where : tuple of two int, or None
+        The number of columns, and the bucket of their values with the second label; (0, 0): all rows have it;
+        None: no row has it.
+    hashed : KeyHash
+        The hash from prefixes of rows to buckets.
+    names : tuple of str
+        The names of all columns.
+    labels : tuple of two
+        The label of all other rows, and the label of these rows.
+    """
+
+    def __call__(self, keys: Sequence[Hashable]) -> NDArray[np.intp]:
+        """Return the label code of each row, a tuple of the cells of all columns."""
+        if self.where is None or not self.where[0]:
+            return np.full(len(keys), 0 if self.where is None else 1, dtype=np.intp)
+        assert self.hashed is not None
+        length, bucket = self.where
+        (buckets,) = prefix_buckets(self.hashed, keys, [length])
+        chosen: NDArray[np.intp] = (buckets == bucket).astype(np.intp)
+        return chosen
+
+    def __repr__(self) -> str:
+        """Return the rule."""
+        if self.where is None or not self.where[0]:
+            return f"{self.labels[self.where is not None]!r} always"
+        length, bucket = self.where
+        return self._hashed_to([bucket], self.names[:length])
+
+
+@dataclass(frozen=True, repr=False)
+class ChosenKeys(_Rule):
+    """A released rule about a few buckets of keys; its `repr` is the rule.
+
+    Attributes
+    ----------
+    where : tuple of int, or None
+        The buckets with the second label, in increasing order; None: no bucket has it.
+    hashed : KeyHash
+        The hash from keys to buckets.
+    names : tuple of str
+        The names of the columns.
+    labels : tuple of two
+        The label of all other keys, and the label of the keys in these buckets.
+    """
+
+    def __call__(self, keys: Sequence[Hashable]) -> NDArray[np.intp]:
+        """Return the label code of each key."""
+        assert self.hashed is not None
+        buckets = self.hashed.buckets(map(spelled, keys))
+        chosen: NDArray[np.intp] = np.isin(buckets, self.where or ()).astype(np.intp)
+        return chosen
+
+    def __repr__(self) -> str:
+        """Return the rule."""
+        return f"{self.labels[0]!r} always" if self.where is None else self._hashed_to(self.where, self.names)
+
+
+def prefix_buckets(hashed: KeyHash, rows: Sequence[Any], lengths: Iterable[int]) -> list[NDArray[np.int64]]:
+    """Return for each length the bucket of the prefix of each row."""
+    cells = [[spelled(cell) for cell in row] for row in rows]
+    # The spelling of the tuple of the first cells.
+    return [
+        hashed.buckets(b"t%d:%b" % (length, b"".join(texts[:length])) for texts in cells)
+        for length in lengths
+    ]
+
+
+def _columns(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return names[0]
+    return f"({', '.join(names if len(names) <= _NAMES else (*names[:_NAMES], '...'))})"
+
+
+def _short(key: Hashable) -> str:
+    """Return a key as text, truncated if it is long."""
+    try:
+        text = repr(key)
+    except ValueError:  # Python does not convert integers of thousands of digits
+        return f"a {type(key).__name__} with too many digits to show"
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."

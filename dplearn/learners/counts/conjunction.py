@@ -1,7 +1,5 @@
 """Private conjunctions by statistical queries on the positive records, asked in a single round.
 
-The sample complexity of conjunctions, with all queries in one round:
-
 For each column, a histogram query returns the share of positive records with each value. A value whose share
 is at most a threshold is excluded by the conjunction.
 """
@@ -41,17 +39,6 @@ from dplearn.table.targets import (
     labels_assumed,
     read_labels,
 )
-
-__all__ = [
-    "BinConjunction",
-    "ConjunctionClassifier",
-    "ConjunctionPlan",
-    "conjunction_error",
-    "conjunction_query_sample_size",
-    "conjunction_threshold",
-    "learn_conjunction",
-    "literals_kept",
-]
 
 _UNDECLARED = Bits()
 _READ_AS_BITS = (
@@ -344,24 +331,13 @@ def _positive_code(positive: Any, classes: NDArray[Any]) -> int:
 
 @dataclass(frozen=True)
 class BinConjunction:
-    """A conjunction over bins: one label if each column's value is in an allowed bin, else the other label.
+    """A conjunction over bins: one label if each column's value is in an allowed bin, else the other."""
 
-    Attributes
-    ----------
-    bins : tuple of Bins
-        Of each column.
-    allowed : tuple of tuple of bool
-        For each column, whether each of its bins is allowed.
-    positive : int
-        The label code of records whose bins are all allowed.
-    """
-
-    bins: tuple[Bins, ...]
-    allowed: tuple[tuple[bool, ...], ...]
-    positive: int
+    bins: tuple[Bins, ...]  # of each column
+    allowed: tuple[tuple[bool, ...], ...]  # for each column, whether each of its bins is allowed
+    positive: int  # the label code of records whose bins are all allowed
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
-        """Return the label code of each record; a value without a bin is not allowed."""
         satisfied = np.ones(len(columns[0]), dtype=bool)
         for bins, allowed, codes in zip(self.bins, self.allowed, columns, strict=True):
             if not all(allowed):
@@ -369,7 +345,6 @@ class BinConjunction:
         return np.where(satisfied, self.positive, 1 - self.positive).astype(np.intp)
 
     def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
-        """Return the rule as text."""
         yes, no = labels[self.positive], labels[1 - self.positive]
         if not all(map(any, self.allowed)):
             return f"always {no!r}"
@@ -384,19 +359,7 @@ class BinConjunction:
 def learn_conjunction(
     oracle: Oracle, bins: Sequence[Bins], *, positive: int, alpha: float, beta: float
 ) -> BinConjunction:
-    """Query the shares of positive records by bin for each column, in one round, and return the conjunction.
-
-    Examples
-    --------
-    With an exact oracle for a distribution:
-
-    >>> from dplearn.queries import population
-    >>> records = LabelledRows(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 0, 1, 0]))
-    >>> bits = binned(Bits(None), 2)
-    >>> learned = learn_conjunction(population(records), (bits, bits), positive=1, alpha=0.1, beta=0.05)
-    >>> learned.describe(["raining", "roof"], ["dry", "wet"])
-    "'wet' if raining and not roof, else 'dry'"
-    """
+    """Query each column's shares of positive records by bin, in one round; return the conjunction."""
     sizes = [each.size for each in bins]
     queries = [
         HistogramQuery(partial(_bin_if_positive, column, size, positive), categories=size + 1)
@@ -545,11 +508,6 @@ def conjunction_query_sample_size(
     Returns
     -------
     int
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter has a wrong type or is out of range.
 
     Examples
     --------

@@ -18,8 +18,8 @@ from dplearn import (
     ThresholdClassifier,
 )
 from dplearn.domains import Categories, DomainError, Grid, IntegerRange, Schema
-from dplearn.learners.point import PointClassifier
-from dplearn.learners.reductions import SecretSampleClassifier
+from dplearn.learners.rules.point import PointClassifier
+from dplearn.learners.several.secret_sample import SecretSampleClassifier
 from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError
 from dplearn.privacy.derived import subsampled
 

@@ -2,15 +2,13 @@
 
 A point function is 1 at one key and 0 elsewhere, or 0 everywhere. Records are independent and labelled by a
 point function, or by one for each output. A learner fails if its hypothesis for some output predicts a wrong
-label for a new record with probability above alpha.
-
-Several keys may have label 1, or all records that agree in the first columns:
-
-A learner that names the key needs more, the more keys there are; with delta, up to a limit:
+label for a new record with probability above alpha. A learner that names the key needs more records, the more
+keys there are; with delta, up to a limit.
 """
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -23,21 +21,11 @@ from dplearn.kernels.bucket_sets import n_sets
 from dplearn.kernels.exact import decay_ratio, float_above, selection_ratio
 from dplearn.kernels.points import distance_of_lead
 from dplearn.kernels.search import least
-from dplearn.learners.pure_lower_bound import packing_records
+from dplearn.learners.limits import packing_records
+from dplearn.learners.rules.generic import checked_epsilon, checked_share, selection_rate
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
 from dplearn.privacy import ApproxDP
-
-__all__ = [
-    "LARGEST_BITS",
-    "HashedPointSizes",
-    "hashed_class_size",
-    "hashed_point_failure",
-    "hashed_point_sizes",
-    "proper_point_lower_bound",
-    "stable_point_failure",
-    "stable_point_sample_size",
-]
 
 LARGEST_BITS = 24  #: The most bits of a bucket's number; each bucket has an entry in an array.
 _TINY = 1e-9  # the least alpha and beta
@@ -90,10 +78,10 @@ def stable_point_failure(
     n = check_count("n_samples", n_samples)
     if check_count("n_outputs", n_outputs, low=1) > 1:
         share = check_number("alpha", alpha, low=_TINY, below=1)
-        return min(n_outputs, int(1 / share)) * _unreleased(n, *_budget(epsilon, delta), float(share))
-    abstentions = _abstention_probabilities(*_budget(epsilon, delta))
+        return min(n_outputs, int(1 / share)) * _unreleased(n, *checked_budget(epsilon, delta), float(share))
+    abstentions = silences(ApproxDP(*checked_budget(epsilon, delta)))
     counts = np.arange(min(n, len(abstentions) - 1) + 1)
-    return float(abstentions[counts] @ binom.pmf(counts, n, _share("alpha", alpha)))
+    return float(abstentions[counts] @ binom.pmf(counts, n, checked_share("alpha", alpha)))
 
 
 def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any, n_outputs: int = 1) -> int:
@@ -123,7 +111,7 @@ def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any,
     >>> stable_point_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05, n_outputs=1000)
     450
     """
-    failure, share = _share("beta", beta), _share("alpha", alpha)
+    failure, share = checked_share("beta", beta), checked_share("alpha", alpha)
 
     def suffices(n: int) -> bool:
         found = stable_point_failure(n, epsilon=epsilon, delta=delta, alpha=share, n_outputs=n_outputs)
@@ -269,9 +257,9 @@ def hashed_point_failure(
     """
     n = check_count("n_samples", n_samples)
     others = hashed_class_size(n_buckets, n_keys=n_keys, n_columns=n_columns) - 1
-    share = _share("alpha", alpha)
+    share = checked_share("alpha", alpha)
     masses = share * _MASSES
-    exponents = math.log(others) - n * _rates(_epsilon(epsilon), share, masses)
+    exponents = math.log(others) - n * selection_rate(_ratio(epsilon), share, masses)[0]
     with np.errstate(under="ignore"):
         selected = np.exp(np.minimum(exponents, _LARGEST_EXPONENT))
         return float(np.min(n_keys / (n_buckets * masses) + selected))
@@ -327,9 +315,9 @@ def hashed_point_sizes(
     HashedPointSizes(n_samples=4778, n_buckets=32768)
     """
     return _hashed_point_sizes(
-        _epsilon(epsilon),
-        _share("alpha", alpha),
-        _share("beta", beta),
+        _ratio(epsilon),
+        checked_share("alpha", alpha),
+        checked_share("beta", beta),
         check_count("n_keys", n_keys, low=1),
         None if n_columns is None else check_count("n_columns", n_columns, low=1),
     )
@@ -337,10 +325,10 @@ def hashed_point_sizes(
 
 @lru_cache(maxsize=64)
 def _hashed_point_sizes(
-    epsilon: float, alpha: float, beta: float, n_keys: int, n_columns: int | None
+    ratio: float, alpha: float, beta: float, n_keys: int, n_columns: int | None
 ) -> HashedPointSizes:
     masses = alpha * _MASSES
-    decay = _rates(epsilon, alpha, masses)
+    decay, _ = selection_rate(ratio, alpha, masses)
     best: HashedPointSizes | None = None
     for bits in range(LARGEST_BITS + 1):
         m = 1 << bits
@@ -360,21 +348,13 @@ def _hashed_point_sizes(
     return best
 
 
-def _rates(epsilon: float, alpha: float, masses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rate of `representation_failure` for each error kappa of the best rule, below alpha."""
-    least = float(selection_ratio(check_number("epsilon", epsilon)))
-    s = np.maximum(least, np.sqrt(masses / alpha))
-    found: NDArray[np.float64] = -np.log1p(-(1 - s) * (alpha - masses / s))
-    return found
-
-
 @lru_cache(maxsize=16)
-def _abstention_probabilities(epsilon: Any, delta: Any) -> NDArray[np.float64]:
-    """Return the probability of an abstention for leads of 0, 1, ... records; it is 0 for greater leads."""
-    table, one = release_probability_table(ApproxDP(epsilon, delta))
+def silences(privacy: ApproxDP) -> NDArray[np.float64]:
+    """Return the probability that a leader of lead 0, 1, ... is not released; it is 0 for greater leads."""
+    table, one = release_probability_table(privacy)
     by_distance = np.array([(one - p) / one for p in table])
-    counts = range(2 * len(table) + 1)
-    return np.array([1.0, *(by_distance[min(distance_of_lead(c), len(table) - 1)] for c in counts[1:])])
+    distances = [distance_of_lead(lead) for lead in range(1, 2 * len(table) + 1)]
+    return np.append(1.0, by_distance[np.minimum(distances, len(table) - 1)])
 
 
 def _unreleased(n: int, epsilon: Any, delta: Any, alpha: float) -> float:
@@ -405,13 +385,10 @@ def _histogram(epsilon: Any, delta: Any) -> tuple[int, float]:
     return stable_histogram_threshold(ApproxDP(epsilon, delta)), float(decay_ratio(epsilon / 2))
 
 
-def _budget(epsilon: Any, delta: Any) -> tuple[Any, Any]:
+def _ratio(epsilon: Any) -> float:
+    return float(selection_ratio(checked_epsilon(epsilon)))
+
+
+def checked_budget(epsilon: Any, delta: Any) -> tuple[Fraction, Fraction]:
+    """Return both as fractions, epsilon above 0, and delta above 0 and below 1."""
     return check_number("epsilon", epsilon, above=0), check_number("delta", delta, above=0, below=1)
-
-
-def _epsilon(epsilon: Any) -> float:
-    return float(check_number("epsilon", check_number("epsilon", epsilon, above=0), low=_TINY))
-
-
-def _share(name: str, value: Any) -> float:
-    return float(check_number(name, value, low=_TINY, below=1))

@@ -1,4 +1,9 @@
-"""Sample complexity of private parity learning by elimination and by the exponential mechanism."""
+"""Sample complexity of private parities: by elimination, by the exponential mechanism, by stable votes.
+
+The votes are analysed for columns that are independent fair coins, for which the probability that a shard has
+full rank, and therefore only the right solution, is known exactly; in the worst case all other shards vote
+for the same wrong solution.
+"""
 
 import math
 from dataclasses import dataclass
@@ -8,24 +13,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln, xlogy
 
-from dplearn._validation import check_choice, check_count, check_number
-from dplearn.kernels.search import lowest
-from dplearn.learners.generic import generic_sample_size
+from dplearn._validation import check_count, check_number
+from dplearn.kernels.search import first, lowest
 from dplearn.mechanisms.parity import parity_probabilities
-
-__all__ = [
-    "EliminationSizes",
-    "agnostic_failure",
-    "elimination_failure",
-    "elimination_sizes",
-    "elimination_split",
-    "nonprivate_parity_sample_size",
-    "parity_sample_size",
-]
+from dplearn.mechanisms.stability import release_probability_table
+from dplearn.privacy import ApproxDP
 
 _SMALLEST = 1e-9  # of alpha and epsilon: smaller values require more records than any table has
 _RAREST = 1e-100  # beta
+_DEEPEST = 1100  # floats below 2**-1100 are 0
 _SLACK = 1e-12  # relative tolerance for rounding
 _SHARES = np.arange(1, 64) / 64  # shares a / alpha that are tried for the error a of a good candidate
 
@@ -53,111 +51,6 @@ class EliminationSizes:
     part_size: int
     test_size: int
     failure: float
-
-
-def parity_sample_size(
-    n_unknowns: int,
-    *,
-    epsilon: Any,
-    alpha: Any,
-    beta: Any,
-    method: str = "elimination",
-    bound: str = "proof",
-) -> int:
-    """Return the sample complexity of a private parity learner, if a parity labels all records.
-
-    Parameters
-    ----------
-    n_unknowns : int
-        d: number of columns, and one more for an intercept; at least 1.
-    epsilon : float
-        Positive.
-    alpha : float
-        Target error, in (0, 1).
-    beta : float
-        Allowed probability of failure, which is a greater error or an abstention; in (0, 1).
-    method : {"elimination", "agnostic", "once"}, default="elimination"
-        "once": `consistent_parity` on all records; beta must exceed its probability of an abstention.
-        "elimination": the same on several parts. "agnostic": the exponential mechanism over all parities.
-    bound : {"proof", "paper"}, default="proof"
-        "proof": the least n for which our bound is at most beta. "paper": the constants of the paper.
-
-    Returns
-    -------
-    int
-        Number of records, for any distribution of the columns.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
-
-    Notes
-    -----
-    Our bounds are `elimination_failure`, with one part for "once", and `agnostic_failure`. If no parity
-    labels all records, the exponential mechanism requires `generic_sample_size` of 2**d concepts.
-
-    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011). For "once" Lemma 4.1 has
-    (8/(epsilon alpha)) (d ln 2 + ln 4), and beta at least 3/4; for "agnostic" it is Theorem 3.4; for
-    "elimination" algorithm A* with b = beta/3, a = alpha/5, k = ceil(ln(1/b)/ln(4/3)) parts of the size of
-    Lemma 4.1 for a, and max(10, k/epsilon) ln(k/b)/a test records, which is the number that the three claims
-    of Lemma 4.6 require with its Chernoff bounds and the tail of its noise.
-
-    Examples
-    --------
-    >>> from dplearn.theory import parity_sample_size
-    >>> parity_sample_size(16, epsilon=1, alpha=0.1, beta=0.05)
-    663
-    >>> parity_sample_size(16, epsilon=1, alpha=0.1, beta=0.05, bound="paper")
-    79967
-    """
-    method = check_choice("method", method, ("elimination", "agnostic", "once"))
-    published = check_choice("bound", bound, ("proof", "paper")) == "paper"
-    if method == "elimination" and not published:
-        return elimination_sizes(n_unknowns, epsilon=epsilon, alpha=alpha, beta=beta).n_samples
-    d, eps, a = _task(n_unknowns, epsilon, alpha)
-    if method == "elimination":
-        return _published_elimination(d, eps, a, _below_1("beta", beta))
-    if method == "agnostic":
-        if published:
-            return generic_sample_size(1 << d, epsilon=epsilon, alpha=alpha, beta=beta, bound="paper")
-        return _enough(d * math.log(2) - math.log(_below_1("beta", beta)), _agnostic_rate(eps, a))
-    if published:
-        check_number("beta", beta, low=Fraction(3, 4), below=1)
-        return math.ceil(_lemma(d, eps, a))
-    keep, abstain = parity_probabilities(epsilon)
-    left = check_number("beta", beta, above=abstain, below=1) - abstain
-    return _enough((d - 1) * math.log(2) - math.log(left / (1 - abstain)), float(keep) * a)
-
-
-def nonprivate_parity_sample_size(n_unknowns: int, *, alpha: Any, beta: Any) -> int:
-    """Return the sample complexity of elimination without privacy.
-
-    Parameters
-    ----------
-    n_unknowns : int
-        d: number of columns, and one more for an intercept; at least 1.
-    alpha : float
-        Target error, in (0, 1).
-    beta : float
-        Allowed probability of failure, which is a greater error or an abstention; in (0, 1).
-
-    Returns
-    -------
-    int
-        The least n with 2**(d - 1) (1 - alpha)**n <= beta: a random solution of all n equations then has
-        error above alpha with probability at most beta.
-
-    Examples
-    --------
-    >>> from dplearn.theory import nonprivate_parity_sample_size
-    >>> nonprivate_parity_sample_size(16, alpha=0.1, beta=0.05)
-    128
-    """
-    d = check_count("n_unknowns", n_unknowns, low=1)
-    return _enough(
-        (d - 1) * math.log(2) - math.log(_below_1("beta", beta)), _below_1("alpha", alpha, _SMALLEST)
-    )
 
 
 def agnostic_failure(n_unknowns: int, n_samples: int, *, epsilon: Any, alpha: Any) -> float:
@@ -191,9 +84,15 @@ def agnostic_failure(n_unknowns: int, n_samples: int, *, epsilon: Any, alpha: An
     >>> round(float(agnostic_failure(16, 400, epsilon=1, alpha=0.1)), 3)
     0.007
     """
-    d, eps, a = _task(n_unknowns, epsilon, alpha)
+    d, eps, a = parity_task(n_unknowns, epsilon, alpha)
     n = check_count("n_samples", n_samples)
     return math.exp(min(0.0, d * math.log(2) + n * math.log1p(-_agnostic_rate(eps, a))))
+
+
+def agnostic_sample_size(n_unknowns: int, *, epsilon: Any, alpha: Any, beta: Any) -> int:
+    """Return the least number of records for which `agnostic_failure` is at most beta."""
+    d, eps, a = parity_task(n_unknowns, epsilon, alpha)
+    return enough(d * math.log(2) - math.log(below_1("beta", beta)), _agnostic_rate(eps, a))
 
 
 def elimination_failure(
@@ -250,7 +149,7 @@ def elimination_failure(
     >>> round(float(elimination_failure(16, n_parts=2, part_size=331, test_size=1, epsilon=1, alpha=0.1)), 3)
     0.05
     """
-    d, eps, a = _task(n_unknowns, epsilon, alpha)
+    d, eps, a = parity_task(n_unknowns, epsilon, alpha)
     k = check_count("n_parts", n_parts, low=1)
     size = check_count("part_size", part_size)
     s = check_count("test_size", test_size)
@@ -283,8 +182,8 @@ def elimination_sizes(n_unknowns: int, *, epsilon: Any, alpha: Any, beta: Any) -
     >>> sizes.n_samples, sizes.n_parts, sizes.part_size, sizes.test_size
     (663, 2, 331, 1)
     """
-    d, eps, a = _task(n_unknowns, epsilon, alpha)
-    return _least_elimination(d, eps, a, _below_1("beta", beta))
+    d, eps, a = parity_task(n_unknowns, epsilon, alpha)
+    return _least_elimination(d, eps, a, below_1("beta", beta))
 
 
 def elimination_split(
@@ -324,9 +223,9 @@ def elimination_split(
     """
     n = check_count("n_samples", n_samples, low=1)
     plan = elimination_sizes(n_unknowns, epsilon=epsilon, alpha=alpha, beta=beta)
-    d, eps, a = _task(n_unknowns, epsilon, alpha)
+    d, eps, a = parity_task(n_unknowns, epsilon, alpha)
     if n > plan.n_samples:
-        rarer = max(_RAREST, _below_1("beta", beta) * plan.n_samples / n)
+        rarer = max(_RAREST, below_1("beta", beta) * plan.n_samples / n)
         sharper = _least_elimination(d, eps, a, rarer)
         plan = sharper if sharper.n_samples <= n else plan
     cuts = [_cut(n, k, plan) for k in range(1, plan.n_parts + 1)]
@@ -386,7 +285,7 @@ class _Elimination:
         keep, abstain = self.chances
         rate = keep * self.alpha
         left = (beta - abstain**self.k) / (self.k * (1 - abstain))
-        untested = _enough((self.d - 1) * math.log(2) - math.log(left), rate)
+        untested = enough((self.d - 1) * math.log(2) - math.log(left), rate)
         high = untested + 1 + (untested >> 36)  # a size that needs no test for beta, in spite of rounding
         # With fewer records than this, B(alpha) is above left / q**(k - 1), and u is at least q**(k - 1).
         low = max(1, untested - math.ceil((self.k - 1) * math.log(abstain) / math.log1p(-rate)))
@@ -430,33 +329,240 @@ def _cut(n: int, k: int, plan: EliminationSizes) -> tuple[int, int, int]:
     return k, size, n - k * size
 
 
-def _published_elimination(d: int, epsilon: float, alpha: float, beta: float) -> int:
-    good, third = alpha / 5, math.log(3 / beta)
-    k = math.ceil(third / math.log(4 / 3))
-    test = max(10, k / epsilon) * (math.log(k) + third) / good
-    return k * math.ceil(_lemma(d, epsilon, good)) + math.ceil(test)
-
-
 def _agnostic_rate(epsilon: float, alpha: float) -> float:
     return -math.expm1(-epsilon / 2) * alpha
 
 
-def _lemma(d: int, epsilon: float, alpha: float) -> float:
-    return 8 / (epsilon * alpha) * (d + 2) * math.log(2)
-
-
-def _enough(logarithm: float, rate: float) -> int:
+def enough(logarithm: float, rate: float) -> int:
     """Return the least n >= 1 with exp(logarithm) (1 - rate)**n <= 1."""
     return max(1, math.ceil(-logarithm / math.log1p(-rate)))
 
 
-def _task(n_unknowns: Any, epsilon: Any, alpha: Any) -> tuple[int, float, float]:
+def parity_task(n_unknowns: Any, epsilon: Any, alpha: Any) -> tuple[int, float, float]:
     d = check_count("n_unknowns", n_unknowns, low=1)
     check_number("epsilon", epsilon, above=0)  # this message is clearer for most values that are too small
     size = check_number("epsilon", epsilon, low=_SMALLEST)
-    return d, float(min(size, Fraction(700))), _below_1("alpha", alpha, _SMALLEST)
+    return d, float(min(size, Fraction(700))), below_1("alpha", alpha, _SMALLEST)
 
 
-def _below_1(name: str, value: Any, low: float = _RAREST) -> float:
+def below_1(name: str, value: Any, low: float = _RAREST) -> float:
     number = check_number(name, value, above=0, below=1)
     return float(check_number(name, number, low=low))
+
+
+@dataclass(frozen=True)
+class StableSizes:
+    """The sizes of the stable learner, with a bound on its probability of failure.
+
+    Attributes
+    ----------
+    n_samples : int
+        n; the remainder n - n_parts * part_size < n_parts makes some shards larger by one record.
+    n_parts, part_size : int
+        m shards of n' records or one more.
+    failure : float
+        `stable_parity_failure` of these sizes.
+    """
+
+    n_samples: int
+    n_parts: int
+    part_size: int
+    failure: float
+
+
+def stable_parity_failure(
+    n_features: int, *, n_parts: int, part_size: int, epsilon: Any, delta: Any, fit_intercept: bool = False
+) -> float:
+    """Return a bound on the probability that the stable learner does not release the right parity.
+
+    Parameters
+    ----------
+    n_features : int
+        d: the number of columns, all fair coins; at least 1.
+    n_parts, part_size : int
+        m shards, at least 1, of n' records each.
+    epsilon, delta : float
+        Privacy budget: epsilon positive, delta in (0, 1).
+    fit_intercept : bool, default=False
+        Whether complements of parities are learned also.
+
+    Returns
+    -------
+    float
+        1 minus the sum over j, the number of shards of full rank, of the binomial probability of j times the
+        probability of a release with j votes against m - j votes for one other solution. It does not depend
+        on the number of label columns.
+
+    Notes
+    -----
+    A shard of full rank votes for the right parity. In the worst case, the other i shards all vote for one
+    parity that precedes it in the order of ties; the distance is then floor((m - 2 i - 1) / 2). An odd number
+    of shards is never worse than one more, which changes no distance.
+
+    Examples
+    --------
+    >>> from dplearn.theory import stable_parity_failure
+    >>> round(float(stable_parity_failure(16, n_parts=33, part_size=22, epsilon=1, delta=1e-6)), 4)
+    0.0353
+    """
+    d = check_count("n_features", n_features, low=1)
+    m = check_count("n_parts", n_parts, low=1)
+    size = check_count("part_size", part_size)
+    return _stable_failure(
+        _abstention_probabilities(ApproxDP(epsilon, delta)), m, log_full_rank(size, d, bool(fit_intercept))
+    )
+
+
+def stable_parity_sizes(
+    n_features: int, *, epsilon: Any, delta: Any, beta: Any, fit_intercept: bool = False
+) -> StableSizes:
+    """Return the sizes of the stable learner with the fewest records.
+
+    Parameters
+    ----------
+    n_features : int
+        d: the number of columns, all fair coins; at least 1.
+    epsilon, delta : float
+        Privacy budget: epsilon positive, delta in (0, 1).
+    beta : float
+        Allowed probability of failure, in (0, 1).
+    fit_intercept : bool, default=False
+        Whether complements of parities are learned also.
+
+    Returns
+    -------
+    StableSizes
+        Sizes with `failure` at most beta.
+
+    Notes
+    -----
+    **Source.** Bun, Nissim and Stemmer (2016), Theorem 3.12 and Algorithm 4. There the winner is selected by
+    another mechanism, and the sizes have no explicit constants.
+
+    Examples
+    --------
+    >>> from dplearn.theory import stable_parity_sizes
+    >>> sizes = stable_parity_sizes(16, epsilon=1, delta=1e-6, beta=0.05)
+    >>> sizes.n_samples, sizes.n_parts, sizes.part_size, round(sizes.failure, 4)
+    (726, 33, 22, 0.0353)
+    """
+    d = check_count("n_features", n_features, low=1)
+    return _least_stable(d, ApproxDP(epsilon, delta), _beta(beta), bool(fit_intercept))
+
+
+def stable_parity_split(
+    n_samples: int, n_features: int, *, epsilon: Any, delta: Any, beta: Any, fit_intercept: bool = False
+) -> StableSizes:
+    """Return the sizes of the stable learner for a given number of records.
+
+    Parameters
+    ----------
+    n_samples : int
+        n, at least 1.
+    n_features : int
+        d: the number of columns, all fair coins; at least 1.
+    epsilon, delta : float
+        Privacy budget: epsilon positive, delta in (0, 1).
+    beta : float
+        Allowed probability of failure, in (0, 1).
+    fit_intercept : bool, default=False
+        Whether complements of parities are learned also.
+
+    Returns
+    -------
+    StableSizes
+        If n is at least that of `stable_parity_sizes`: the least number of shards with `failure` at most
+        beta, or at most beta / x if n is x times as great and suffices for that, since large shards are best
+        for columns that are not fair coins. Otherwise the sizes with the least `failure`.
+
+    Examples
+    --------
+    >>> from dplearn.theory import stable_parity_split
+    >>> sizes = stable_parity_split(1000, 16, epsilon=1, delta=1e-6, beta=0.05)
+    >>> sizes.n_parts, sizes.part_size
+    (33, 30)
+    """
+    n = check_count("n_samples", n_samples, low=1)
+    plan = stable_parity_sizes(
+        n_features, epsilon=epsilon, delta=delta, beta=beta, fit_intercept=fit_intercept
+    )
+    abstentions, wanted = _abstention_probabilities(ApproxDP(epsilon, delta)), _beta(beta)
+    if n > plan.n_samples:
+        less = wanted * plan.n_samples / n
+        sharper = _least_stable(n_features, ApproxDP(epsilon, delta), less, bool(fit_intercept))
+        plan, wanted = (sharper, less) if sharper.n_samples <= n else (plan, wanted)
+
+    def failure(half: float) -> float:
+        m = 2 * int(half) + 1
+        return _stable_failure(abstentions, m, log_full_rank(n // m, n_features, bool(fit_intercept)))
+
+    if n >= plan.n_samples:
+        half = first(lambda half: failure(half) <= wanted, _fewest(abstentions, wanted), plan.n_parts // 2)
+    else:
+        most = max(1, n // (n_features + bool(fit_intercept)))
+        half = lowest(lambda halves: np.array([failure(half) for half in halves]), 0, (most - 1) // 2)
+    m = 2 * half + 1
+    return StableSizes(n, m, n // m, failure(half))
+
+
+def _beta(beta: Any) -> float:
+    return float(check_number("beta", check_number("beta", beta, above=0, below=1), low=_RAREST))
+
+
+@lru_cache(maxsize=8)
+def _abstention_probabilities(privacy: ApproxDP) -> Floats:
+    """Return the probabilities of an abstention at distances 0, 1, ..., up to the first that is 0."""
+    table, one = release_probability_table(privacy)
+    return np.array([(one - p) / one for p in table])
+
+
+def _fewest(abstentions: Floats, beta: float) -> int:
+    """Return the least distance k, for 2 k + 1 votes, with an abstention of probability at most beta."""
+    return int(np.argmax(abstentions <= beta))
+
+
+@lru_cache(maxsize=4096)
+def log_full_rank(rows: int, columns: int, intercept: bool) -> float:
+    if rows < columns + intercept:
+        return -math.inf
+    gaps = np.arange(rows - columns - intercept + 1, rows - intercept + 1)[:_DEEPEST]
+    return float(np.log1p(-(2.0**-gaps)).sum())
+
+
+def _stable_failure(abstentions: Floats, m: int, log_full_rank: float) -> float:
+    """Return the mean probability of an abstention over i, the number of shards with another vote."""
+    i = np.arange(m + 1)
+    rank = math.exp(log_full_rank)
+    missed = -math.expm1(log_full_rank)
+    logarithms = gammaln(m + 1) - gammaln(i + 1) - gammaln(m - i + 1) + xlogy(i, missed) + xlogy(m - i, rank)
+    distances = (m - 2 * i - 1) // 2
+    abstained = np.where(
+        distances < len(abstentions), abstentions[np.clip(distances, 0, len(abstentions) - 1)], 0.0
+    )
+    return min(1.0, float(np.exp(logarithms) @ np.where(distances < 0, 1.0, abstained)))
+
+
+@lru_cache(maxsize=256)
+def _least_stable(d: int, privacy: ApproxDP, beta: float, intercept: bool) -> StableSizes:
+    """Search from shards of nearly certain full rank to smaller shards, of which more are required."""
+    abstentions = _abstention_probabilities(privacy)
+    fewest = _fewest(abstentions, beta)
+    best: StableSizes | None = None
+    spare = 8 + math.ceil(math.log2((2 * fewest + 1) / beta))  # the mean number without full rank: beta / 256
+    for size in range(d + intercept + spare, d + intercept - 1, -1):
+        rank = log_full_rank(size, d, intercept)
+
+        def enough(half: int, rank: float = rank) -> bool:
+            return _stable_failure(abstentions, 2 * half + 1, rank) <= beta
+
+        half = fewest + 1
+        while best is None and not enough(half):
+            half *= 2
+        if best is not None:
+            half = ((best.n_samples - 1) // size - 1) // 2  # with more, n_samples is not lower
+            if half < fewest or not enough(half):
+                continue
+        m = 2 * first(enough, fewest, half) + 1
+        best = StableSizes(m * size, m, size, _stable_failure(abstentions, m, rank))
+    assert best is not None
+    return best

@@ -3,15 +3,6 @@
 A learner with small error on every distribution has small error on the uniform distribution over the given
 records, and therefore a small training error. The secrecy of the sample amplifies privacy, which compensates
 for records that are drawn several times.
-
->>> import numpy as np
->>> from dplearn.domains import IntegerRange
->>> from dplearn.learners.generic import ExponentialMechanismClassifier
->>> X = np.arange(2000)[:, None] % 100
->>> learner = ExponentialMechanismClassifier("thresholds", domain=IntegerRange(0, 99), epsilon=1.0)
->>> sampled = SecretSampleClassifier(learner, sample_size=400, random_state=0).fit(X, X[:, 0] > 40)
->>> bool(sampled.score(X, X[:, 0] > 40) > 0.9), float(sampled.guarantee_.epsilon) < 0.35
-(True, True)
 """
 
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -31,7 +22,7 @@ from dplearn.estimator.isolation import learner_alone
 from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.fit.support import refuse_wrapped
 from dplearn.kernels.search import first
-from dplearn.learners.multi_output import PrivateMultiOutputClassifier
+from dplearn.learners.several.multi_output import PrivateMultiOutputClassifier
 from dplearn.learners.votes import EnsembleClassifier
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.derived import subsampled
@@ -39,8 +30,6 @@ from dplearn.privacy.plan import Plan
 from dplearn.table.features import read_rows
 from dplearn.table.rows import shape_of, taken
 from dplearn.table.table import Held, Table
-
-__all__ = ["SecretSampleClassifier", "SecretSamplePlan"]
 
 
 @dataclass(eq=False, repr=False)
@@ -261,21 +250,7 @@ class SecretSampleFit(FitRecipe):
 
 @dataclass(frozen=True)
 class SecretSamplePlan(Plan):
-    """The plan of a fit of `SecretSampleClassifier`.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the fit.
-    n_samples : int
-        Number of records.
-    sample_size : int
-        Number of rows drawn.
-    largest_sample_size : int
-        The greatest valid `sample_size` for this number of records.
-    estimator_plan : object
-        The plan of `estimator` for a table of `sample_size` rows.
-    """
+    """The plan of a fit of `SecretSampleClassifier`."""
 
     guarantee: ApproxDP
     n_samples: int

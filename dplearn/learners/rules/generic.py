@@ -1,13 +1,7 @@
-"""The generic private learner: selection of a concept by its number of training errors.
-
-Sample sizes of the generic private learner (Kasiviswanathan et al. 2011, Section 3).
-
-The learner selects a concept by the exponential mechanism on the number of errors. It fails if the true error
-of the concept exceeds the least in the class by more than alpha. Over the sample and the selection, the
-probability of failure is at most |H| (2 exp(-2 n alpha**2 / 9) + exp(-epsilon n alpha / 6)).
-"""
+"""The generic private learner: selection of a concept by its number of training errors."""
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
@@ -24,7 +18,7 @@ from dplearn._writing import brief
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.concepts import CONCEPT_CLASSES, ConceptClass, DecisionStumps
-from dplearn.concepts.base import ChosenConcept, Concept
+from dplearn.concepts.base import ChosenConcept, Concept, ErrorProfile
 from dplearn.domains import Domain, DomainError, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.base import refuse_parameters
@@ -36,13 +30,7 @@ from dplearn.fit.relation import TABLE
 from dplearn.fit.support import refuse_unsupported
 from dplearn.kernels.exact import selection_ratio
 from dplearn.kernels.search import least
-from dplearn.learners.multi_label_limit import Task
-from dplearn.learners.pure_lower_bound import LEAST_NOTE, least_of
-from dplearn.learners.representation_sizes import (
-    growing_sample_size,
-    public_sample_size,
-    representation_sample_size,
-)
+from dplearn.learners.limits import LEAST_NOTE, Task, least_of
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
@@ -52,8 +40,6 @@ from dplearn.table.features import as_product, read_features
 from dplearn.table.rows import Columns, LabelledRows
 from dplearn.table.table import Table
 from dplearn.table.targets import check_classes, declared_classes, labels_assumed, read_labels
-
-__all__ = ["ExponentialMechanismClassifier", "GenericPlan", "generic_failure_bound", "generic_sample_size"]
 
 #: From this number of labels on, a fit of stumps, which tries all pairs of labels, is slow.
 _MANY_LABELS = 200
@@ -68,7 +54,6 @@ _PARTS = tuple(2.0 ** -(i / 4) for i in range(1, 96))  # errors of the best memb
 _CAUTION = 1.0
 _AHEAD = 1e-9  # by what share the predicted label's is at least the greatest
 _OF_SEED = "the members of the drawn class are a function of its public seed alone"
-_TINY = 1e-100  # below it, squares and quotients of floats underflow or overflow
 
 
 @learns_schema()
@@ -455,24 +440,20 @@ class RuleFit(FitRecipe):
             counting=self.counting,
         )
 
-    def summarize(self, rows: Any, plan: "GenericPlan") -> "_ErrorCounts":
-        return _ErrorCounts(plan.concepts, rows)
+    def summarize(self, rows: Any, plan: "GenericPlan") -> "ErrorCounts":
+        return ErrorCounts(plan.concepts, rows)
 
     def try_out(self, plan: Any, table: Table) -> Any:
         if table.in_parts:
             plan.concepts.check_sums()
         return plan
 
-    def run(self, summary: "_ErrorCounts | Table", plan: "GenericPlan", dice: Dice) -> "_Rule":
-        # One replaced record changes each member's errors by at most 1.
-        if isinstance(summary, Table):
-            profile = plan.concepts.profile_of_sums(summary.sums(_error_sums), len(summary))
-            errors, members = profile.groups()
-        else:
-            profile, (errors, members) = summary.profile, summary.levels
-        select = _METHODS[plan.method]
-        level, member = select(errors, members, privacy=plan.selection, dice=dice)
-        chosen: Concept = _alone(plan.concepts, lambda: profile.member(errors[level], member))
+    def run(self, summary: "ErrorCounts | Table", plan: "GenericPlan", dice: Dice) -> "_Rule":
+        errors = summary
+        if isinstance(errors, Table):
+            profile = plan.concepts.profile_of_sums(errors.sums(_error_sums), len(errors))
+            errors = ErrorCounts(plan.concepts, profile=profile)
+        chosen = selected(errors, _METHODS[plan.method], privacy=plan.selection, dice=dice)
         if not plan.counting:
             return _Rule(chosen)
         cells = partial(_cell_counts, chosen, plan.public.n_labels)
@@ -482,23 +463,36 @@ class RuleFit(FitRecipe):
         return _Rule(chosen, noisy)
 
 
-class _ErrorCounts:
-    """The training errors of each concept, counted lazily from codes and labels."""
+def selected(profile: ErrorProfile, select: Callable[..., tuple[int, int]], **terms: Any) -> Concept:
+    """Return a member selected by its errors, each of which one replaced record changes by at most 1."""
+    errors, members = profile.groups()
+    level, index = select(errors, members, **terms)
+    return profile.member(errors[level], index)
 
-    def __init__(self, concepts: ConceptClass, records: LabelledRows):
-        self.concepts, self.records = concepts, records
+
+class ErrorCounts:
+    """The error profile of a class on records, counted when it is first asked for; its code is isolated."""
+
+    def __init__(self, concepts: ConceptClass, records: Any = None, *, profile: Any = None):
+        self.concepts, self.records, self._profile = concepts, records, profile
 
     def __len__(self) -> int:
         return len(self.records)
 
-    @cached_property
-    def profile(self) -> Any:
-        columns, y = self.records.X.columns, self.records.y
-        return _alone(self.concepts, lambda: self.concepts.error_profile(columns, y))
+    def groups(self) -> tuple[list[int], list[int]]:
+        return self._groups
+
+    def member(self, errors: int, index: int) -> Concept:
+        profile = self._profile
+        chosen: Concept = _alone(self.concepts, lambda: profile.member(errors, index))
+        return chosen
 
     @cached_property
-    def levels(self) -> tuple[list[int], list[int]]:
-        errors, members = _alone(self.concepts, self.profile.groups)
+    def _groups(self) -> tuple[list[int], list[int]]:
+        if self._profile is None:
+            columns, y = self.records.X.columns, self.records.y
+            self._profile = _alone(self.concepts, lambda: self.concepts.error_profile(columns, y))
+        errors, members = _alone(self.concepts, self._profile.groups)
         return errors, members
 
 
@@ -510,7 +504,7 @@ class _Rule:
     counts: Any = None
 
 
-def _cell_counts(concept: Concept, n_labels: int, counts: _ErrorCounts) -> list[NDArray[np.int64]]:
+def _cell_counts(concept: Concept, n_labels: int, counts: ErrorCounts) -> list[NDArray[np.int64]]:
     """Return the number of records with each predicted label and each label, of shape (n_labels**2,)."""
     predicted = _alone(counts.concepts, lambda: concept.predict(counts.records.X.columns))
     cells = predicted * n_labels + counts.records.y
@@ -527,7 +521,7 @@ def _shares(counts: NDArray[np.int64], epsilon: Fraction) -> NDArray[np.float64]
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
-def _error_sums(counts: _ErrorCounts) -> Sequence[Any]:
+def _error_sums(counts: ErrorCounts) -> Sequence[Any]:
     columns, y = counts.records.X.columns, counts.records.y
     sums: Sequence[Any] = _alone(counts.concepts, lambda: counts.concepts.error_sums(columns, y))
     return sums
@@ -632,7 +626,7 @@ def _is_drawn(params: FitRecipe) -> bool:
 
 def _records_needed_if_drawn(target: ConceptClass, goal: Mapping[str, Any], *, agnostic: bool) -> int | None:
     """Return the number of records for a true error of alpha above that of the best target, over the seed."""
-    share, failure = _positive("alpha", goal["alpha"], below=1), _positive("beta", goal["beta"], below=1)
+    share, failure = checked_share("alpha", goal["alpha"]), checked_share("beta", goal["beta"])
     misses = [(share * part, float(target.miss(share * part))) for part in _PARTS]
     sizes = [
         representation_sample_size(
@@ -775,91 +769,219 @@ class GenericPlan(Plan):
         )
 
 
-def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any, bound: str = "proof") -> int:
-    """Return the sample complexity of the generic learner in the agnostic setting.
-
-    Parameters
-    ----------
-    class_size : int
-        Number of concepts, ``|H|``; any size.
-    epsilon : float
-        Positive.
-    alpha : float
-        Excess error over the best concept, in (0, 1).
-    beta : float
-        Probability of failure, in (0, 1).
-    bound : {"proof", "paper"}, default="proof"
-        "proof": the least n from which on the failure bound in the proof of Theorem 3.4 is at most beta.
-        "paper": the closed form ``6 (ln|H| + ln(1/beta)) max(1/(epsilon alpha), 1/alpha**2)`` of the theorem,
-        which for small classes is less than the proof of the theorem requires.
-
-    Returns
-    -------
-    int
-        Number of examples.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter has a wrong type or is out of range.
-
-    Examples
-    --------
-    >>> from dplearn.theory import generic_sample_size
-    >>> generic_sample_size(2, epsilon=0.5, alpha=0.5, beta=0.25)
-    65
-    >>> generic_sample_size(2, epsilon=0.5, alpha=0.5, beta=0.25, bound="paper")
-    50
-    """
-    class_size = check_count("class_size", class_size, low=1)
-    epsilon = _positive("epsilon", epsilon)
-    alpha = _positive("alpha", alpha, below=1)
-    beta = _positive("beta", beta, below=1)
-    if check_choice("bound", bound, ("proof", "paper")) == "paper":
-        rate = max(1 / (epsilon * alpha), 1 / (alpha * alpha))
-        stated: int = math.ceil(6 * (math.log(class_size) - math.log(beta)) * rate)
-        return max(1, stated)
-
-    def suffices(n: int) -> bool:
-        return _log_failure(class_size, n, epsilon, alpha) <= math.log(beta)
-
-    return least(suffices, 1)  # the bound decreases in n
+_TINY = 1e-9  # the least alpha, beta and epsilon
+_SHARES = [2.0 ** (-i / 4) for i in range(1, 81)]  # of beta, that a missing concept may take
 
 
-def generic_failure_bound(class_size: int, n_samples: int, *, epsilon: Any, alpha: Any) -> float:
-    """Return the bound of Theorem 3.4's proof on the probability of failure; it may exceed 1.
+def representation_failure(
+    class_size: int,
+    n_samples: int,
+    *,
+    epsilon: Any,
+    alpha: Any,
+    kappa: Any = 0,
+    miss: Any = 0,
+    agnostic: bool = False,
+) -> float:
+    """Return a bound on the probability that the selected concept has a greater error; it may exceed 1.
 
     Parameters
     ----------
     class_size, n_samples : int
-        Number of concepts and of examples.
-    epsilon, alpha : float
-        As for `generic_sample_size`.
+        Number of concepts in the list, and of independent records.
+    epsilon : number
+        Positive.
+    alpha : number
+        The error, in (0, 1). With `agnostic`, the excess error over the best concept.
+    kappa : number, default=0
+        The error of a good concept of the list, at least 0 and below alpha. With `agnostic`, the share of
+        records on which it differs from the best concept.
+    miss : number, default=0
+        The probability that the list lacks such a concept, in [0, 1).
+    agnostic : bool, default=False
+        False: `kappa` bounds the error of a good concept. True: the errors of all concepts may be greater.
 
     Returns
     -------
     float
 
+    Notes
+    -----
+    The concepts are fixed by public rows, by public chance, or in advance. The bound is miss + K exp(-n rate)
+    for a list of K concepts: the rate is -ln(1 - d), and d the greatest value of (1 - s) (alpha - kappa) -
+    kappa (1 - s)**2 / s for s from exp(-epsilon / 2) to 1, which is at s = max(exp(-epsilon / 2), sqrt(kappa
+    / alpha)).
+
+    Proof. Let c be the good concept, and r the ratio of the selection, by the exponential mechanism or
+    permute-and-flip on errors. A concept h is selected with probability at most min(1, r**(errors of h -
+    errors of c)), which is at most s**(the same difference) for all s from r to 1. On one record, let p be
+    the probability that only h is wrong, and q that only c is: p - q is above alpha - kappa, and q is at most
+    kappa. The mean of s**(difference) for one record is 1 - (1 - s) (p - q) + q (1 - s)**2 / s, which is at
+    most 1 - d. The records are independent, so the mean for n of them is at most (1 - d)**n. The sum over all
+    concepts of error above alpha gives the bound. If no concept is good, let alpha be the excess error over
+    the best one. Then q is at most (1 - alpha) / 2, since p + q is at most 1, and the bound is the one for
+    the error (1 + alpha) / 2 and kappa = (1 - alpha) / 2.
+
+    **Source.** Beimel, Nissim and Stemmer (2013), as stated by Feldman and Xiao (2014), Theorem 6, for
+    probabilistic representations; the constants are ours.
+
     Examples
     --------
-    >>> from dplearn.theory import generic_failure_bound
-    >>> round(float(generic_failure_bound(2, 65, epsilon=0.5, alpha=0.5)), 3)
-    0.241
+    >>> from dplearn.theory import representation_failure
+    >>> round(float(representation_failure(2**46, 852, epsilon=1.0, alpha=0.1)), 3)
+    0.099
     """
-    class_size = check_count("class_size", class_size, low=1)
-    n_samples = check_count("n_samples", n_samples, low=0)
-    epsilon = _positive("epsilon", epsilon)
-    alpha = _positive("alpha", alpha, below=1)
-    exponent = _log_failure(class_size, n_samples, epsilon, alpha)
-    return math.exp(exponent) if exponent < 700 else math.inf
+    n = check_count("n_samples", n_samples)
+    size = check_count("class_size", class_size, low=1)
+    kappa, miss = _small("kappa", kappa), _small("miss", miss)
+    rate, _ = _rate(_ratio(epsilon), checked_share("alpha", alpha), kappa, agnostic=agnostic)
+    exponent = math.log(size) - n * rate
+    return float(miss + (math.exp(exponent) if exponent < 700 else math.inf))
 
 
-def _positive(name: str, value: Any, below: int | None = None) -> float:
-    number = check_number(name, value, above=0, below=below)
-    return float(check_number(name, number, low=_TINY))
+def representation_sample_size(
+    class_size: int,
+    *,
+    epsilon: Any,
+    alpha: Any,
+    beta: Any,
+    kappa: Any = 0,
+    miss: Any = 0,
+    agnostic: bool = False,
+) -> int:
+    """Return the least number of records for which `representation_failure` is at most beta.
+
+    Parameters
+    ----------
+    class_size : int
+        Number of concepts in the list.
+    epsilon : number
+        Positive.
+    alpha : number
+        The error, in (0, 1). With `agnostic`, the excess error over the best concept.
+    beta : number
+        Probability of failure, in (0, 1), and above `miss`.
+    kappa : number, default=0
+        The error of a good concept of the list, at least 0 and below alpha. With `agnostic`, the share of
+        records on which it differs from the best concept.
+    miss : number, default=0
+        The probability that the list lacks such a concept, in [0, 1).
+    agnostic : bool, default=False
+        False: `kappa` bounds the error of a good concept. True: the errors of all concepts may be greater.
+
+    Returns
+    -------
+    int
+        With kappa = 0 about (ln(class_size) + ln(1 / beta)) / (alpha (1 - exp(-epsilon / 2))). With
+        `agnostic` and a large epsilon, about 2 (ln(class_size) + ln(1 / beta)) / alpha**2.
+
+    Examples
+    --------
+    >>> from dplearn.theory import representation_sample_size
+    >>> representation_sample_size(2**46, epsilon=1.0, alpha=0.1, beta=0.1)
+    852
+    """
+    size = check_count("class_size", class_size, low=1)
+    kappa, miss, failure = _small("kappa", kappa), _small("miss", miss), checked_share("beta", beta)
+    if miss >= failure:
+        raise ValueError(f"miss must be below beta, {beta}, got {miss}")
+    rate, _ = _rate(_ratio(epsilon), checked_share("alpha", alpha), kappa, agnostic=agnostic)
+    return _least_size(size, rate, failure - miss)
 
 
-def _log_failure(class_size: int, n: int, epsilon: float, alpha: float) -> float:
-    sampling, privacy = math.log(2) - 2 * n * alpha**2 / 9, -epsilon * n * alpha / 6
-    high, low = max(sampling, privacy), min(sampling, privacy)
-    return math.log(class_size) + high + math.log1p(math.exp(low - high))
+def growing_sample_size(
+    size_of: Callable[[int], int],
+    *,
+    epsilon: Any,
+    alpha: Any,
+    beta: Any,
+    agnostic: bool = False,
+    n_determining: int = 1,
+) -> int:
+    """Return the number of records from which on a selection among concepts that they determine is accurate.
+
+    Notes
+    -----
+    **Assumes.** The features of at most k records determine a concept. For any concept c of a class, the
+    selection is among concepts of which one agrees with c on all records.
+
+    Proof. If k records determine h, the other n - k records are independent of it, and each of the k
+    contributes a factor of at most 1 to the bound of `representation_failure`, or of 1/s if c may be wrong on
+    it. So the probability of failure is at most K(n) (1 - d)**(n - k), or s**-k times that. Its logarithm is
+    concave in n and above ln(beta) for k records, so once it is at most ln(beta) it stays there.
+    """
+    failure = checked_share("beta", beta)
+    rate, s = _rate(_ratio(epsilon), checked_share("alpha", alpha), 0.0, agnostic=agnostic)
+    lost = -n_determining * math.log(s) if agnostic else 0.0
+
+    def suffices(n: int) -> bool:
+        return math.log(size_of(n)) + lost - (n - n_determining) * rate <= math.log(failure)
+
+    return least(suffices, n_determining)
+
+
+def public_sample_size(
+    class_size: int, n_rows: int, *, epsilon: Any, alpha: Any, beta: Any, agnostic: bool = False
+) -> int | None:
+    """Return the number of private records for a selection among stumps with cuts at public values, or None.
+
+    Notes
+    -----
+    Proof. Let the best stump cut a column at t, and kappa = 1 - miss**(1 / n_rows). The stump that cuts at
+    the greatest public value up to t, or has the constant label of greater values if there is none, differs
+    from the best one at values above that cut and up to t. If their probability is above kappa, then no
+    public value is in a set of probability kappa or more, which happens with probability at most (1 -
+    kappa)**n_rows = miss. A stump of a value that no public row has is replaced by a constant, and differs
+    with the probability of this value, to which the same bound applies. The size is the least one for a grid
+    of miss.
+    """
+    ratio, error, failure = _ratio(epsilon), checked_share("alpha", alpha), checked_share("beta", beta)
+    sizes = []
+    for share in _SHARES:
+        miss = failure * share
+        kappa = -math.expm1(math.log(miss) / n_rows)
+        if kappa < error:
+            rate, _ = _rate(ratio, error, kappa, agnostic=agnostic)
+            sizes.append(_least_size(class_size, rate, failure - miss))
+    return min(sizes, default=None)
+
+
+def _least_size(class_size: int, rate: float, failure: float) -> int:
+    """Return the least n >= 1 with class_size exp(-n rate) <= failure."""
+    return max(1, math.ceil((math.log(class_size) - math.log(failure)) / rate))
+
+
+def _rate(ratio: float, alpha: float, kappa: float, *, agnostic: bool) -> tuple[float, float]:
+    """Return the rate at which the probability of failure decreases, and the base s of its proof."""
+    if kappa >= alpha:
+        raise ValueError(f"kappa must be below alpha, {alpha}, got {kappa}")
+    if agnostic:
+        excess = alpha - kappa
+        alpha, kappa = (1 + excess) / 2, (1 - excess) / 2
+    found, s = selection_rate(ratio, alpha, kappa)
+    return float(found), float(s)
+
+
+def selection_rate(ratio: float, alpha: float, kappa: Any) -> Any:
+    """Return the rate -ln(1 - d) of `representation_failure`, and s, for one kappa below alpha or several."""
+    s = np.maximum(ratio, np.sqrt(kappa / alpha))
+    return -np.log1p(-(1 - s) * (alpha - kappa / s)), s
+
+
+def _ratio(epsilon: Any) -> float:
+    """Return the ratio of the selection, just above exp(-epsilon / 2)."""
+    return max(sys.float_info.min, float(selection_ratio(checked_epsilon(epsilon))))
+
+
+def checked_epsilon(epsilon: Any) -> Fraction:
+    """Return an epsilon for which numbers of records are bounded."""
+    return check_number("epsilon", check_number("epsilon", epsilon, above=0), low=_TINY)
+
+
+def checked_share(name: str, value: Any) -> float:
+    """Return an error or a probability, below 1, for which numbers of records are bounded."""
+    return float(check_number(name, value, low=_TINY, below=1))
+
+
+def _small(name: str, value: Any) -> float:
+    return float(check_number(name, value, low=0, below=1))
