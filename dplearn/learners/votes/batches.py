@@ -755,7 +755,7 @@ class BatchedAsking:
         scalers = [step for step in steps if _name_of(step) == "StandardScaler"]
         imputers = [step for step in steps if _keeps_rows(step)]
         fitted = all(getattr(step, "n_features_in_", None) == len(self._columns) for step in (*steps, model))
-        places = places_of(model.classes_, self._asked.classes) if fitted else np.zeros(0, dtype=np.int64)
+        places = self._places(model.classes_) if fitted else np.zeros(0, dtype=np.int64)
         strange = len(scalers) > 1 or len(scalers) + len(imputers) < len(steps)
         if strange or places.size < 2 or places.min() < 0 or (forms.own.any() and bayes != forms.bayes):
             return
@@ -771,6 +771,13 @@ class BatchedAsking:
         own = places[-len(coefficients) :]
         forms.offsets[i, places] = 0  # of the first of two labels, which has no decision function
         forms.slopes[i, :, own], forms.offsets[i, own] = coefficients, model.intercept_
+
+    def _places(self, labels: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the index of each label of a teacher; negative for an unknown one."""
+        classes = self._asked.classes
+        if labels.shape == classes.shape and labels.dtype == classes.dtype and (labels == classes).all():
+            return np.arange(len(classes))
+        return places_of(labels, classes)
 
     def _place_fits(self, fits: BatchedFits, forms: _Forms) -> None:
         """Write the fitted attributes of all valid teachers into their places, of a known class."""

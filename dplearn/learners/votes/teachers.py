@@ -167,8 +167,7 @@ class _Teaching:
         first, table, codes, ends, seeds = task
         rows, labels = [table], [codes]
         if len(ends) > 1:
-            # Copies: how numbers are rounded may depend on their place in memory.
-            rows, labels = ([given[i:j].copy() for i, j in pairwise((0, *ends))] for given in (table, codes))
+            rows, labels = ([given[i:j] for i, j in pairwise((0, *ends))] for given in (table, codes))
         results: list[Any] = [None] * len(rows)
         with sklearn.config_context(**self.config), isolated():
             for block in self._blocks(ends, table):
@@ -198,7 +197,9 @@ class _Teaching:
             made = None if fits is None else fits.teacher(block.places[i])
             if made is not None:
                 return made
-            return _trained(self.base_estimators, rows[i], labels[i], int(seeds[i]))
+            # Of a run, a copy: how numbers are rounded may depend on their place in memory.
+            own = rows[i] if self.training is None else rows[i].copy()
+            return _trained(self.base_estimators, own, labels[i], int(seeds[i]))
 
         queries, asked = self.queries, self.asked
         if asked is None:
