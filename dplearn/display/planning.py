@@ -14,9 +14,9 @@ from dplearn import theory
 from dplearn._validation import check_count, check_number
 from dplearn.chance import PublicStream
 from dplearn.display.axes import axes_or_new, dry_run
-from dplearn.ensembles import QueriesExhaustedError
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.recipe import cost_of_fit
+from dplearn.learners.votes import QueriesExhaustedError
 from dplearn.privacy import Guarantee, PrivacyLedger
 from dplearn.privacy.guarantees import amounts, with_amounts
 from dplearn.privacy.privacy_filter import PrivacyFilter

@@ -3,7 +3,6 @@
 from dplearn.learners.additive import AdditiveClassifier, AdditivePlan, AdditiveRegressor, ColumnShape
 from dplearn.learners.counts.conjunction import ConjunctionClassifier, ConjunctionPlan
 from dplearn.learners.counts.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
-from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
 from dplearn.learners.linear import (
     LinearPlan,
     LinearRegressor,
@@ -18,15 +17,23 @@ from dplearn.learners.rules.point import ChosenKeys, ChosenPoint, ChosenPrefix, 
 from dplearn.learners.rules.threshold import ThresholdClassifier, ThresholdPlan
 from dplearn.learners.several.multi_output import MultiOutputPlan, PrivateMultiOutputClassifier
 from dplearn.learners.several.secret_sample import SecretSampleClassifier
-from dplearn.learners.soft_label_transfer import SoftLabelTransferClassifier
-from dplearn.learners.soft_labels import SoftLabelAggregateClassifier, SoftLabelPlan
-from dplearn.learners.subsample_aggregate import SubsampleAggregateClassifier
-from dplearn.learners.synthetic_data import SyntheticDataClassifier, SyntheticDataRegressor
+from dplearn.learners.synthetic_data import (
+    SyntheticDataClassifier,
+    SyntheticDataRegressor,
+)
+from dplearn.learners.votes import (
+    AggregationPlan,
+    KnowledgeTransferClassifier,
+    SoftLabelAggregateClassifier,
+    SoftLabelTransferClassifier,
+    SubsampleAggregateClassifier,
+)
 
 __all__ = [
     "AdditiveClassifier",
     "AdditivePlan",
     "AdditiveRegressor",
+    "AggregationPlan",
     "ChosenKeys",
     "ChosenPoint",
     "ChosenPrefix",
@@ -52,7 +59,6 @@ __all__ = [
     "PrivateMultiOutputClassifier",
     "SecretSampleClassifier",
     "SoftLabelAggregateClassifier",
-    "SoftLabelPlan",
     "SoftLabelTransferClassifier",
     "StatisticalQueryLogisticRegression",
     "StatisticalQueryNaiveBayes",

@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_number, shown
 from dplearn.domains import Floats
-from dplearn.ensembles.isolation import native_threads
 from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator, SeveralOutputsClassifier
+from dplearn.estimator.isolation import native_threads
 from dplearn.estimator.recipe import Public, PublicOutputs, QueryFit, planned_columns, planned_outputs
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE

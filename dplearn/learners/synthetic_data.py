@@ -23,10 +23,9 @@ from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Domain, Floats, Grid, Product
 from dplearn.domains.cells import frame_column, is_frame
-from dplearn.ensembles.base_estimators import Seeded
-from dplearn.ensembles.dry_run import dry_run
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
+from dplearn.estimator.base_models import Seeded, dry_run
 from dplearn.estimator.recipe import FitRecipe, Public, planned_columns, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE

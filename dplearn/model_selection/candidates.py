@@ -24,13 +24,13 @@ from dplearn._validation import AUTO, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
-from dplearn.ensembles.base_estimators import check_own_code, quiet
-from dplearn.ensembles.isolation import alone, reraised
 from dplearn.estimator.base import PrivateEstimator
+from dplearn.estimator.base_models import check_own_code, quiet
+from dplearn.estimator.isolation import alone, reraised
 from dplearn.estimator.recipe import Public
 from dplearn.fit.execute import begin
 from dplearn.fit.support import refuse_wrapped
-from dplearn.learners.online import OnlineEnsembleClassifier
+from dplearn.learners.votes import OnlineEnsembleClassifier
 from dplearn.model_selection.tables import Counts, Statistic
 from dplearn.privacy import ApproxDP, Event, GaussianSums, PrivacyLedger
 from dplearn.privacy.gaussian_dp import FAILURE

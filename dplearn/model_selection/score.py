@@ -15,7 +15,7 @@ from dplearn._validation import check_number
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import cells_of
-from dplearn.ensembles.base_estimators import check_own_code
+from dplearn.estimator.base_models import check_own_code
 from dplearn.fit.execute import Facts, Recipe, execute
 from dplearn.fit.relation import N_IS_PUBLIC, ROWS
 from dplearn.kernels.float_errors import ignores_float_errors

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
-from dplearn.ensembles.isolation import alone, attempt
+from dplearn.estimator.isolation import alone, attempt
 from dplearn.kernels.distributions import laplace_quantile
 from dplearn.kernels.exact import decay_ratio
 from dplearn.kernels.float_errors import ignores_float_errors

@@ -13,11 +13,11 @@ DOCS = Path(__file__).parents[2] / "docs"
 #: Packages whose names are public elsewhere, or that users do not call.
 NOT_PUBLIC = {
     "dplearn.audit.cases",
-    "dplearn.ensembles",
     "dplearn.commands",
     "dplearn.kernels",
     "dplearn.fit",
     "dplearn.learners.linear",
+    "dplearn.learners.votes",
     "dplearn.table",
 }
 

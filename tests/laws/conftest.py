@@ -52,7 +52,7 @@ from dplearn.chance import SeededDice
 from dplearn.concepts import CONCEPT_CLASSES, Corners, Thresholds
 from dplearn.domains import Floats, Grid
 from dplearn.estimator import PrivateClassifier
-from dplearn.learners.online import OnlineEnsembleClassifier
+from dplearn.learners.votes.online import OnlineEnsembleClassifier
 from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier
 from dplearn.preprocessing import (
     CellEncoder,

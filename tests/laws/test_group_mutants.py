@@ -8,7 +8,7 @@ import pytest
 
 from dplearn.audit.cases.groups import CASES as GROUP_CASES
 from dplearn.fit import execute
-from dplearn.learners import ensembles
+from dplearn.learners.votes import recipe
 from dplearn.privacy import ApproxDP
 from dplearn.queries.noise import CentralNoise
 from dplearn.table.groups import SHIFTS, grouping_of, grouping_of_codes
@@ -34,7 +34,7 @@ def a_group_in_several_shards(monkeypatch):
         places = np.arange(len(grouping.members))
         return [places[each :: len(shards)] for each in range(len(shards))]
 
-    monkeypatch.setattr(ensembles, "rows_of_shards", spread)
+    monkeypatch.setattr(recipe, "rows_of_shards", spread)
 
 
 def rows_chosen_within_each_part(monkeypatch):

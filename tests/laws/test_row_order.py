@@ -10,7 +10,7 @@ from sklearn.dummy import DummyClassifier
 
 from dplearn import StatisticalQueryNaiveBayes, releases
 from dplearn.domains import Grid, IntegerRange
-from dplearn.ensembles.public_data import PublicData
+from dplearn.estimator.public_data import PublicData
 from dplearn.model_selection import private_score
 from dplearn.privacy import PrivacyLedger
 from dplearn.releases import SyntheticTable

@@ -15,7 +15,7 @@ from dplearn import ExponentialMechanismClassifier
 from dplearn.chance import SystemDice
 from dplearn.concepts import DecisionStumps, FiniteClass
 from dplearn.domains import IntegerRange, Product
-from dplearn.ensembles.public_data import PublicData
+from dplearn.estimator.public_data import PublicData
 from dplearn.kernels.exact import decay_ratio, selection_ratio
 from dplearn.learners.rules.generic import (
     growing_sample_size,

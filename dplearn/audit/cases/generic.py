@@ -16,7 +16,7 @@ from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
 from dplearn.audit.replay import RULES, Rule, moved_by
 from dplearn.concepts import Conjunctions
 from dplearn.domains import IntegerRange
-from dplearn.ensembles.public_data import PublicData
+from dplearn.estimator.public_data import PublicData
 from dplearn.learners import ExponentialMechanismClassifier
 from dplearn.privacy import ApproxDP
 

@@ -22,7 +22,7 @@ from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, WholeFit, refitted
 from dplearn.audit.replay import RULES, groups_within, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, IntegerRange
-from dplearn.ensembles.public_data import PublicData
+from dplearn.estimator.public_data import PublicData
 from dplearn.learners import ExponentialMechanismClassifier, KnowledgeTransferClassifier
 from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.privacy import ApproxDP

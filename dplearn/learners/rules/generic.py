@@ -20,10 +20,10 @@ from dplearn.chance.dice import Dice
 from dplearn.concepts import CONCEPT_CLASSES, ConceptClass, DecisionStumps
 from dplearn.concepts.base import ChosenConcept, Concept, ErrorProfile
 from dplearn.domains import Domain, DomainError, Product
-from dplearn.ensembles.isolation import learner_alone, reraised
-from dplearn.ensembles.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.base import refuse_parameters
+from dplearn.estimator.isolation import learner_alone, reraised
+from dplearn.estimator.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows
 from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE

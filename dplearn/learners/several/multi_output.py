@@ -15,15 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import check_count, check_number, shown
 from dplearn.chance.dice import Dice
-from dplearn.ensembles.isolation import learner_alone
 from dplearn.estimator.base import PrivateEstimator, SeveralOutputsClassifier
+from dplearn.estimator.isolation import learner_alone
 from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.fit.execute import begin
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import refuse_wrapped
 from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.learners.limits import least_of_outputs
-from dplearn.learners.online import OnlineEnsembleClassifier
+from dplearn.learners.votes import OnlineEnsembleClassifier
 from dplearn.privacy import ApproxDP, Composition, Event, PrivacyLedger
 from dplearn.privacy.composition import basic, least_epsilon
 from dplearn.privacy.held import held_by

@@ -17,13 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import check_count
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
-from dplearn.ensembles.isolation import learner_alone
 from dplearn.estimator.base import PrivateClassifier
+from dplearn.estimator.isolation import learner_alone
 from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.fit.support import refuse_wrapped
 from dplearn.kernels.search import first
-from dplearn.learners.ensembles import EnsembleClassifier
 from dplearn.learners.several.multi_output import PrivateMultiOutputClassifier
+from dplearn.learners.votes import EnsembleClassifier
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.derived import subsampled
 from dplearn.privacy.plan import Plan
