@@ -1,7 +1,7 @@
 """The shapes of an additive model: the cells of a column that are shown, the display, the table of the card.
 
 >>> from dplearn.domains import IntegerRange
->>> from dplearn.learners.additive_columns import column_of
+>>> from dplearn.learners.additive.cells import column_of
 >>> masses = np.array([0.1, 0.3, 0.3, 0.298, 0.0005, 0.0005, 0.001])
 >>> visits = column_of(IntegerRange(0, 5, missing=True))
 >>> cells = ShownCells.of(ColumnShape("visits", visits, 0 * masses, 0 * masses, masses))

@@ -22,7 +22,7 @@ import dplearn
 from dplearn import StatisticalQueryLogisticRegression, StatisticalQueryNaiveBayes, preprocessing, releases
 from dplearn.audit.cases import CASES
 from dplearn.domains import DomainError, Grid
-from dplearn.learners.additive_losses import LogisticLoss
+from dplearn.learners.additive.losses import LogisticLoss
 from dplearn.privacy import ApproxDP, Approximate
 from dplearn.privacy.calibration import gaussian_sigma2
 from dplearn.privacy.conversion import concentrated_epsilon

@@ -30,12 +30,11 @@ from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Floats
 from dplearn.learners.additive import AdditiveClassifier, AdditiveRegressor
-from dplearn.learners.additive_joint import JointBasis
-from dplearn.learners.additive_losses import LogisticLoss, SoftmaxLoss, SquaredLoss
-from dplearn.learners.additive_outputs import OutputsLoss, outputs_query
-from dplearn.learners.additive_plan import Bits
-from dplearn.learners.additive_queries import Block, mass_query, moment_query, residual_query
-from dplearn.learners.additive_queries import Rows as Tables
+from dplearn.learners.additive.losses import LogisticLoss, OutputsLoss, SoftmaxLoss, SquaredLoss
+from dplearn.learners.additive.model import JointBasis
+from dplearn.learners.additive.plan import Bits
+from dplearn.learners.additive.queries import Block, mass_query, moment_query, outputs_query, residual_query
+from dplearn.learners.additive.queries import Rows as Tables
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.base import NEIGHBORS
 from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE, MOST_RECORDS
@@ -258,7 +257,7 @@ def outputs_gradient(loss_reach: int | None = 2048, reach: int | None = None) ->
 
 def _target() -> StatisticalQuery:
     """Ask for the means of target and square."""
-    return SquaredLoss(bits=0).base_query()
+    return SquaredLoss(bits=0).base_queries()[0]
 
 
 #: Cells of one column and one of two labels.

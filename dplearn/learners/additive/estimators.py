@@ -1,4 +1,4 @@
-"""Private additive models: one smooth effect of each column, and interactions, for labels and for numbers."""
+"""The estimators of additive models, and the recipes of their fits."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,19 +30,20 @@ from dplearn.estimator.public import (
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import refused_pair
-from dplearn.learners.additive_columns import Column
-from dplearn.learners.additive_losses import (
+from dplearn.learners.additive.cells import Column
+from dplearn.learners.additive.losses import (
     RESIDUAL_BITS,
     LogisticLoss,
     Loss,
+    OutputsLoss,
     SoftmaxLoss,
     SquaredLoss,
+    weighted,
+    weights_of,
 )
-from dplearn.learners.additive_model import AdditiveModel, summed
-from dplearn.learners.additive_outputs import OutputsLoss
-from dplearn.learners.additive_plan import BINS, FINEST, AdditivePlan, Bits, additive_plan
-from dplearn.learners.additive_steps import learn_additive
-from dplearn.learners.additive_weights import margin_shift, weighted, weights_of
+from dplearn.learners.additive.model import AdditiveModel, summed
+from dplearn.learners.additive.plan import BINS, FINEST, AdditivePlan, Bits, additive_plan
+from dplearn.learners.additive.steps import learn_additive
 from dplearn.learners.bins import declared_columns, stacked
 from dplearn.learners.linear import check_class_weight, check_weighted_classes
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -50,9 +51,7 @@ from dplearn.queries import Examples, Oracle
 from dplearn.queries.factories import cost_of
 from dplearn.records.outputs import declared_sets, label_columns, read_outputs
 from dplearn.records.reading import as_product, declared_classes, labels_assumed, read_features
-from dplearn.records.targets import STEPS, TargetRange, read_target
-
-__all__ = ["AdditiveClassifier", "AdditivePlan", "AdditiveRegressor", "ColumnShape"]
+from dplearn.records.targets import TargetRange, read_target
 
 _NUMBERS = Floats()  # the assumed domain of each undeclared column
 # A fit warns if residuals are less than so many standard deviations of the noise in the first shapes. For
@@ -460,7 +459,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
 
     def _shift(self) -> NDArray[np.float64]:
         """Return what the class weights add to the margins of one output."""
-        return margin_shift(self._loss(), self.class_weight_)
+        return self._loss().shift(self.class_weight_)
 
     def _models(self) -> "list[AdditiveClassifier]":
         """Return the fitted model of each output."""
@@ -732,11 +731,10 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     def _publish(self, outcome: "_Outcome", plan: AdditivePlan) -> None:
         plan = outcome.plan_of(plan.guarantee)
         [model] = outcome.models
-        loss = None if model.base is None else model.base.loss
-        assert isinstance(loss, SquaredLoss)
-        unit = plan.target.half * loss.scale / STEPS
-        self._publish_model(model, plan, unit, float(plan.target.decode(loss.centre / STEPS)))
-        self.residual_std_ = unit * model.spread
+        assert model.base is not None
+        units = model.base.loss.units(plan.target)
+        self._publish_model(model, plan, units.margin, units.origin)
+        self.residual_std_ = units.residual * model.spread
         self.target_range_ = (plan.target.low, plan.target.high)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -796,7 +794,7 @@ class AdditiveRegressorFit(AdditiveFit):
     def plan(self, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
         return self.plan_with(
             public,
-            lambda plan: SquaredLoss(bits=plan.bits.targets),
+            lambda plan: SquaredLoss.of(self.target, plan.bits.targets),
             self.target.assumption,
             beta,
         )
@@ -814,18 +812,10 @@ class AdditiveRegressorFit(AdditiveFit):
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What a fit releases.
+    """What a fit releases."""
 
-    Attributes
-    ----------
-    models : list of AdditiveModel
-        Released. The model of each output.
-    plan : AdditivePlan
-        Public, or released: the plan of the queries. Its guarantee is that of these alone.
-    """
-
-    models: list[AdditiveModel]
-    plan: AdditivePlan
+    models: list[AdditiveModel]  # of each output
+    plan: AdditivePlan  # public, or released: of the queries, with the guarantee of these alone
 
     @property
     def count(self) -> int:
