@@ -14,6 +14,7 @@ from dplearn.audit.cases.additive import (
     CASES,
     SIGNS,
     additive_query_case,
+    counts_gradient,
     joint_rows,
     outputs_gradient,
     signed_tables,
@@ -27,10 +28,12 @@ from dplearn.learners.additive import losses, queries, start, steps
 from dplearn.learners.additive.losses import LogisticLoss, OutputsLoss
 from dplearn.learners.additive.model import JointFeatures
 from dplearn.learners.additive.plan import AdditivePlan, Bits
+from dplearn.learners.additive.poisson import PoissonLoss
 from dplearn.learners.additive.queries import Rows, mass_query, moment_query, outputs_query, residual_query
 from dplearn.privacy import ApproxDP, BudgetExceededError
 from dplearn.queries import CentralOracle, Examples, VectorQuery
 from dplearn.queries.private_oracles import COUNT_SHARE
+from dplearn.records.targets import STEPS
 from tests.changed import with_recipe
 from tests.laws.conftest import OnePair
 from tests.laws.oracle_mistakes import parts_that_the_data_scale
@@ -301,6 +304,17 @@ def test_residuals_that_are_not_clipped_move_sums_too_far():
     ends = ([0], 1), ([1], 1)
     assert share_moved(query(HALF), *ends) == 1
     assert share_moved(query(LogisticLoss(Fraction(1))), *ends) == 2
+
+
+def test_residuals_of_counts_that_are_not_clipped_break_the_claim():
+    case = OnePair.of(BY_NAME["additive_counts"], (((0, STEPS),), ((2, -STEPS),)))
+    assert 0.99 < excess(case) <= 1
+    loss = PoissonLoss(mean=STEPS // 2, scale=STEPS // 2)
+    loss.reach = 1 << 20
+    # The oracle keeps sums within n of them, so that of one record alone it hides the mistake.
+    universe = ((0, STEPS), (2, -STEPS))
+    for query, least, most in ((counts_gradient, 0.99, 1), (lambda: counts_gradient(loss), 1.9, math.inf)):
+        assert least < excess(additive_query_case("counts", query, universe, n=2)) <= most
 
 
 @pytest.mark.parametrize("weights", [(5, 10), (7, 7)])

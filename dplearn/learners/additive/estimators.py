@@ -35,6 +35,7 @@ from dplearn.learners.additive.losses import (
     RESIDUAL_BITS,
     LogisticLoss,
     Loss,
+    NumberLoss,
     OutputsLoss,
     SoftmaxLoss,
     SquaredLoss,
@@ -43,6 +44,7 @@ from dplearn.learners.additive.losses import (
 )
 from dplearn.learners.additive.model import AdditiveModel, summed
 from dplearn.learners.additive.plan import BINS, FINEST, AdditivePlan, Bits, additive_plan
+from dplearn.learners.additive.poisson import PoissonLoss
 from dplearn.learners.additive.steps import learn_additive
 from dplearn.learners.bins import declared_columns, stacked
 from dplearn.learners.linear import check_class_weight, check_weighted_classes
@@ -52,6 +54,9 @@ from dplearn.queries.factories import cost_of
 from dplearn.records.outputs import declared_sets, label_columns, read_outputs
 from dplearn.records.reading import as_product, declared_classes, labels_assumed, read_features
 from dplearn.records.targets import TargetRange, read_target
+
+#: The losses of numbers, by name.
+_LOSSES: dict[str, type[NumberLoss]] = {"squared": SquaredLoss, "poisson": PoissonLoss}
 
 _NUMBERS = Floats()  # the assumed domain of each undeclared column
 # A fit warns if residuals are less than so many standard deviations of the noise in the first shapes. For
@@ -574,7 +579,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     """Regression by an additive model: a smooth effect of each column, and interactions.
 
     A prediction is an intercept plus one effect of each column, its shape, plus one smooth function of all
-    columns if `interactions` allows it.
+    columns if `interactions` allows it. Of counts, with `loss="poisson"`, this sum is the logarithm of the
+    prediction.
 
     Parameters
     ----------
@@ -595,13 +601,19 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         may have it if the plan's `resolution` is at least twice its `least_resolution`. True: at any
         resolution. False: the shapes are the whole model. It needs 2 to 256 columns, and is left out with
         Laplace noise.
+    loss : {"squared", "poisson"}, default="squared"
+        What a fit minimises, of residuals that are clipped. "squared": the prediction is the sum of effects.
+        "poisson": the prediction is the expected count of events, the exponential of that sum, as of
+        scikit-learn's `HistGradientBoostingRegressor`; `target_range` is (0, high). There are no prediction
+        intervals then.
     target_range : pair of numbers or "learn", default="learn"
         Public bounds (low, high) on the target, known without looking at the data. "learn": a fit releases a
         range first, together with the domain if that is learned, from one share of its budget, by default a
         tenth; targets beyond it are moved to its ends. It needs the records that `plan(n).schema.n_needed`
-        states, and a trusted curator.
+        states, and a trusted curator. For counts the low end is 0.
     clip_target : bool, default=False
-        Whether a target outside the declared range is moved to the nearest bound. False: it is refused.
+        Whether a target outside the declared range is moved to the nearest bound. False: it is refused. For
+        counts, True also allows a declared range whose low end is not 0, of which only the high end counts.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
@@ -620,12 +632,12 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     ----------
     shapes_ : list of ColumnShape
         Released. For each column the main effects of its cells, in the unit of the target, with their
-        estimated standard deviations.
+        estimated standard deviations; of counts, the effects on the logarithm of the expected count.
     intercept_ : ndarray of float64 of shape (1,)
-        Released. The mean prediction.
+        Released. The mean prediction; of counts, the mean of its logarithm.
     interactions_ : Interactions or None
         Released. The part of the prediction that depends on several columns together, in the unit of the
-        target; None if the model has none. Its `strengths`, of shape (d, d), say of each pair of columns how
+        effects; None if the model has none. Its `strengths`, of shape (d, d), say of each pair of columns how
         much the residuals of the first shapes were correlated with the product of the columns, in standard
         deviations of the noise.
     residual_std_ : float
@@ -695,6 +707,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     delta: float = 1e-6
     domain: Any = "learn"
     interactions: bool | str = "auto"
+    loss: str = "squared"
     target_range: Any = "learn"
     clip_target: bool = False
     neighbors: str = "replace_one"
@@ -725,8 +738,13 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
 
     def _recipe(self, reproducible: bool) -> "AdditiveRegressorFit":
-        target = TargetRange.of(self.target_range, clip=self.clip_target)
-        return AdditiveRegressorFit(self, **self._values(reproducible), target=target)
+        loss = _checked_loss(self.loss)
+        target = loss.ranged(TargetRange.of(self.target_range, clip=self.clip_target))
+        return AdditiveRegressorFit(self, **self._values(reproducible), target=target, loss=loss)
+
+    def _context(self) -> tuple[object, ...]:
+        # The squared loss has the stream of a fit without this parameter.
+        return tuple(each for each in super()._context() if each != ("loss", "'squared'"))
 
     def _publish(self, outcome: "_Outcome", plan: AdditivePlan) -> None:
         plan = outcome.plan_of(plan.guarantee)
@@ -750,8 +768,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         -------
         ndarray of float64 of shape (n_samples,)
         """
-        predicted: NDArray[np.float64] = self._sums(self._cells(X))[:, 0].clip(*self.target_range_)
-        return predicted
+        predicted: NDArray[np.float64] = _LOSSES[self.loss].predicted(self._sums(self._cells(X))[:, 0])
+        return predicted.clip(*self.target_range_)
 
     def predict_interval(self, X: Any, beta: float = 0.05) -> NDArray[np.float64]:
         """Return intervals for the targets of new records; costs no privacy.
@@ -768,8 +786,18 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         ndarray of float64 of shape (n_samples, 2)
             Lower and upper ends, within the declared range. They contain the residual and the noise of the
             effects, which are assumed to be normal, so that the probability is approximate.
+
+        Raises
+        ------
+        ValueError
+            If the loss is not "squared".
         """
         failure = float(check_number("beta", beta, above=0, below=1))
+        if self.loss != "squared":
+            raise ValueError(
+                f"loss must be 'squared' for prediction intervals, got {self.loss!r}: the spread of counts"
+                " grows with the expected count, and a fit releases their mean spread only"
+            )
         cells = self._cells(X)
         middle = self._sums(cells)[:, 0]
         low, high = self.target_range_
@@ -794,7 +822,7 @@ class AdditiveRegressorFit(AdditiveFit):
     def plan(self, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
         return self.plan_with(
             public,
-            lambda plan: SquaredLoss.of(self.target, plan.bits.targets),
+            lambda plan: self.loss.of(self.target, plan.bits.targets),
             self.target.assumption,
             beta,
         )
@@ -848,6 +876,13 @@ def _label_counts(public: Public) -> list[int]:
     if public.classes is None:
         return [public.n_labels] * public.n_outputs
     return [len(labels) for labels in public.classes]
+
+
+def _checked_loss(loss: Any) -> type[NumberLoss]:
+    """Return the loss of numbers of a name."""
+    if not isinstance(loss, str) or loss not in _LOSSES:
+        raise ValueError(f"loss must be {' or '.join(map(repr, _LOSSES))}, got {shown(loss)}")
+    return _LOSSES[loss]
 
 
 def _checked_interactions(interactions: Any) -> bool | str:

@@ -356,6 +356,11 @@ class NumberLoss(Loss):
     def of(cls, target: TargetRange, bits: int) -> Self:
         """Return the loss of targets in a range, whose first query has numbers of so many bits."""
 
+    @classmethod
+    def ranged(cls, target: TargetRange) -> TargetRange:
+        """Return the range of targets that the loss is of, or refuse the declared one."""
+        return target
+
     @abstractmethod
     def narrowed(self, base: Base, spread: float, product: float) -> tuple[Base, float]:
         """Return the base in the unit of the released spread of residuals, and the factor of its margins.
