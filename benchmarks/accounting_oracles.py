@@ -34,7 +34,7 @@ from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
 from scipy.stats import norm
 from side_by_side import lined_up, options_of, write
 
-from dplearn.core.distributions import (
+from dplearn.kernels.distributions import (
     gaussian_probabilities,
     geometric_probabilities,
     geometric_tail,
@@ -44,7 +44,7 @@ from dplearn.core.distributions import (
     permute_and_flip_probabilities,
     power_probabilities,
 )
-from dplearn.core.exact import decay_ratio, selection_ratio
+from dplearn.kernels.exact import decay_ratio, selection_ratio
 from dplearn.privacy import (
     ApproxDP,
     Approximate,
@@ -129,10 +129,10 @@ MODULES = (
     "privacy.shares",
     "privacy.stable_answers",
     "privacy.theorems",
-    "core.distributions",
+    "kernels.distributions",
 )
 #: Single names of other modules that guarantees rest on.
-MORE = ("core.exact.decay_ratio", "core.exact.selection_ratio")
+MORE = ("kernels.exact.decay_ratio", "kernels.exact.selection_ratio")
 #: Modules of `dplearn.privacy` that hold no accounting figure.
 OTHER_MODULES = {
     "base": "the base class of guarantees and their formats",
@@ -180,7 +180,7 @@ WITHOUT: dict[str, tuple[str, str]] = {
     "privacy.stable_answers.StableAnswersNoise": (_OURS, "tests/privacy/test_stable_answers.py"),
     "privacy.stable_answers.stable_answers_noise": (_OURS, "tests/privacy/test_stable_answers.py"),
     "privacy.theorems.Epsilon": ("a type", "tests/privacy/test_theorems.py"),
-    "core.distributions.power_at_most": ("an inverse in integers", "tests/core/test_distributions.py"),
+    "kernels.distributions.power_at_most": ("an inverse in integers", "tests/kernels/test_distributions.py"),
     "privacy.gaussian_dp.pi_bounds": ("a constant", "tests/privacy/test_gaussian_dp.py"),
 }
 
@@ -462,7 +462,7 @@ def _filter(ask: Ask) -> Rows:
 # Events
 
 
-@oracle("privacy.events.BoundedRange", "privacy.events.PermuteAndFlip", "core.exact.selection_ratio")
+@oracle("privacy.events.BoundedRange", "privacy.events.PermuteAndFlip", "kernels.exact.selection_ratio")
 def _selections(ask: Ask) -> Rows:
     for e in EPSILONS:
         scale = 2 / e  # of Gumbel noise on qualities of sensitivity 1, which both may rise and fall
@@ -472,7 +472,7 @@ def _selections(ask: Ask) -> Rows:
         yield Comparison("privacy.events.PermuteAndFlip", f"epsilon of scale {scale:g}", ours, theirs, ODP)
         ours = -2 * math.log(selection_ratio(rational(e)))
         theirs = ask("selection epsilon", scale)
-        yield Comparison("core.exact.selection_ratio", f"epsilon of {e:g}", ours, theirs, ODP, "lower")
+        yield Comparison("kernels.exact.selection_ratio", f"epsilon of {e:g}", ours, theirs, ODP, "lower")
 
 
 @oracle("privacy.events.Gaussian", "privacy.events.ZeroConcentrated", "privacy.events.GaussianSums")
@@ -826,12 +826,12 @@ def _risk(_: Ask) -> Rows:
 
 
 @oracle(
-    "core.exact.decay_ratio",
-    "core.distributions.laplace_tail",
-    "core.distributions.laplace_probabilities",
-    "core.distributions.laplace_quantile",
-    "core.distributions.geometric_tail",
-    "core.distributions.geometric_probabilities",
+    "kernels.exact.decay_ratio",
+    "kernels.distributions.laplace_tail",
+    "kernels.distributions.laplace_probabilities",
+    "kernels.distributions.laplace_quantile",
+    "kernels.distributions.geometric_tail",
+    "kernels.distributions.geometric_probabilities",
 )
 def _laplace(ask: Ask) -> Rows:
     from scipy.stats import dlaplace, geom
@@ -840,16 +840,16 @@ def _laplace(ask: Ask) -> Rows:
         ratio = decay_ratio(rational(e))
         loss = pld.from_discrete_laplace_mechanism(-math.log(ratio), pessimistic_estimate=False)
         truth = float(loss.get_epsilon_for_delta(0))
-        yield Comparison("core.exact.decay_ratio", f"epsilon of rate {e:g}", e, truth, DPA)
+        yield Comparison("kernels.exact.decay_ratio", f"epsilon of rate {e:g}", e, truth, DPA)
         theirs = ask("laplace epsilon", 1 / e, 1)
-        yield Comparison("core.exact.decay_ratio", f"epsilon of scale {1 / e:g}", e, theirs, ODP)
+        yield Comparison("kernels.exact.decay_ratio", f"epsilon of scale {1 / e:g}", e, theirs, ODP)
         law, one_sided = dlaplace(-math.log(ratio)), geom(1 - float(ratio), loc=-1)
         for k in (0, 3, 20):
             question = f"rate {e:g}, {k}"
             theirs = float(law.sf(k - 1))
             if theirs > 1e-14:
                 yield Comparison(
-                    "core.distributions.laplace_tail",
+                    "kernels.distributions.laplace_tail",
                     question,
                     float(laplace_tail(ratio, k)),
                     theirs,
@@ -857,23 +857,23 @@ def _laplace(ask: Ask) -> Rows:
                 )
             theirs = float(one_sided.sf(k - 1))
             ours = float(geometric_tail(ratio, k))
-            yield Comparison("core.distributions.geometric_tail", question, ours, theirs, "SciPy")
+            yield Comparison("kernels.distributions.geometric_tail", question, ours, theirs, "SciPy")
             ours, theirs = (
                 float(laplace_probabilities(ratio, -30, 30)[30 + min(k, 29)]),
                 float(law.pmf(min(k, 29))),
             )
-            yield Comparison("core.distributions.laplace_probabilities", question, ours, theirs, "SciPy")
+            yield Comparison("kernels.distributions.laplace_probabilities", question, ours, theirs, "SciPy")
             ours, theirs = float(geometric_probabilities(ratio, 0, 30)[k]), float(one_sided.pmf(k))
-            yield Comparison("core.distributions.geometric_probabilities", question, ours, theirs, "SciPy")
+            yield Comparison("kernels.distributions.geometric_probabilities", question, ours, theirs, "SciPy")
         for delta in DELTAS:
             found = laplace_quantile(ratio, rational(delta))
             theirs = float(law.sf(found - 1))  # the tail of the threshold, at most delta
             yield Comparison(
-                "core.distributions.laplace_quantile", f"rate {e:g} at {delta:g}", delta, theirs, "SciPy"
+                "kernels.distributions.laplace_quantile", f"rate {e:g} at {delta:g}", delta, theirs, "SciPy"
             )
 
 
-@oracle("core.distributions.power_probabilities", "core.distributions.permute_and_flip_probabilities")
+@oracle("kernels.distributions.power_probabilities", "kernels.distributions.permute_and_flip_probabilities")
 def _selected(ask: Ask) -> Rows:
     for e in EPSILONS:
         ratio, scale = selection_ratio(rational(e)), 2 / e
@@ -888,11 +888,11 @@ def _selected(ask: Ask) -> Rows:
                 exact = pair_epsilon(first, second, 0.0)
                 theirs = ask("selection epsilon", scale)
                 question = f"epsilon of costs {mine} and {other} of scale {scale:g}"
-                yield Comparison(f"core.distributions.{name}", question, exact, theirs, ODP, "lower")
+                yield Comparison(f"kernels.distributions.{name}", question, exact, theirs, ODP, "lower")
 
 
 @oracle(
-    "core.distributions.gaussian_probabilities",
+    "kernels.distributions.gaussian_probabilities",
     "privacy.noisy_max.log_tails",
     "privacy.gaussian_dp.tail_bounds",
 )
@@ -905,7 +905,7 @@ def _normal(_: Ask) -> Rows:
         ours += 0.5 * float(masses[0] + masses[-1] + left_out)
         truth = float(law.get_delta_for_epsilon(0))
         yield Comparison(
-            "core.distributions.gaussian_probabilities", f"variation, sigma {sigma}", ours, truth, DPA
+            "kernels.distributions.gaussian_probabilities", f"variation, sigma {sigma}", ours, truth, DPA
         )
         for gap in (0, 1, 5, 10):
             truth = winners((gap, 0), sigma**2)[1]  # the tail beyond the gap

@@ -44,12 +44,12 @@ from dplearn import (
     SoftLabelTransferClassifier,
 )
 from dplearn.chance import PublicStream, SystemDice
-from dplearn.core.soft_votes import FIXED_POINT_ONE, SoftVotes, soft_tally
 from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.ensembles.asking import Scores
 from dplearn.ensembles.base_estimators import standard_estimator, standard_scorer
 from dplearn.ensembles.shards import shards
 from dplearn.ensembles.teachers import train_and_ask
+from dplearn.kernels.soft_votes import FIXED_POINT_ONE, SoftVotes, soft_tally
 from dplearn.learners.soft_labels import SoftLabelPlan, probabilities_of
 
 DELTA, QUERIES, DRAWS, CLIP = 1e-6, 1000, 20, 0.001

@@ -6,7 +6,7 @@ stub are carried out one by one. Only for packages of which no name is that of a
 
 >>> import dplearn
 >>> "ThresholdClassifier" in dir(dplearn), dplearn.ThresholdClassifier.__module__
-(True, 'dplearn.learners.threshold')
+(True, 'dplearn.learners.rules.threshold')
 """
 
 import ast

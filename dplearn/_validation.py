@@ -16,6 +16,7 @@ __all__ = [
     "check_choice",
     "check_count",
     "check_count_or_auto",
+    "check_given",
     "check_number",
     "is_positive",
     "shown",
@@ -145,6 +146,13 @@ def _as_power(high: int | float) -> str:
     """Return the text of a greatest count; a long power of ten as such."""
     text = str(high)
     return f"10**{len(text) - 1}" if len(text) > 16 and text.strip("0") == "1" else text
+
+
+def check_given(name: str, value: Any, *, source: str, low: int = 1) -> int:
+    """Return a size that a plan needs; raise an error if it is neither given nor determined by `source`."""
+    if value is None:
+        raise ValueError(f"{name} must be given, since {source} does not determine it")
+    return check_count(name, value, low=low)
 
 
 def check_count_or_auto(name: str, value: Any, *, low: int = 1) -> int | None:

@@ -11,7 +11,7 @@ from dplearn._validation import check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.audit.distributions import OutputDistribution, exact_distribution, least_exp_epsilon
 from dplearn.audit.fits import Fit, Rows, run_on
-from dplearn.core.exact import at_most_exp, log_bounds
+from dplearn.kernels.exact import at_most_exp, log_bounds
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.base import decimal
 

@@ -15,7 +15,7 @@ from dplearn._validation import check_count, check_number
 
 _MOST = 10**7  # coins
 _GREATEST = 30.0  # a guess is then wrong with probability 1e-13: no number of right guesses is evidence
-_MARGIN = 1 + 1e-6  # betainc has a relative error below 1e-7 (see core.confidence_bounds)
+_MARGIN = 1 + 1e-6  # betainc has a relative error below 1e-7 (see kernels.confidence_bounds)
 _STEPS = 50
 
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count, check_number
 from dplearn.chance import SystemDice
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import exp_bounds, float_above
-from dplearn.core.search import first
+from dplearn.kernels.exact import exp_bounds, float_above
+from dplearn.kernels.search import first
 
 _MOST_DIGITS = 1 << 14  # of a codeword
 

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
-from dplearn.core.exact import at_most_exp
+from dplearn.kernels.exact import at_most_exp
 from dplearn.privacy import ApproxDP
 
 Rule = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]

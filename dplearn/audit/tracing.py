@@ -158,7 +158,7 @@ def trace_outputs(
     >>> from fractions import Fraction
     >>> from dplearn.audit import trace_outputs
     >>> from dplearn.chance import SeededDice
-    >>> from dplearn.core.exact import decay_ratio
+    >>> from dplearn.kernels.exact import decay_ratio
     >>> from dplearn.privacy import ApproxDP
     >>> dice, ratio = SeededDice(0), decay_ratio(Fraction(1))
     >>> def forgetful(X, Y):

@@ -41,7 +41,7 @@ from dplearn.learners import (
     ThresholdClassifier,
 )
 from dplearn.preprocessing import CellEncoder
-from dplearn.records.targets import TargetRange
+from dplearn.table.targets import TargetRange
 
 Learner = PrivateClassifier | PrivateRegressor
 

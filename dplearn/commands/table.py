@@ -41,7 +41,7 @@ from dplearn.commands.learners import (
 from dplearn.commands.ledger import missing_ledger
 from dplearn.commands.refusal import Refusal, public
 from dplearn.domains import Schema
-from dplearn.estimator.public import cost_of_fit
+from dplearn.estimator.recipe import cost_of_fit
 from dplearn.privacy import ApproxDP, BudgetExceededError, Guarantee, PrivacyLedger
 from dplearn.privacy.base import in_words
 

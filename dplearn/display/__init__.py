@@ -19,7 +19,7 @@ from dplearn.display.score_curves import (
     PrivateRocCurveDisplay,
 )
 from dplearn.display.shapes import ShapesDisplay
-from dplearn.records.passes import PassProgress
+from dplearn.table.passes import PassProgress
 
 __all__ = [
     "DistributionDisplay",

@@ -13,7 +13,7 @@ from dplearn._validation import check_count, check_number
 from dplearn.chance import PublicStream
 from dplearn.display.axes import axes_or_new, dry_run
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.public import cost_of_fit
+from dplearn.estimator.recipe import cost_of_fit
 from dplearn.privacy import Guarantee, PrivacyLedger
 from dplearn.privacy.base import amounts, with_amounts
 from dplearn.privacy.privacy_filter import PrivacyFilter

@@ -10,8 +10,8 @@
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-from dplearn.core.exact import exp_bounds
 from dplearn.display.template import Table
+from dplearn.kernels.exact import exp_bounds
 from dplearn.privacy import ApproxDP, Guarantee, ZeroConcentratedDP, attack_risk
 from dplearn.privacy.base import decimal
 

@@ -6,18 +6,18 @@ the noise is drawn: an error in between loses queries and no privacy.
 
 Votes are released by the sparse vector, or by noisy maxima; scores by stable histograms, or by noisy means. A
 row has one score if there are two labels, else one score per label, in adjacent columns, as fixed-point
-scores (see `core.soft_votes`).
+scores (see `kernels.soft_votes`).
 
 >>> from dplearn.chance import SeededDice
 >>> import numpy as np
->>> from dplearn.core.votes import tally
+>>> from dplearn.kernels.votes import tally
 >>> public = Ballot(ApproxDP(1, 1e-6), n_labels=2, n_teachers=500, max_queries=10)
 >>> aggregator = AGGREGATIONS["gnmax"](public).attach(SeededDice(0))
 >>> aggregator.answer(tally(np.ones((500, 3), dtype=int), 2)).codes.tolist(), aggregator.remaining_queries
 ([1, 1, 1], 7)
 
->>> from dplearn.core.soft_votes import fixed_point
->>> from dplearn.core.soft_votes import soft_tally
+>>> from dplearn.kernels.soft_votes import fixed_point
+>>> from dplearn.kernels.soft_votes import soft_tally
 >>> public = SoftBallot(ApproxDP(1, 1e-6), n_labels=2, n_teachers=500, max_queries=10, max_abstentions=1)
 >>> aggregator = SOFT_AGGREGATIONS["sparse_vector"](public).attach(SeededDice(0))
 >>> votes = soft_tally(fixed_point(np.full((500, 3), 0.92)), np.array([4, 5, 10]))
@@ -37,10 +37,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_ratio
-from dplearn.core.soft_votes import FIXED_POINT_ONE, SoftVotes, midpoints, scores_per_row, shifted_midpoints
-from dplearn.core.votes import Votes
 from dplearn.ensembles.asking import NO_VOTE, Answers
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.soft_votes import (
+    FIXED_POINT_ONE,
+    SoftVotes,
+    midpoints,
+    scores_per_row,
+    shifted_midpoints,
+)
+from dplearn.kernels.votes import Votes
 from dplearn.mechanisms import gaussian_counts, laplace_counts
 from dplearn.mechanisms.stable_answers import answered, stability_questions
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP

@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.soft_votes import FIXED_POINT_ONE, fixed_point, scores_per_row
+from dplearn.kernels.soft_votes import FIXED_POINT_ONE, fixed_point, scores_per_row
 
 #: The vote of a teacher that could not be trained, or whose answer is invalid.
 NO_VOTE = -1
@@ -77,7 +77,7 @@ class Labels(Asked):
 
 @dataclass(frozen=True)
 class Scores(Asked):
-    """Asks for the probability of each label, as a fixed-point score (see `core.soft_votes`).
+    """Asks for the probability of each label, as a fixed-point score (see `kernels.soft_votes`).
 
     With two labels, only the score of the second is used. With more, the fixed-point scores of a row add up
     to at most `FIXED_POINT_ONE`; a row that violates this is replaced with NO_VOTE. So the score vectors of

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.float_errors import ignores_float_errors
+from dplearn.kernels.float_errors import ignores_float_errors
 
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]

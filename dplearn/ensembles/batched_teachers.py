@@ -32,8 +32,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dplearn.core.float_errors import float_errors_ignored, ignores_float_errors
-from dplearn.core.soft_votes import FIXED_POINT_ONE
 from dplearn.ensembles.asking import NO_VOTE, Asked, Labels, Scores, places_of  # noqa: F401 - the doctest's
 from dplearn.ensembles.batched_fits import (
     NO_LABEL,
@@ -46,6 +44,8 @@ from dplearn.ensembles.batched_fits import (
     scale,
 )
 from dplearn.ensembles.isolation import attempt, isolated_turn, muted_output
+from dplearn.kernels.float_errors import float_errors_ignored, ignores_float_errors
+from dplearn.kernels.soft_votes import FIXED_POINT_ONE
 
 Floats = NDArray[np.float64]
 

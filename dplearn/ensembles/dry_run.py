@@ -23,7 +23,7 @@ from sklearn.base import is_regressor
 from dplearn.chance import PublicStream
 from dplearn.ensembles.base_estimators import Seeded, quiet
 from dplearn.ensembles.isolation import attempt, isolated, muted_output, native_threads, turn
-from dplearn.records.rows import plain, rows_of, sliceable
+from dplearn.table.rows import plain, rows_of, sliceable
 
 Fit = Callable[[Any, Any, NDArray[Any]], Any]
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.soft_votes import SoftVotes, soft_tally
-from dplearn.core.votes import tally
 from dplearn.ensembles.aggregators import Aggregator
 from dplearn.ensembles.asking import Answers, Labels, QueriesExhaustedError, Scores
 from dplearn.ensembles.isolation import attempt, isolated, isolated_turn, muted_output
 from dplearn.ensembles.teachers import answers_of
+from dplearn.kernels.soft_votes import SoftVotes, soft_tally
+from dplearn.kernels.votes import tally
 
 
 @dataclass(repr=False)  # a traceback could show the repr

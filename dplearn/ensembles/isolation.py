@@ -33,7 +33,7 @@ from joblib import parallel_config
 from numpy.random import MT19937, mtrand  # noqa: TID251 - as above
 from threadpoolctl import ThreadpoolController, threadpool_limits  # type: ignore[import-untyped]
 
-from dplearn.core.float_errors import scipy_errors_ignored
+from dplearn.kernels.float_errors import scipy_errors_ignored
 from dplearn.privacy.privacy_filter import LedgerError
 
 Outcome = TypeVar("Outcome")

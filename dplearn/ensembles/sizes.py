@@ -26,8 +26,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import ceil, sqrt
 
-from dplearn.core.search import first
 from dplearn.ensembles.aggregators import AGGREGATIONS, Aggregator, Ballot  # noqa: F401 - the doctest's
+from dplearn.kernels.search import first
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.stable_answers import stable_answers_noise
 

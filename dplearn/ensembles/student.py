@@ -40,10 +40,10 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from dplearn._writing import brief
-from dplearn.core.soft_votes import scores_per_row
 from dplearn.ensembles.asking import Answers
 from dplearn.ensembles.base_estimators import standard_estimator
-from dplearn.records.rows import plain, rows_of, sliceable
+from dplearn.kernels.soft_votes import scores_per_row
+from dplearn.table.rows import plain, rows_of, sliceable
 
 Floats = NDArray[np.float64]
 

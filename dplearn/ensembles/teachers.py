@@ -40,8 +40,8 @@ from dplearn.ensembles.batched_teachers import (
 from dplearn.ensembles.isolation import attempt, isolated, muted_output, native_threads, turn
 from dplearn.ensembles.shards import blocks_of, equal_runs, is_small
 from dplearn.ensembles.worker_pool import run_tasks
-from dplearn.records.rows import own_cells, plain, rows_of, sliceable
-from dplearn.records.table import Table
+from dplearn.table.rows import own_cells, plain, rows_of, sliceable
+from dplearn.table.table import Table
 
 _BLOCK = 1 << 14  # queries in one call of a teacher
 _GATHERED = 1 << 20  # rows of a table in parts that are gathered at a time

@@ -2,45 +2,49 @@
 
 `fit` chooses the dice and calls `_fit(X, y, dice)`. That carries out the recipe of the fit, which `_recipe`
 makes of the checked parameters, and `_publish` sets the fitted attributes; see `dplearn.fit.execute` and
-`dplearn.estimator.fit_recipe`. An audit carries out the same recipe with enumerating dice.
+`dplearn.estimator.recipe`. An audit carries out the same recipe with enumerating dice.
 
 >>> from dplearn import ThresholdClassifier
 >>> guarantee_html(ThresholdClassifier(epsilon=0.5)).partition("</div>")[2]
 '<div class="dplearn-guarantee">Not fitted. A fit will spend epsilon 0.5, delta 0.</div>'
 """
 
+import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from html import escape
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._validation import check_count, check_number
 from dplearn._writing import in_full, shortened
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import IgnoresFloatErrors, float_errors_ignored
-from dplearn.estimator.epsilon_choice import chosen_epsilon
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import cost_of_fit
+from dplearn.estimator.recipe import FitRecipe, cost_of_fit
 from dplearn.fit.execute import Done, execute
+from dplearn.kernels.float_errors import IgnoresFloatErrors, float_errors_ignored
+from dplearn.kernels.search import first
 from dplearn.privacy import Guarantee, PrivacyLedger
 from dplearn.privacy.base import NEIGHBORS, in_words
+from dplearn.privacy.plan import Plan
 from dplearn.privacy.unknown_count import MOST_RECORDS
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
-from dplearn.records.groups import with_ids
-from dplearn.records.outputs import joined_outputs, label_columns, share_all_right
-from dplearn.records.part_sources import table_in_parts
-from dplearn.records.reading import read_features
-from dplearn.records.rows import count_of
-from dplearn.records.table import Given
+from dplearn.table.features import read_features
+from dplearn.table.groups import with_ids
+from dplearn.table.rows import count_of
+from dplearn.table.sources import table_in_parts
+from dplearn.table.table import Given
+from dplearn.table.targets import joined_outputs, label_columns, share_all_right
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -55,7 +59,6 @@ except ImportError:  # scikit-learn before 1.9
 
 
 Outcome = TypeVar("Outcome")
-
 #: The requests for metadata routing: weights are passed to `fit`, which refuses them with an explanation, and
 #: groups, which a guarantee can protect.
 ROUTED = {"sample_weight": True, "groups": True}
@@ -90,7 +93,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     ledger: PrivacyLedger | None
     #: Whether `domain="learn"` is a value of the parameter `domain`; see `learns_schema`.
     can_learn_schema = False
-    #: Whether `fit` takes tables in parts; see `dplearn.records.part_sources.table_in_parts`.
+    #: Whether `fit` takes tables in parts; see `dplearn.table.sources.table_in_parts`.
     reads_parts = False
     #: Whether `fit` takes several labels a record, `y` of shape (n_samples, n_outputs).
     reads_outputs = False
@@ -595,3 +598,116 @@ def _guarantee_html(estimator: Any) -> str:
         return guarantee._repr_html_()
     cost = cost_of_fit(estimator)
     return "Not fitted." if cost is None else f"Not fitted. A fit will spend {escape(in_words(cost))}."
+
+
+#: The epsilons that are tried: all decimals of three digits from .001 to 100.
+_EPSILONS = tuple(Decimal(digits).scaleb(power) for power in range(-5, 0) for digits in range(100, 1000)) + (
+    Decimal(100),
+)
+_LAST = len(_EPSILONS) - 1
+
+
+def chosen_epsilon(
+    learner: Any, n_samples: int, *, alpha: Any = None, advantage: Any = None, **public: Any
+) -> float:
+    """Return the epsilon of `PrivateEstimator.epsilon_for`."""
+    name = type(learner).__name__
+    if not hasattr(learner, "plan") or "epsilon" not in learner.get_params(deep=False):
+        raise TypeError(f"epsilon_for needs a plan and a parameter epsilon, which {name} does not have")
+    check_count("n_samples", n_samples, low=1)
+    if alpha is not None and advantage is not None:
+        raise ValueError("at most one of alpha and advantage must be given, got both")
+    if advantage is not None:
+        return _greatest(learner, n_samples, check_number("advantage", advantage, above=0, below=1), public)
+    return _least(learner, n_samples, alpha, public)
+
+
+def _planned(learner: Any, epsilon: Decimal, n_samples: int, public: dict[str, Any]) -> Plan:
+    plan: Plan = clone(learner).set_params(epsilon=float(epsilon), ledger=None).plan(n_samples, **public)
+    return plan
+
+
+def _greatest(learner: Any, n_samples: int, wanted: Fraction, public: dict[str, Any]) -> float:
+    """Return the greatest epsilon with an advantage of at most the wanted one."""
+
+    def exceeds(place: int) -> bool:
+        return _planned(learner, _EPSILONS[place], n_samples, public).risk.advantage > wanted
+
+    if not exceeds(_LAST):
+        return float(_EPSILONS[_LAST])
+    place = first(_unless_refused(exceeds), 0, _LAST)
+    if not place:
+        raise ValueError(
+            f"advantage must be reachable with an epsilon of at least {_EPSILONS[0]}, got {float(wanted):g};"
+            " a smaller delta helps if delta is as large as this"
+        )
+    return float(_EPSILONS[place - 1])
+
+
+def _least(learner: Any, n_samples: int, alpha: Any, public: dict[str, Any]) -> float:
+    """Return the least epsilon that suffices for the wanted error, or for the plan's own one."""
+    learner, public, error = _with_alpha(learner, n_samples, alpha, public)
+
+    def suffices(place: int) -> bool:
+        plan: Any = _planned(learner, _EPSILONS[place], n_samples, public)
+        if error is not None:
+            return bool(getattr(plan, error) <= alpha)
+        needed = getattr(plan, "n_needed", None)
+        return needed is not None and bool(needed <= n_samples)
+
+    if not suffices(_LAST):
+        shown = "the error that the plan states" if alpha is None else f"alpha={float(alpha):g}"
+        plan: Any = _planned(learner, _EPSILONS[_LAST], n_samples, public)
+        there = _stated(plan, error)
+        raise ValueError(
+            f"n_samples must be greater: {n_samples} records do not suffice for {shown} at any epsilon up to"
+            f" {_EPSILONS[_LAST]}{there and f', where {there}'}"
+        )
+    return float(_EPSILONS[first(_unless_refused(suffices), 0, _LAST)])
+
+
+def _stated(plan: Any, error: str | None) -> str:
+    """Return what a plan states about its accuracy; nothing if it states nothing."""
+    if error is not None:
+        return f"{error} is {float(getattr(plan, error)):.3g}"
+    needed = getattr(plan, "n_needed", None)
+    return "" if needed is None else f"{needed} are needed"
+
+
+def _with_alpha(
+    learner: Any, n_samples: int, alpha: Any, public: dict[str, Any]
+) -> tuple[Any, dict[str, Any], str | None]:
+    """Return the learner and the arguments of its plan with alpha, and the name of the plan's error."""
+    if alpha is None:
+        plan = _planned(learner, _EPSILONS[_LAST], n_samples, public)
+        if not hasattr(plan, "n_needed"):
+            raise ValueError(
+                f"advantage must be given: the plan of {type(learner).__name__} states no n_needed, so no"
+                " accuracy"
+            )
+        return learner, public, None
+    check_number("alpha", alpha, above=0, below=1)
+    if "alpha" in inspect.signature(learner.plan).parameters:
+        return learner, public | {"alpha": alpha}, None
+    if "alpha" in learner.get_params(deep=False):
+        return clone(learner).set_params(alpha=alpha), public, None
+    plan = _planned(learner, _EPSILONS[_LAST], n_samples, public)
+    if plan.error_name is None:
+        raise ValueError(
+            f"alpha must be None: the plan of {type(learner).__name__} states no error that could be compared"
+            " with it; without it, epsilon_for returns the least epsilon for which n_needed is at most"
+            " n_samples"
+        )
+    return learner, public, plan.error_name
+
+
+def _unless_refused(holds: Callable[[int], bool]) -> Callable[[int], bool]:
+    """Return a condition that does not hold where a plan refuses the epsilon, as too small."""
+
+    def checked(place: int) -> bool:
+        try:
+            return holds(place)
+        except ValueError:
+            return False
+
+    return checked

@@ -24,12 +24,12 @@ from sklearn.base import is_classifier
 
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import float_errors_ignored
 from dplearn.estimator.base import ROUTED
-from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.recipe import FitRecipe
 from dplearn.fit.support import refuse_unsupported
+from dplearn.kernels.float_errors import float_errors_ignored
 from dplearn.privacy import ApproxDP
-from dplearn.records.reading import check_classes
+from dplearn.table.targets import check_classes
 
 _EACH_CALL = "each call of fit and partial_fit has {} of its own, and the number of {} in each call is public"
 #: The assumptions of guarantees of several calls together.

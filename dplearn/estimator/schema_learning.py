@@ -38,16 +38,10 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Grid, Learn, Product, Schema
 from dplearn.domains.cells import is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.fit.execute import Facts, begin
 from dplearn.fit.relation import TABLE
 from dplearn.privacy import ApproxDP
-from dplearn.records.outputs import joined_outputs, label_columns, read_outputs
-from dplearn.records.reading import labels_assumed, read_features, read_labels
-from dplearn.records.rows import Columns, Examples
-from dplearn.records.table import Given, Table
-from dplearn.records.targets import read_numbers
 from dplearn.releases.learned_schema import (
     NUMBERS,
     ConcentratedPart,
@@ -57,6 +51,17 @@ from dplearn.releases.learned_schema import (
     without_values,
 )
 from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, schema_fit_plan
+from dplearn.table.features import read_features
+from dplearn.table.rows import Columns, LabelledRows
+from dplearn.table.table import Given, Table
+from dplearn.table.targets import (
+    joined_outputs,
+    label_columns,
+    labels_assumed,
+    read_labels,
+    read_numbers,
+    read_outputs,
+)
 
 _ANY = Categories([None], other=True)  # accepts cells of any kind
 #: Any number is read with this range, which a learned one then replaces.
@@ -221,7 +226,7 @@ class LearnedFit(FitRecipe):
             self.released_kinds(kinds), guarantee, concentrated=part, numbers=self.numbers, curated=curated
         )
 
-    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[_SchemaPublic, Examples]:
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[_SchemaPublic, LabelledRows]:
         dtype = getattr(X, "dtype", None)
         of_list = dtype is None and not is_frame(X)
         X = read_features(reader, X, domain=_ANY, reset=True)
@@ -232,7 +237,7 @@ class LearnedFit(FitRecipe):
         # The inner learner reads the table with a schema that accepts every cell: its errors come before the
         # charge, and depend on no value of X.
         schema = self.release(kinds, self.cost).plan(Facts(X.shape[0])).narrowest
-        inner, rows = self.inner(schema, classes=classes), Examples(X, targets)
+        inner, rows = self.inner(schema, classes=classes), LabelledRows(X, targets)
         found, _ = inner.read(X, _given_targets(rows, classes))
         public = _SchemaPublic(
             X.shape[0],
@@ -322,7 +327,7 @@ def _read_targets(y: Any, n: int, params: Any) -> tuple[Any, NDArray[Any]]:
     return None, numbers
 
 
-def _given_targets(rows: Examples, classes: Any) -> Any:
+def _given_targets(rows: LabelledRows, classes: Any) -> Any:
     """Return the targets as the inner learner reads them."""
     if isinstance(classes, list):
         return joined_outputs(label_columns(classes, rows.y))
@@ -335,11 +340,11 @@ def _given(table: Table, classes: Any) -> tuple[Any, Any]:
     return (table.map(partial(_given_rows, classes)), None) if held is None else (held.X, held.y)
 
 
-def _given_rows(classes: Any, rows: Examples) -> Given:
+def _given_rows(classes: Any, rows: LabelledRows) -> Given:
     return Given(rows.X, _given_targets(rows, classes))
 
 
-def _cells(release: SchemaRelease, params: Any, kinds: ColumnKinds, rows: Examples) -> Any:
+def _cells(release: SchemaRelease, params: Any, kinds: ColumnKinds, rows: LabelledRows) -> Any:
     """Return the cells of the columns that are released, of which the target is the last."""
     if not params.ranged:
         return release.rows_of(rows.X)

@@ -27,16 +27,16 @@ from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import float_errors_ignored
 from dplearn.fit.relation import Relation
 from dplearn.fit.support import refuse_unsupported
+from dplearn.kernels.float_errors import float_errors_ignored
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.unknown_count import ADDED
-from dplearn.records.groups import SHIFTS, grouped_parts, grouping_of, groups_in_parts, selected
-from dplearn.records.part_sources import table_in_memory, table_in_parts
-from dplearn.records.passes import PartsChangedError
-from dplearn.records.rows import check_index, count_of
-from dplearn.records.table import Held, Table
+from dplearn.table.groups import SHIFTS, grouped_parts, grouping_of, groups_in_parts, selected
+from dplearn.table.passes import PartsChangedError
+from dplearn.table.rows import check_index, count_of
+from dplearn.table.sources import table_in_memory, table_in_parts
+from dplearn.table.table import Held, Table
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,23 @@
 """Private learners: one family of estimators in each module."""
 
 from dplearn.learners.additive import AdditiveClassifier, AdditivePlan, AdditiveRegressor, ColumnShape
-from dplearn.learners.conjunction import ConjunctionClassifier, ConjunctionPlan
-from dplearn.learners.generic import ExponentialMechanismClassifier, GenericPlan
+from dplearn.learners.counts.conjunction import ConjunctionClassifier, ConjunctionPlan
+from dplearn.learners.counts.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
 from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
-from dplearn.learners.line import LineClassifier, LinePlan
 from dplearn.learners.linear import (
     LinearPlan,
     LinearRegressor,
     LogisticPlan,
     StatisticalQueryLogisticRegression,
 )
-from dplearn.learners.masked_parity import MaskedParityClassifier, MaskedParityPlan
-from dplearn.learners.multi_output import MultiOutputPlan, PrivateMultiOutputClassifier
-from dplearn.learners.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
-from dplearn.learners.parity import ParityClassifier, ParityPlan
-from dplearn.learners.point import PointClassifier, PointPlan
-from dplearn.learners.point_rules import ChosenKeys, ChosenPoint, ChosenPrefix
-from dplearn.learners.reductions import SecretSampleClassifier
+from dplearn.learners.parity.masked import MaskedParityClassifier, MaskedParityPlan
+from dplearn.learners.parity.parity import ParityClassifier, ParityPlan
+from dplearn.learners.rules.generic import ExponentialMechanismClassifier, GenericPlan
+from dplearn.learners.rules.line import LineClassifier, LinePlan
+from dplearn.learners.rules.point import ChosenKeys, ChosenPoint, ChosenPrefix, PointClassifier, PointPlan
+from dplearn.learners.rules.threshold import ThresholdClassifier, ThresholdPlan
+from dplearn.learners.several.multi_output import MultiOutputPlan, PrivateMultiOutputClassifier
+from dplearn.learners.several.secret_sample import SecretSampleClassifier
 from dplearn.learners.soft_label_transfer import SoftLabelTransferClassifier
 from dplearn.learners.soft_labels import SoftLabelAggregateClassifier, SoftLabelPlan
 from dplearn.learners.subsample_aggregate import SubsampleAggregateClassifier
@@ -26,7 +26,6 @@ from dplearn.learners.synthetic_data import (
     SyntheticDataPlan,
     SyntheticDataRegressor,
 )
-from dplearn.learners.threshold import ThresholdClassifier, ThresholdPlan
 
 __all__ = [
     "AdditiveClassifier",

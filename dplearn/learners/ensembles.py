@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_regressor
 from sklearn.utils import Tags, get_tags
 
-from dplearn._validation import check_choice, check_count, check_count_or_auto, check_number
+from dplearn._validation import check_choice, check_count, check_count_or_auto, check_given, check_number
 from dplearn._writing import brief
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
@@ -25,17 +25,16 @@ from dplearn.ensembles.shards import drawn_shards, shards
 from dplearn.ensembles.sizes import PREFERRED
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.base import TellsProgress
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
-from dplearn.fit.private_count import counted_plan, counted_shares, noisy_count
-from dplearn.fit.relation import COLUMNS_AND_CATEGORIES, ROWS
+from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.fit.relation import COLUMNS_AND_CATEGORIES, ROWS, counted_plan, counted_shares, noisy_count
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden, records_needed
 from dplearn.privacy.unknown_count import ADDED
-from dplearn.records.groups import rows_of_shards
-from dplearn.records.reading import check_classes, check_given, labels_assumed, read_labels, read_rows
-from dplearn.records.rows import Examples, count_of, rows_of, sliceable
-from dplearn.records.table import Table, as_table
+from dplearn.table.features import read_rows
+from dplearn.table.groups import rows_of_shards
+from dplearn.table.rows import LabelledRows, count_of, rows_of, sliceable
+from dplearn.table.table import Table, as_table
+from dplearn.table.targets import check_classes, labels_assumed, read_labels
 
 Outcome = TypeVar("Outcome")
 
@@ -294,7 +293,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         }
         return found, self._lessons(rows, found) | drawn
 
-    def _lessons(self, rows: Examples | Table, plan: AggregationPlan) -> dict[str, Any]:
+    def _lessons(self, rows: LabelledRows | Table, plan: AggregationPlan) -> dict[str, Any]:
         """Return the arguments of the teachers' training; the assignment of records to shards is public."""
         more: dict[str, Any] = {"shards": plan.shards}
         table = as_table(rows)
@@ -376,7 +375,7 @@ class EnsembleFit(FitRecipe):
             like=rows_of(sliceable(X), np.arange(0)),
             listed=listed,
         )
-        return public, Examples(X, classes[codes])
+        return public, LabelledRows(X, classes[codes])
 
     def plan(self, public: Public) -> AggregationPlan:
         if self.cost.neighbors != ADDED:

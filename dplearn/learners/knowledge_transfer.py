@@ -13,8 +13,6 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from dplearn._validation import check_choice
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.votes import tally
 from dplearn.domains.cells import is_frame
 from dplearn.ensembles.aggregators import Aggregator, Ballot
 from dplearn.ensembles.asking import Labels
@@ -31,7 +29,9 @@ from dplearn.ensembles.sizes import transfer_ballot
 from dplearn.ensembles.student import fit_weighted, teach
 from dplearn.ensembles.teachers import train_and_ask
 from dplearn.estimator.base import refuse_parameters
-from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.recipe import FitRecipe
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.votes import tally
 from dplearn.learners.ensembles import (
     AggregationPlan,
     EnsembleClassifier,
@@ -42,9 +42,9 @@ from dplearn.learners.ensembles import (
     notes_on_noise,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.records.reading import read_rows
-from dplearn.records.rows import check_values, count_of, plain, rows_of, sliceable
-from dplearn.records.table import Table
+from dplearn.table.features import read_rows
+from dplearn.table.rows import check_values, count_of, plain, rows_of, sliceable
+from dplearn.table.table import Table
 
 __all__ = ["KnowledgeTransferClassifier"]
 

@@ -30,7 +30,7 @@ from dplearn.ensembles.ensemble import Ensemble
 from dplearn.ensembles.isolation import isolated
 from dplearn.ensembles.sizes import MANY_QUERIES, planned_ballot
 from dplearn.ensembles.teachers import train_teachers
-from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.recipe import FitRecipe
 from dplearn.learners.ensembles import (
     AggregationPlan,
     EnsembleClassifier,
@@ -40,8 +40,8 @@ from dplearn.learners.ensembles import (
     notes_on_noise,
 )
 from dplearn.privacy import OneTimeState
-from dplearn.records.rows import Examples, check_values, rows_of, sliceable
-from dplearn.records.table import Table
+from dplearn.table.rows import LabelledRows, check_values, rows_of, sliceable
+from dplearn.table.table import Table
 
 __all__ = ["OnlineEnsembleClassifier"]
 
@@ -237,7 +237,7 @@ class OnlineFit(EnsembleFit):
         self.shell._ballot(self, known)  # raises on incompatible parameters, before any dry run
         return replace(known, notes=_dry_run_notes(known, self.shell._tried))
 
-    def run(self, summary: Examples, plan: AggregationPlan, dice: Dice) -> OneTimeState[Ensemble]:
+    def run(self, summary: LabelledRows, plan: AggregationPlan, dice: Dice) -> OneTimeState[Ensemble]:
         # One changed record changes one teacher. Answers are released later, by `predict`.
         shell = self.shell
         plan, lessons = shell._drawn_lessons(summary, plan, dice)

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 
-from dplearn.core.soft_votes import SoftVotes, soft_tally
 from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.ensembles.asking import Scores
 from dplearn.ensembles.base_estimators import standard_scorer
 from dplearn.ensembles.public_data import PublicData  # noqa: F401 - the doctest's
 from dplearn.ensembles.student import SoftStudent, standard_soft_student, teach_scores
 from dplearn.ensembles.teachers import train_and_ask
+from dplearn.kernels.soft_votes import SoftVotes, soft_tally
 from dplearn.learners.ensembles import AggregationPlan, check_classifier
 from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
 from dplearn.learners.soft_labels import check_scorer, n_bins_of, tried_scorer

@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from dplearn._validation import check_number
 from dplearn._writing import brief
 from dplearn.chance import PublicStream
-from dplearn.core.soft_votes import FIXED_POINT_ONE
 from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.ensembles.asking import NO_VOTE, Scores
 from dplearn.ensembles.base_estimators import standard_scorer
 from dplearn.ensembles.ensemble import SoftEnsemble
 from dplearn.ensembles.sizes import MANY_QUERIES
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.kernels.soft_votes import FIXED_POINT_ONE
 from dplearn.learners.ensembles import AggregationPlan
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.privacy import PrivacyLedger

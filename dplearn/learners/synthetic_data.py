@@ -20,32 +20,20 @@ from dplearn._validation import AUTO, check_count, check_count_or_auto, check_nu
 from dplearn._writing import brief
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Categories, Domain, Floats, Grid, Product
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.ensembles.base_estimators import Seeded
 from dplearn.ensembles.dry_run import dry_run
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public, planned_columns, planned_table
+from dplearn.estimator.recipe import FitRecipe, Public, planned_columns, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import hidden
 from dplearn.privacy.shares import CONCENTRATED
-from dplearn.records.reading import (
-    as_product,
-    check_classes,
-    declared_classes,
-    labels_assumed,
-    read_features,
-    read_labels,
-)
-from dplearn.records.rows import Columns, Examples
-from dplearn.records.table import Table
-from dplearn.records.targets import STEPS, TargetRange, read_target
 from dplearn.releases.synthetic_table import SyntheticTable, cells_in
 from dplearn.releases.table_network import ReleasedTables, released_tables
 from dplearn.releases.table_plan import (
@@ -61,6 +49,18 @@ from dplearn.releases.table_plan import (
     table_column,
     table_columns,
     values_of,
+)
+from dplearn.table.features import as_product, read_features
+from dplearn.table.rows import Columns, LabelledRows
+from dplearn.table.table import Table
+from dplearn.table.targets import (
+    STEPS,
+    TargetRange,
+    check_classes,
+    declared_classes,
+    labels_assumed,
+    read_labels,
+    read_target,
 )
 
 __all__ = [
@@ -505,7 +505,7 @@ class SyntheticClassifierFit(SyntheticFit):
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         facts, columns = self.read_columns(X, reader)
         classes, codes = read_labels(y, len(columns), self.classes)
-        return replace(facts, classes=classes), Examples(columns, codes)
+        return replace(facts, classes=classes), LabelledRows(columns, codes)
 
     def plan(self, public: Public) -> SyntheticDataPlan:
         labels = range(public.n_labels) if public.classes is None else public.classes.tolist()
@@ -690,7 +690,7 @@ class SyntheticRegressorFit(SyntheticFit):
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         facts, columns = self.read_columns(X, reader)
         codes = read_target(y, len(columns), self.target) + STEPS
-        return facts, Examples(columns, codes)
+        return facts, LabelledRows(columns, codes)
 
     def plan(self, public: Public) -> SyntheticDataPlan:
         target = self.target
@@ -741,7 +741,7 @@ def _check_inner(estimator: Any, is_kind: Callable[[Any], bool], kind: str) -> N
         )
 
 
-def _labelled_cells(columns: Sequence[TableColumn], rows: Examples) -> NDArray[np.int16]:
+def _labelled_cells(columns: Sequence[TableColumn], rows: LabelledRows) -> NDArray[np.int16]:
     """Return the cells of encoded records, of shape (n, d + 1), the target's last."""
     cells = np.empty((len(rows), len(columns)), dtype=np.int16, order="F")
     for here, block in rows.X.blocks(_BLOCK):

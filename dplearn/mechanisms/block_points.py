@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_ratio, exp_bounds
-from dplearn.core.intervals import sorted_codes
+from dplearn.kernels.exact import decay_ratio, exp_bounds
+from dplearn.kernels.intervals import sorted_codes
 from dplearn.mechanisms.interior_point import RecursiveSizes, interior_point_code, recursive_interior_point
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of

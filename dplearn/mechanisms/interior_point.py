@@ -9,8 +9,8 @@ import numpy as np
 
 from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_ratio
-from dplearn.core.intervals import EqualCosts, piece_arrays
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.intervals import EqualCosts, piece_arrays
 from dplearn.mechanisms.choosing import choosing_mechanism
 from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP

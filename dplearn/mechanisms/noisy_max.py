@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import selection_ratio
-from dplearn.core.grouping import check_integers, near_integers
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.grouping import check_integers, near_integers
 from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of

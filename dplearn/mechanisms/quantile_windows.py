@@ -9,9 +9,9 @@ from math import ceil, comb, lgamma, log
 import numpy as np
 
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import exp_bounds, log_bounds, selection_ratio
-from dplearn.core.intervals import EqualCosts
-from dplearn.core.ranks import Ranks
+from dplearn.kernels.exact import exp_bounds, log_bounds, selection_ratio
+from dplearn.kernels.intervals import EqualCosts
+from dplearn.kernels.ranks import Ranks
 from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
@@ -154,7 +154,7 @@ def codes_in_windows(
     >>> from fractions import Fraction
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
-    >>> from dplearn.core.ranks import SortedCodes
+    >>> from dplearn.kernels.ranks import SortedCodes
     >>> from dplearn.mechanisms import codes_in_windows
     >>> from dplearn.mechanisms.quantile_windows import WindowTerms
     >>> from dplearn.privacy import ApproxDP

@@ -8,10 +8,10 @@ from functools import lru_cache
 import numpy as np
 
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import power_at_most
-from dplearn.core.exact import selection_ratio
-from dplearn.core.intervals import EqualCosts, piece_arrays
-from dplearn.core.ranks import ApartCodes, Cell, Ranks, finest_fraction, halving, rank_sensitivity
+from dplearn.kernels.distributions import power_at_most
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.intervals import EqualCosts, piece_arrays
+from dplearn.kernels.ranks import ApartCodes, Cell, Ranks, finest_fraction, halving, rank_sensitivity
 from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
@@ -74,7 +74,7 @@ def code_near_rank(
     >>> from fractions import Fraction
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
-    >>> from dplearn.core.ranks import Cell, UnsortedCodes
+    >>> from dplearn.kernels.ranks import Cell, UnsortedCodes
     >>> from dplearn.mechanisms import code_near_rank
     >>> from dplearn.privacy import ApproxDP
     >>> codes = np.arange(100_000) % 1000
@@ -256,7 +256,7 @@ def codes_at_fractions(
     >>> from fractions import Fraction
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
-    >>> from dplearn.core.ranks import SortedCodes
+    >>> from dplearn.kernels.ranks import SortedCodes
     >>> from dplearn.mechanisms import codes_at_fractions
     >>> from dplearn.privacy import ApproxDP
     >>> ranks = SortedCodes(np.arange(100_000) // 100)

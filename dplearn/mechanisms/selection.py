@@ -9,9 +9,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import power_at_most
-from dplearn.core.exact import selection_ratio
-from dplearn.core.grouping import check_integers, group_counts, nth_equal
+from dplearn.kernels.distributions import power_at_most
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.grouping import check_integers, group_counts, nth_equal
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from dplearn._validation import check_choice, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import at_most_exp, decay_ratio
-from dplearn.core.keys import KeyCounts, counted_keys
 from dplearn.domains.cells import counts_by_key
+from dplearn.kernels.distributions import laplace_quantile
+from dplearn.kernels.exact import at_most_exp, decay_ratio
+from dplearn.kernels.keys import KeyCounts, counted_keys
 from dplearn.mechanisms.noisy_counts import gaussian_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of, rho_of

@@ -1,7 +1,7 @@
 """Candidates of a private search, private predictors or pipelines of private steps: checks, budgets, fits.
 
 >>> from sklearn.pipeline import make_pipeline
->>> from dplearn.learners.threshold import ThresholdClassifier
+>>> from dplearn.learners.rules.threshold import ThresholdClassifier
 >>> from dplearn.preprocessing import PrivateRobustScaler
 >>> pipeline = make_pipeline(PrivateRobustScaler(epsilon=1), ThresholdClassifier(epsilon=3))
 >>> with_budget(pipeline, ApproxDP(1), None)["thresholdclassifier"].epsilon

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.core.confidence_bounds import mean_bounds, success_bounds
-from dplearn.core.simplex import nearest_shares
+from dplearn.kernels.confidence_bounds import mean_bounds, success_bounds
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.model_selection.statistics import (
     BinnedScores,
     ConfusionCounts,
@@ -28,7 +28,7 @@ from dplearn.model_selection.statistics import (
     TargetSums,
 )
 from dplearn.model_selection.table_noise import TableNoise
-from dplearn.records.targets import TargetRange
+from dplearn.table.targets import TargetRange
 
 Interval = tuple[float, float]
 Floats64 = NDArray[np.float64]

@@ -23,7 +23,7 @@ from dplearn._validation import check_count, check_number, shown
 from dplearn._writing import brief
 from dplearn.model_selection import measures
 from dplearn.model_selection.measures import Measure
-from dplearn.records.targets import TargetRange
+from dplearn.table.targets import TargetRange
 
 _FARTHEST = 7.0  # the log-odds of the outermost of the default bins: about 1/1000
 _MOST_BINS = 1000

@@ -29,8 +29,7 @@ from sklearn.model_selection import KFold, PredefinedSplit, RepeatedKFold, Shuff
 
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.model_selection.measures import Measure
 from dplearn.model_selection.metrics import METRICS, PrivateScorer, measure_of
 from dplearn.model_selection.table_noise import TableNoise
@@ -39,7 +38,7 @@ from dplearn.privacy.gaussian_dp import FAILURE
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.random_stopping import MOST_RUNS, RandomStopping, gaussian_run_budget
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
-from dplearn.records.reading import check_classes, labels_assumed
+from dplearn.table.targets import check_classes, labels_assumed
 
 NOISY_SCORES = "noisy_scores"
 METHODS = ("auto", "permute_and_flip", NOISY_SCORES, "random_stopping")

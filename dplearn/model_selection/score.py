@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import check_number
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains.cells import cells_of
 from dplearn.ensembles.base_estimators import check_own_code
 from dplearn.fit.execute import Facts, Recipe, execute
 from dplearn.fit.relation import N_IS_PUBLIC, ROWS
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.model_selection.candidates import answers_from_a_budget, last_step
 from dplearn.model_selection.measures import Measure, NoisyTable, noisy_table
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
@@ -26,10 +26,10 @@ from dplearn.model_selection.statistics import Statistic
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable
-from dplearn.records.reading import check_classes, label_cells
-from dplearn.records.rows import count_of
-from dplearn.records.table import Held, Table
 from dplearn.releases.release import ReleasePlan
+from dplearn.table.rows import count_of
+from dplearn.table.table import Held, Table
+from dplearn.table.targets import check_classes, label_cells
 
 _ASSUMES = (
     N_IS_PUBLIC,

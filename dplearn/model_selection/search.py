@@ -25,12 +25,11 @@ from dplearn._validation import AUTO, check_bool, check_choice, check_count
 from dplearn._writing import brief
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.estimator.base import PrivateEstimator, refuse_parameters
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.mechanisms import permute_and_flip
 from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.candidates import (
@@ -57,9 +56,16 @@ from dplearn.model_selection.plan import (
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import fitted_together
-from dplearn.records.reading import check_classes, declared_classes, labels_assumed, read_labels, read_rows
-from dplearn.records.rows import Examples, rows_of
-from dplearn.records.targets import TargetRange, read_numbers
+from dplearn.table.features import read_rows
+from dplearn.table.rows import LabelledRows, rows_of
+from dplearn.table.targets import (
+    TargetRange,
+    check_classes,
+    declared_classes,
+    labels_assumed,
+    read_labels,
+    read_numbers,
+)
 
 _SPLITS = "the split into training and test records depends only on the records' positions"
 _ALONE = "a fitted candidate predicts for each record by itself"
@@ -196,7 +202,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
 
     >>> import numpy as np
     >>> from dplearn.domains import IntegerRange
-    >>> from dplearn.learners.generic import ExponentialMechanismClassifier
+    >>> from dplearn.learners.rules.generic import ExponentialMechanismClassifier
     >>> from dplearn.model_selection import PrivateSearchCV
     >>> X = np.arange(4000)[:, None] % 100
     >>> y = X[:, 0] > 40
@@ -441,7 +447,7 @@ class SearchFit(FitRecipe):
         classes, values = self.task.read(y, table.n_samples, self)
         seed = public_seed(self.random_state, self.name) if self.cost.reproducible else None
         public = replace(table, n_features=rows.shape[1], classes=classes, seed=seed)
-        records = Examples(rows, values)
+        records = LabelledRows(rows, values)
         for gaussian in (True, False):
             public = replace(public, gaussian=gaussian)
             plan = self.plan(public)
@@ -512,7 +518,7 @@ class Choice:
 class Trial:
     """An oracle of fits and tables of counts: the candidates and the private records."""
 
-    records: Examples
+    records: LabelledRows
     plan: SearchPlan
 
     @property

@@ -19,11 +19,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import DomainError
 from dplearn.ensembles.isolation import alone, attempt
-from dplearn.records.reading import labels_assumed, read_labels
-from dplearn.records.targets import read_numbers
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.table.targets import labels_assumed, read_labels, read_numbers
 
 Counts = NDArray[np.int64]
 Floats64 = NDArray[np.float64]

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import decay_ratio
+from dplearn.kernels.distributions import laplace_quantile
+from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms import gaussian_sums, laplace_counts
 from dplearn.privacy import ApproxDP, GaussianSums
 from dplearn.privacy.gaussian_dp import sums_sigma2

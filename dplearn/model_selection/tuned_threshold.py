@@ -17,16 +17,15 @@ from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_ratio
-from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.simplex import nearest_shares
 from dplearn.domains import DomainError
 from dplearn.ensembles.isolation import alone
 from dplearn.estimator.base import PrivateClassifier
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.mechanisms import laplace_counts
 from dplearn.model_selection.candidates import (
     check_candidate,
@@ -41,15 +40,15 @@ from dplearn.model_selection.plan import Exposure, SearchTable, splits_by_positi
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import fitted_together
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.records.reading import (
+from dplearn.table.features import read_rows
+from dplearn.table.rows import LabelledRows, rows_of
+from dplearn.table.targets import (
     check_classes,
     check_two_labels,
     declared_classes,
     labels_assumed,
     read_labels,
-    read_rows,
 )
-from dplearn.records.rows import Examples, rows_of
 
 _SPLIT = "the split into training and held-out records depends only on the records' positions"
 _ALONE = "the fitted classifier predicts for each record by itself"
@@ -330,7 +329,7 @@ class TunedThresholdFit(FitRecipe):
         _positive(self, classes)
         last_step(self.estimator).set_params(classes=list(classes))  # independent of the training labels
         seed = public_seed(self.random_state, self.name) if self.cost.reproducible else None
-        records = Examples(rows, classes[codes])
+        records = LabelledRows(rows, classes[codes])
         found = []
         for places in (table.splits[0][0], np.arange(table.n_samples)):  # held-out records are valid too
             found.append(
@@ -375,12 +374,12 @@ class TunedThresholdFit(FitRecipe):
             public=public,
         )
 
-    def summarize(self, rows: Any, plan: TunedThresholdPlan) -> Examples:  # noqa: ARG002
+    def summarize(self, rows: Any, plan: TunedThresholdPlan) -> LabelledRows:  # noqa: ARG002
         # An oracle of one fit and of the counts of the held-out records.
-        records: Examples = rows
+        records: LabelledRows = rows
         return records
 
-    def run(self, summary: Examples, plan: TunedThresholdPlan, dice: Dice) -> tuple[Any, NDArray[Any]]:
+    def run(self, summary: LabelledRows, plan: TunedThresholdPlan, dice: Dice) -> tuple[Any, NDArray[Any]]:
         train, held = plan.public.splits[0]
         fitted = with_budget(plan.params.estimator, plan.fit, plan.public.seed)
         fit_candidate(

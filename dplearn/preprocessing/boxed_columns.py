@@ -29,13 +29,13 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.row_blocks import row_blocks, sums_and_squares
-from dplearn.core.unit_rows import norm_powers
 from dplearn.domains import Floats, NumberDomain, Product
 from dplearn.estimator.incremental import Calls, joined_deviations
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.row_blocks import row_blocks, sums_and_squares
+from dplearn.kernels.unit_rows import norm_powers
 from dplearn.preprocessing.number_columns import NumberColumns, NumberColumnsFit, Numbers, declared_numbers
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.events import Event
@@ -43,11 +43,11 @@ from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.queries import CentralOracle, Oracle, VectorQuery
 from dplearn.queries.noise import can_be_drawn, noise_of
-from dplearn.records.part_ranks import ranks_of
-from dplearn.records.reading import as_product
-from dplearn.records.rows import Columns
-from dplearn.records.table import Table, as_table
 from dplearn.releases.quantiles import quantile_warnings, rank_windows, release_quantiles
+from dplearn.table.features import as_product
+from dplearn.table.ranks import ranks_of
+from dplearn.table.rows import Columns
+from dplearn.table.table import Table, as_table
 
 #: The quantiles of a column without bounds, their share of epsilon, and the part of their distance that is
 #: added on each side. Chosen on made tables.

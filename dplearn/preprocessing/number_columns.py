@@ -19,12 +19,11 @@ from dplearn.domains import DomainError, Floats, NumberDomain, Product, Schema
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.domains.number_cells import as_numbers
 from dplearn.estimator import PrivateTransformer
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.records.reading import as_product, read_features
-from dplearn.records.rows import Columns
 from dplearn.releases.release import as_number_domain, is_pair
+from dplearn.table.features import as_product, read_features
+from dplearn.table.rows import Columns
 
 Numbers = NDArray[np.float64]
 

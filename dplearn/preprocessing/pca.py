@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from dplearn._validation import check_count, check_number
-from dplearn.core.row_blocks import float_blocks
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
+from dplearn.kernels.row_blocks import float_blocks
 from dplearn.preprocessing.boxed_columns import (
     Asked,
     Box,

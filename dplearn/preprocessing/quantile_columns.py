@@ -19,10 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.ranks import Ranks, SortedCodes
 from dplearn.domains import NumberDomain, Product
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.ranks import Ranks, SortedCodes
 from dplearn.preprocessing.number_columns import (
     NamesOfColumns,
     NumberColumns,
@@ -35,10 +35,6 @@ from dplearn.preprocessing.number_columns import (
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.reading import as_product
-from dplearn.records.rows import Columns
-from dplearn.records.table import Table, as_table
 from dplearn.releases.extremes import (
     ExtremesPlan,
     counts_within,
@@ -54,6 +50,10 @@ from dplearn.releases.quantiles import (
     rank_windows,
     release_quantiles,
 )
+from dplearn.table.features import as_product
+from dplearn.table.ranks import parted_ranks
+from dplearn.table.rows import Columns
+from dplearn.table.table import Table, as_table
 
 _METHODS = ("auto", "quantiles", "above_threshold")
 _HALF = Fraction(1, 2)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_bool
-from dplearn.core.row_blocks import sums_and_squares
 from dplearn.estimator.base import refuse_parameters
 from dplearn.estimator.incremental import Incremental, joined_deviations, joined_means, next_calls
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
+from dplearn.kernels.row_blocks import sums_and_squares
 from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxedColumnsFit, BoxPlan
 from dplearn.preprocessing.number_columns import NamesOfColumns, Numbers, finite, scaled, unscaled
 from dplearn.privacy import ApproxDP, PrivacyLedger

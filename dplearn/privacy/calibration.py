@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from dplearn._validation import check_count, check_number
-from dplearn.core.exact import exp_bounds
+from dplearn.kernels.exact import exp_bounds
 from dplearn.privacy.conversion import log_float
 from dplearn.privacy.events import Event
 from dplearn.privacy.guarantees import ApproxDP

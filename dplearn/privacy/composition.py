@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dplearn._validation import check_count, check_number
-from dplearn.core.exact import float_above
+from dplearn.kernels.exact import float_above
 from dplearn.privacy.conversion import Floats, float_or_infinity, pure_and_concentrated
 from dplearn.privacy.events import (
     Approximate,

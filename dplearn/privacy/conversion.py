@@ -25,7 +25,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.exact import float_above, log_bounds
+from dplearn.kernels.exact import float_above, log_bounds
 
 __all__ = [
     "Floats",

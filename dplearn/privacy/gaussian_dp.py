@@ -15,7 +15,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from dplearn.core.exact import decay_bounds, exp_bounds, root_above
+from dplearn.kernels.exact import decay_bounds, exp_bounds, root_above
 from dplearn.privacy.conversion import concentrated_epsilon, log_float, rounded_up
 
 __all__ = [

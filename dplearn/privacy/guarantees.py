@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dplearn._validation import check_count, check_number
-from dplearn.core.exact import exp_bounds, log_bounds
+from dplearn.kernels.exact import exp_bounds, log_bounds
 from dplearn.privacy.base import Guarantee, decimal
 from dplearn.privacy.conversion import concentrated_epsilon, rounded_up
 

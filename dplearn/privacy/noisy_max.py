@@ -20,9 +20,9 @@ from scipy.special import log_ndtr
 
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
-from dplearn.core.distributions import power_at_most
-from dplearn.core.exact import float_above, selection_ratio
-from dplearn.core.grouping import near_integers
+from dplearn.kernels.distributions import power_at_most
+from dplearn.kernels.exact import float_above, selection_ratio
+from dplearn.kernels.grouping import near_integers
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.conversion import Floats, epsilon_at, log_float, rounded_up
 from dplearn.privacy.events import BoundedRange, Gaussian

@@ -11,7 +11,7 @@ from html import escape
 from typing import Any, ClassVar
 
 from dplearn._writing import cut
-from dplearn.core.exact import float_above
+from dplearn.kernels.exact import float_above
 from dplearn.privacy.attack_risk import AttackRisk, attack_risk
 from dplearn.privacy.base import Guarantee, in_words
 from dplearn.privacy.events import Event, event_of

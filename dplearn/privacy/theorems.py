@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dplearn.core.exact import exp_bounds, float_above, log_bounds, root_above, short_above
+from dplearn.kernels.exact import exp_bounds, float_above, log_bounds, root_above, short_above
 from dplearn.privacy.conversion import Floats, concentrated_epsilon, epsilon_at, log_float, rounded_up
 from dplearn.privacy.events import Event
 from dplearn.privacy.gaussian_dp import FAILURE, least_epsilon_of_mu2, without_failure

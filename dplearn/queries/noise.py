@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_rate, decay_ratio
+from dplearn.kernels.exact import decay_rate, decay_ratio
 from dplearn.mechanisms.noisy_counts import gaussian_sums, laplace_counts
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import ApproxDP, GaussianSums
@@ -42,8 +42,7 @@ from dplearn.privacy.gaussian_dp import MOST_NUMBERS, SLACK, sums_sigma2
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.shares import gaussian_budget
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
-from dplearn.queries.bounds import TailBound, sampling_bound
-from dplearn.queries.oracle import Answer
+from dplearn.queries.answer import Answer, TailBound, sampling_bound
 from dplearn.queries.query import MeanQuery, StatisticalQuery
 from dplearn.queries.randomizers import LocalRandomizer
 
@@ -103,7 +102,6 @@ def _root_above(number: int) -> int:
 
 
 Bounds = tuple[TailBound, TailBound]  # error bounds of an answer: from noise and from sampling
-
 _FAR_DEVIATION = 1 << 500  # above every useful standard deviation, and within the range of floats
 _RARE = Fraction(1, 1 << 40)
 _NUMBER = MeanQuery(None, low=0, high=1)  # type: ignore[arg-type] # of records; its total is counted
@@ -396,3 +394,7 @@ def central_noise(n_queries: int, *, epsilon: Any, delta: Any, neighbors: str = 
         return share_noise(2, n_queries=n_queries, n=1, **how).deviation
 
     return min(kinds, key=deviation)
+
+
+#: The trust models: a trusted curator holds all records, or each record is randomised locally.
+QUERY_MODELS = ("central", "local")

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import as_fraction, check_choice, check_count
-from dplearn.core.float_errors import IgnoresFloatErrors, ignores_float_errors
-from dplearn.core.grouping import near_integers
-from dplearn.core.unit_rows import kept_short
 from dplearn.domains.cells import is_frame
+from dplearn.kernels.float_errors import IgnoresFloatErrors, ignores_float_errors
+from dplearn.kernels.grouping import near_integers
+from dplearn.kernels.unit_rows import kept_short
 from dplearn.queries.randomizers import (
     BitRandomizer,
     CategoryRandomizer,
@@ -27,7 +27,7 @@ from dplearn.queries.randomizers import (
     LocalRandomizer,
     VectorRandomizer,
 )
-from dplearn.records.rows import count_of
+from dplearn.table.rows import count_of
 
 _OF_NUMBERS: dict[str, Callable[[int, int, Fraction], LocalRandomizer]] = {
     "bit": BitRandomizer,

@@ -16,17 +16,15 @@ from scipy.optimize import isotonic_regression
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.intervals import Level, prefix_counts, sorted_codes
 from dplearn.domains import NumberDomain
 from dplearn.domains.base import Codes
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.kernels.intervals import Level, prefix_counts, sorted_codes
 from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import hidden
-from dplearn.records.part_ranks import PartedTreeRecords, gathered_codes
-from dplearn.records.table import Table
 from dplearn.releases.cdf_errors import (
     BlockPlan,
     TreePlan,
@@ -46,6 +44,8 @@ from dplearn.releases.release import (
     read_codes,
     written,
 )
+from dplearn.table.ranks import PartedTreeRecords, gathered_codes
+from dplearn.table.table import Table
 
 _BELOW_WIDE = np.nextafter(2.0**64, 0)
 _FINE = 53  # bits of a uniform number

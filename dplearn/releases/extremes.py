@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import power_at_most
 from dplearn.domains import Floats
 from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.kernels.distributions import power_at_most
 from dplearn.mechanisms.sparse_vector import first_reaching, reaching_ratios
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of

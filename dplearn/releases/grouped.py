@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import decay_ratio
-from dplearn.core.keys import KeyCounts
 from dplearn.domains import DomainError, Floats
 from dplearn.domains.cells import object_array
 from dplearn.domains.keys import read_keys, spelled
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC, without_count
+from dplearn.kernels.distributions import laplace_quantile
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.keys import KeyCounts
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.stable_histogram import (
     stable_histogram,
@@ -29,12 +29,6 @@ from dplearn.mechanisms.stable_histogram import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, ResultTable, hidden, noted
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
-from dplearn.records.groups import MOST_ROWS
-from dplearn.records.part import column_of
-from dplearn.records.part_sources import column_in_parts, in_parts, parts_read
-from dplearn.records.passes import DaskParts, InTurn, is_dask, partitions
-from dplearn.records.rows import Columns, check_index
-from dplearn.records.table import Table
 from dplearn.releases.release import (
     ColumnRelease,
     Released,
@@ -44,6 +38,19 @@ from dplearn.releases.release import (
     read_column,
 )
 from dplearn.releases.stable_counts import read_column_of_keys
+from dplearn.table.groups import MOST_ROWS
+from dplearn.table.passes import InTurn
+from dplearn.table.rows import Columns, check_index
+from dplearn.table.sources import (
+    DaskParts,
+    column_in_parts,
+    column_of,
+    in_parts,
+    is_dask,
+    partitions,
+    parts_read,
+)
+from dplearn.table.table import Table
 
 _BITS = 16  # of the grid of values, from the middle of the bounds to an end
 _ROWS = 10  # of a group, as many as take part in a learner's sums

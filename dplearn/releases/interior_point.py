@@ -13,13 +13,13 @@ from typing import Any
 
 from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import laplace_quantile, power_at_most
-from dplearn.core.exact import decay_ratio, log_bounds, selection_ratio
-from dplearn.core.search import first
 from dplearn.domains import NumberDomain
 from dplearn.domains.base import Codes
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.kernels.distributions import laplace_quantile, power_at_most
+from dplearn.kernels.exact import decay_ratio, log_bounds, selection_ratio
+from dplearn.kernels.search import first
 from dplearn.mechanisms.choosing import choosing_threshold
 from dplearn.mechanisms.interior_point import (
     PrefixLevel,
@@ -31,8 +31,6 @@ from dplearn.mechanisms.interior_point import (
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.ledger import PrivacyLedger
 from dplearn.privacy.plan import hidden
-from dplearn.records.part_ranks import gathered_codes
-from dplearn.records.table import Table
 from dplearn.releases.release import (
     ColumnRelease,
     Released,
@@ -40,6 +38,8 @@ from dplearn.releases.release import (
     as_number_domain,
     read_codes,
 )
+from dplearn.table.ranks import gathered_codes
+from dplearn.table.table import Table
 
 _METHODS = ("exponential", "recursive")
 _CONSTANTS = ("tight", "paper")

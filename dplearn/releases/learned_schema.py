@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import log_bounds
-from dplearn.core.keys import KeyCounts
-from dplearn.core.ranks import Cell, Ranks, UnsortedCodes
 from dplearn.domains import Categories, Domain, Floats, Grid, Hashed, IntegerRange, Product
 from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array
 from dplearn.domains.column_kinds import ColumnKinds, declared_kinds, kinds_of
 from dplearn.domains.keys import read_keys
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.kernels.exact import log_bounds
+from dplearn.kernels.keys import KeyCounts
+from dplearn.kernels.ranks import Cell, Ranks, UnsortedCodes
 from dplearn.mechanisms.rank_selection import code_near_rank, examined_ranks
 from dplearn.mechanisms.stable_histogram import frequent_keys, frequent_keys_threshold
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
@@ -34,10 +34,10 @@ from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import BoundedRange, Event, Gaussian, ZeroConcentrated
 from dplearn.privacy.plan import hidden, noted
-from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.rows import Columns
-from dplearn.records.table import Table
 from dplearn.releases.release import Release, Released, ReleasePlan
+from dplearn.table.ranks import parted_ranks
+from dplearn.table.rows import Columns
+from dplearn.table.table import Table
 
 _TYPES_ARE_PUBLIC = "the number, names and types of the columns are public"
 #: The numbers among which ranges are found: 20 significand bits resolve spreads of a millionth of a value.

@@ -8,16 +8,15 @@ import numpy as np
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import decay_ratio
 from dplearn.domains import Grid
 from dplearn.domains.base import Codes
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.kernels.distributions import laplace_quantile
+from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA
-from dplearn.records.table import Table
 from dplearn.releases.release import (
     ColumnRelease,
     Released,
@@ -25,6 +24,7 @@ from dplearn.releases.release import (
     checked_bounds,
     read_codes,
 )
+from dplearn.table.table import Table
 
 
 @dataclass(frozen=True)

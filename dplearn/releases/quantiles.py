@@ -35,23 +35,20 @@ from scipy.special import gammaln, logsumexp
 
 from dplearn._validation import check_count, check_number, shown
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import power_at_most
-from dplearn.core.exact import selection_ratio
-from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.ranks import Ranks, SortedCodes, UnsortedCodes, finest_fraction, halving
-from dplearn.core.search import first
 from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
 from dplearn.domains.number_cells import as_numbers
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.kernels.distributions import power_at_most
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.ranks import Ranks, SortedCodes, UnsortedCodes, finest_fraction, halving
+from dplearn.kernels.search import first
 from dplearn.mechanisms.quantile_windows import WindowTerms, codes_in_windows
 from dplearn.mechanisms.rank_selection import codes_at_fractions, examined_reach
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import ResultTable, hidden
-from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.rows import Columns
-from dplearn.records.table import Table
 from dplearn.releases.release import (
     ColumnRelease,
     Released,
@@ -61,6 +58,9 @@ from dplearn.releases.release import (
     read_column,
     written,
 )
+from dplearn.table.ranks import parted_ranks
+from dplearn.table.rows import Columns
+from dplearn.table.table import Table
 
 #: Types of columns, and the domains for which such numbers form an interval on which codes are increasing.
 _INTERVALS = {"f": (Floats, Grid), "i": (Floats, Grid, IntegerRange), "u": (Floats, Grid, IntegerRange)}

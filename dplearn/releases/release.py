@@ -14,7 +14,6 @@ from typing import Any, Generic, TypeVar
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance import dice_for
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Domain, Floats, NumberDomain, Schema
 from dplearn.domains.base import Codes, DomainError
 from dplearn.domains.cells import (
@@ -27,12 +26,12 @@ from dplearn.domains.cells import (
     times_as_numbers,
 )
 from dplearn.fit.execute import Facts, Recipe, execute
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan
 from dplearn.privacy.unknown_count import ADDED
-from dplearn.records.part import column_of, is_arrow
-from dplearn.records.part_sources import column_in_parts
-from dplearn.records.table import Table
+from dplearn.table.sources import column_in_parts, column_of, is_arrow
+from dplearn.table.table import Table
 
 _ALL_FLOATS = Floats()
 _LARGEST = 1e300

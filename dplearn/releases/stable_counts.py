@@ -10,13 +10,13 @@ import numpy as np
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.keys import KeyCounts
 from dplearn.domains import DomainError
 from dplearn.domains.cells import as_cells, counts_by_key, holds_times, is_frame
 from dplearn.domains.keys import read_keys
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC, without_count
+from dplearn.kernels.distributions import laplace_quantile
+from dplearn.kernels.keys import KeyCounts
 from dplearn.mechanisms.stable_histogram import (
     stable_histogram,
     stable_histogram_ratio,
@@ -25,8 +25,8 @@ from dplearn.mechanisms.stable_histogram import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable, noted
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
-from dplearn.records.table import Table
 from dplearn.releases.release import ColumnRelease, Released, ReleasePlan
+from dplearn.table.table import Table
 
 _ASSUMES = (
     N_IS_PUBLIC,

@@ -21,7 +21,6 @@ from dplearn._validation import check_count, check_number
 from dplearn._writing import brief, shortened
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import IgnoresFloatErrors
 from dplearn.domains import Categories, Domain, Floats, Hashed, Learn, Product, Schema
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import cells_of, is_frame
@@ -29,13 +28,11 @@ from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
 from dplearn.domains.product import refuse_text
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import COLUMNS, ROWS_OF_TABLE
+from dplearn.kernels.float_errors import IgnoresFloatErrors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.base import Guarantee
 from dplearn.privacy.shares import CONCENTRATED
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
-from dplearn.records.part_sources import table_in_memory
-from dplearn.records.rows import Columns
-from dplearn.records.table import Table
 from dplearn.releases.learned_schema import (
     NUMBERS,
     ConcentratedPart,
@@ -64,6 +61,9 @@ from dplearn.releases.table_plan import (
     table_columns,
     values_of,
 )
+from dplearn.table.rows import Columns
+from dplearn.table.sources import table_in_memory
+from dplearn.table.table import Table
 
 _FORMAT, _VERSION = "dplearn.SyntheticTable", 1
 _LARGEST = 2.0**64  # floats without a smaller declared bound have no bins that values can be drawn from

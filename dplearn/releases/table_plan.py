@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.code_counts import CodePlaces
-from dplearn.core.exact import decay_ratio
 from dplearn.domains import Categories, Domain, Floats, Product
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import column_type, is_frame, object_array
+from dplearn.kernels.code_counts import CodePlaces
+from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms.noisy_counts import gaussian_counts, laplace_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.plan import ALPHA, hidden, noted

@@ -315,7 +315,7 @@ def teachers_needed(
     -------
     int
         The least k such that, with ceil(u k) votes for one label and the rest for any others, the distance of
-        `dplearn.core.votes.plurality` is at least the least distance with which all queries are answered.
+        `dplearn.kernels.votes.plurality` is at least the least distance with which all queries are answered.
 
     Notes
     -----

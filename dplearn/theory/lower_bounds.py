@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dplearn._validation import check_count, check_number
-from dplearn.core.exact import exp_bounds, float_above, log_bounds
-from dplearn.learners.pure_lower_bound import least_failure, packing_records
+from dplearn.kernels.exact import exp_bounds, float_above, log_bounds
+from dplearn.learners.limits import least_failure, packing_records
 
 _MARGIN = 1e-6  # far above the relative error of the computed bounds
 _TRIED = 1 << 12  # the most numbers of copies

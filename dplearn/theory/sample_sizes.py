@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dplearn._validation import check_count, check_number
-from dplearn.core.exact import decay_ratio
-from dplearn.core.search import least
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.search import least
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import concentrated_budget
 

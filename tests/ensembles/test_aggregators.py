@@ -9,9 +9,9 @@ import pytest
 
 from dplearn.audit import FaultyDice
 from dplearn.chance import ReplayDice, SeededDice
-from dplearn.core.exact import log_bounds
-from dplearn.core.votes import Votes, plurality
 from dplearn.ensembles.aggregators import AGGREGATIONS, Ballot
+from dplearn.kernels.exact import log_bounds
+from dplearn.kernels.votes import Votes, plurality
 from dplearn.privacy import ApproxDP, Composition
 from dplearn.privacy.events import Approximate, PureDP, ZeroConcentrated
 from dplearn.privacy.shares import concentrated_budget

@@ -12,9 +12,9 @@ from scipy.sparse import csr_matrix
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
-from dplearn.core.soft_votes import FIXED_POINT_ONE
 from dplearn.ensembles.asking import NO_VOTE, Labels, Scores
 from dplearn.ensembles.teachers import answers_of
+from dplearn.kernels.soft_votes import FIXED_POINT_ONE
 
 ROWS = np.zeros((3, 2))
 TWO, THREE = np.array(["no", "yes"]), np.array(["no", "perhaps", "yes"])

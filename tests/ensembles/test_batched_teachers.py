@@ -23,9 +23,9 @@ from dplearn.ensembles.base_estimators import standard_estimator
 from dplearn.ensembles.batched_teachers import BatchedTraining, batched_training
 from dplearn.ensembles.shards import equal_runs, shards
 from dplearn.ensembles.teachers import LabelShares, train_and_ask, train_teachers
-from dplearn.records.part_sources import in_parts
-from dplearn.records.passes import InTurn
-from dplearn.records.rows import Examples
+from dplearn.table.passes import InTurn
+from dplearn.table.rows import LabelledRows
+from dplearn.table.sources import in_parts
 
 #: Descents end where no entry of the gradient exceeds `tol`: with a small one, at the same minimum.
 TEACHERS = {
@@ -236,7 +236,7 @@ def test_a_table_in_parts_has_the_same_teachers(gathered, monkeypatch):
     monkeypatch.setattr(batched_teachers, "_FEWEST_SHARDS", 1)
     parts = [(NUMBERS[:1], CODES[:1]), (NUMBERS[1:70], CODES[1:70]), (NUMBERS[70:], CODES[70:])]
     given = in_parts(InTurn(lambda: iter(parts)))
-    _, rows = given.read(lambda X, y: (len(X), Examples(X, y)))
+    _, rows = given.read(lambda X, y: (len(X), LabelledRows(X, y)))
     whole = train_and_ask(LogisticRegression(), NUMBERS, CODES, SHARDS, **HOW)
     counts = counting(monkeypatch)
     parted = train_and_ask(LogisticRegression(), rows, None, SHARDS, **HOW)

@@ -11,10 +11,10 @@ import pytest
 from dplearn.audit import FaultyDice
 from dplearn.chance import ReplayDice, SeededDice
 from dplearn.chance.enumerating import enumerate_paths
-from dplearn.core.exact import log_bounds
-from dplearn.core.soft_votes import FIXED_POINT_ONE, Lead, SoftVotes, fixed_point, soft_tally
 from dplearn.ensembles import aggregators as module
 from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS, SoftBallot
+from dplearn.kernels.exact import log_bounds
+from dplearn.kernels.soft_votes import FIXED_POINT_ONE, Lead, SoftVotes, fixed_point, soft_tally
 from dplearn.mechanisms import sparse_vector
 from dplearn.privacy import ApproxDP, Composition
 from dplearn.privacy.events import Approximate, ZeroConcentrated

@@ -27,14 +27,14 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn.chance import PublicStream
-from dplearn.core.soft_votes import FIXED_POINT_ONE
 from dplearn.ensembles import teachers as module
 from dplearn.ensembles.asking import Labels, Scores
 from dplearn.ensembles.shards import shards
 from dplearn.ensembles.teachers import LabelShares, answers_of, train_and_ask, train_teachers
-from dplearn.records.part_sources import in_parts
-from dplearn.records.passes import InTurn
-from dplearn.records.rows import Examples, rows_of
+from dplearn.kernels.soft_votes import FIXED_POINT_ONE
+from dplearn.table.passes import InTurn
+from dplearn.table.rows import LabelledRows, rows_of
+from dplearn.table.sources import in_parts
 
 CLASSES = np.array(["no", "perhaps", "yes"])
 N, K = 16, 4
@@ -545,7 +545,7 @@ def test_teachers_of_a_table_in_parts_are_those_of_the_table_in_memory(gathered,
         reads.append(1)
         return iter([(X[:1], y[:1]), (X[1:50], y[1:50]), (X[50:], y[50:])])
 
-    _, rows = in_parts(InTurn(parts)).read(lambda X, y: (len(X), Examples(X, y)))
+    _, rows = in_parts(InTurn(parts)).read(lambda X, y: (len(X), LabelledRows(X, y)))
     reads.clear()
     whole = train_teachers(forest, X, y, cut, seeds=range(7))
     parted = train_teachers(forest, rows, None, cut, seeds=range(7))

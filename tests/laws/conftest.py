@@ -65,7 +65,7 @@ from dplearn.preprocessing import (
     PrivateRobustScaler,
     PrivateStandardScaler,
 )
-from dplearn.records.reading import as_product, read_features
+from dplearn.table.features import as_product, read_features
 from tests.changed import changed_recipe
 
 

@@ -31,9 +31,9 @@ from dplearn.learners.additive.plan import AdditivePlan, Bits
 from dplearn.learners.additive.poisson import PoissonLoss
 from dplearn.learners.additive.queries import Rows, mass_query, moment_query, outputs_query, residual_query
 from dplearn.privacy import ApproxDP, BudgetExceededError
-from dplearn.queries import CentralOracle, Examples, VectorQuery
-from dplearn.queries.private_oracles import COUNT_SHARE
-from dplearn.records.targets import STEPS
+from dplearn.queries import CentralOracle, LabelledRows, VectorQuery
+from dplearn.queries.oracle import COUNT_SHARE
+from dplearn.table.targets import STEPS
 from tests.changed import with_recipe
 from tests.laws.conftest import OnePair
 from tests.laws.oracle_mistakes import parts_that_the_data_scale
@@ -51,7 +51,9 @@ def excess(case):
 
 def share_moved(query, one, other):
     """By what share of the bound on its Euclidean length a query's totals of two records differ."""
-    totals = [query.total(Examples(np.array([cells], np.int16), np.array([y]))) for cells, y in (one, other)]
+    totals = [
+        query.total(LabelledRows(np.array([cells], np.int16), np.array([y]))) for cells, y in (one, other)
+    ]
     move = (totals[0] - totals[1]).astype(object)
     return math.sqrt((move**2).sum() / query.squared_l2)
 
@@ -588,7 +590,7 @@ def test_noise_that_is_used_twice_breaks_the_claim():
 
     def fit(rows, dice, changed=lambda dice: dice):
         table = np.array(rows)
-        records = Examples(table[:, :-1].astype(np.int16), table[:, -1])
+        records = LabelledRows(table[:, :-1].astype(np.int16), table[:, -1])
         oracle = CentralOracle(records, privacy=ApproxDP(1), dice=changed(dice))
         first = oracle.ask(label_query(), half)[0].means
         margins = np.array([[1 << 14], [0], [-1 << 14]])
@@ -622,7 +624,7 @@ def test_shares_above_1_break_the_claim_of_an_oracle_that_does_not_count(monkeyp
 
     def twice(rows, dice, share):
         table = np.array(rows)
-        records = Examples(table[:, :-1].astype(np.int16), table[:, -1])
+        records = LabelledRows(table[:, :-1].astype(np.int16), table[:, -1])
         answers = [
             CentralOracle(records, privacy=ApproxDP(1), dice=dice).ask(label_query(), share)[0].means.tolist()
             for _ in range(2)

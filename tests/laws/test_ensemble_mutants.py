@@ -19,10 +19,10 @@ from dplearn import KnowledgeTransferClassifier, SubsampleAggregateClassifier
 from dplearn.audit.cases.ensembles import Extreme, ensemble_case, transfer_case
 from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
 from dplearn.audit.fits import run_on
-from dplearn.core.exact import log_bounds
-from dplearn.core.votes import Votes
 from dplearn.ensembles import aggregators, ensemble, teachers, worker_pool
 from dplearn.ensembles.asking import Answers, Labels, QueriesExhaustedError
+from dplearn.kernels.exact import log_bounds
+from dplearn.kernels.votes import Votes
 from dplearn.learners import ensembles, knowledge_transfer
 from dplearn.learners.ensembles import EnsembleClassifier
 from dplearn.privacy import ApproxDP, OneTimeState

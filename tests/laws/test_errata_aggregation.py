@@ -10,8 +10,8 @@ import pytest
 
 from dplearn.audit import enumerate_privacy
 from dplearn.audit.distributions import exact_distribution
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import decay_ratio, exp_bounds
+from dplearn.kernels.distributions import laplace_quantile
+from dplearn.kernels.exact import decay_ratio, exp_bounds
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP, Composition, PureDP
 from dplearn.privacy.theorems import basic, optimal_homogeneous

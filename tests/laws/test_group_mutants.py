@@ -11,8 +11,8 @@ from dplearn.fit import execute
 from dplearn.learners import ensembles
 from dplearn.privacy import ApproxDP
 from dplearn.queries.noise import CentralNoise
-from dplearn.records.groups import SHIFTS, grouping_of, grouping_of_codes
-from dplearn.records.table import Held, Table
+from dplearn.table.groups import SHIFTS, grouping_of, grouping_of_codes
+from dplearn.table.table import Held, Table
 from tests.laws.conftest import OnePair
 
 grouped = sys.modules["dplearn.releases.grouped"]  # the package has a function of this name

@@ -15,7 +15,7 @@ from dplearn.learners import KnowledgeTransferClassifier
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy import PrivacyLedger, pipeline_guarantee
 from dplearn.queries.noise import CentralNoise
-from dplearn.records import groups
+from dplearn.table import groups
 
 
 def grouped(X, y, ids):

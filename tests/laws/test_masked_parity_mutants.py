@@ -12,10 +12,11 @@ import pytest
 from dplearn.audit import least_exp_epsilon
 from dplearn.audit.cases.masked_parity import CASES as MASKED_PARITY_CASES
 from dplearn.audit.enumeration import distribution_on
-from dplearn.core.exact import at_most_exp
-from dplearn.learners import masked_parity
-from dplearn.learners.masked_parity import MaskedParityClassifier
-from dplearn.queries import CentralOracle, LocalOracle, MeanQuery, factories
+from dplearn.kernels.exact import at_most_exp
+from dplearn.learners.parity import masked
+from dplearn.learners.parity.masked import MaskedParityClassifier
+from dplearn.queries import CentralOracle, LocalOracle, MeanQuery
+from dplearn.queries import oracle as factories
 from dplearn.queries.noise import CentralNoise, LocalNoise
 
 CASES = {case.name: case for case in MASKED_PARITY_CASES}
@@ -140,7 +141,7 @@ def test_signs_beyond_their_bounds_break_the_claim(monkeypatch):
             return 3 * super().inputs(records)
 
     assert keeps(CENTRAL, pair)
-    monkeypatch.setattr(masked_parity, "MeanQuery", Tripled)
+    monkeypatch.setattr(masked, "MeanQuery", Tripled)
     assert not keeps(CENTRAL, pair)
 
 

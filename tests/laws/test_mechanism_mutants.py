@@ -15,9 +15,9 @@ from dplearn.audit import Mutant, how_caught
 from dplearn.audit.case import AuditCase
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.mechanisms import MECHANISM_FITS
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import decay_ratio, exp_bounds, selection_ratio
-from dplearn.core.votes import plurality
+from dplearn.kernels.distributions import laplace_quantile
+from dplearn.kernels.exact import decay_ratio, exp_bounds, selection_ratio
+from dplearn.kernels.votes import plurality
 from dplearn.mechanisms import (
     choosing_mechanism,
     gaussian_counts,

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from dplearn.audit.distributions import OutputDistribution, exact_distribution, least_exp_epsilon
-from dplearn.core.exact import log_bounds
-from dplearn.core.votes import Votes
 from dplearn.ensembles import aggregators
 from dplearn.ensembles.aggregators import AGGREGATIONS, Ballot, ConfidentVotes
+from dplearn.kernels.exact import log_bounds
+from dplearn.kernels.votes import Votes
 from dplearn.privacy import ApproxDP
 
 TAIL_BITS = 18

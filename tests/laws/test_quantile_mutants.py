@@ -12,9 +12,9 @@ from dplearn.audit.cases import quantiles as quantile_cases
 from dplearn.audit.cases.quantiles import CASES as QUANTILE_CASES
 from dplearn.audit.cases.quantiles import level_case, quantiles_case
 from dplearn.audit.enumeration import distribution_on
-from dplearn.core import ranks as ranked
-from dplearn.core.exact import at_most_exp, decay_ratio
-from dplearn.core.ranks import Cell, SortedCodes
+from dplearn.kernels import ranks as ranked
+from dplearn.kernels.exact import at_most_exp, decay_ratio
+from dplearn.kernels.ranks import Cell, SortedCodes
 from dplearn.mechanisms import rank_selection
 from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.mechanisms.sparse_vector import Questions

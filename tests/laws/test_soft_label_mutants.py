@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
-from dplearn.core import soft_votes
-from dplearn.core.exact import decay_ratio, log_bounds
-from dplearn.core.soft_votes import FIXED_POINT_ONE, Lead, SoftVotes, soft_tally
-from dplearn.core.votes import tally
 from dplearn.ensembles import aggregators
 from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS, SoftBallot, StableScores
+from dplearn.kernels import soft_votes
+from dplearn.kernels.exact import decay_ratio, log_bounds
+from dplearn.kernels.soft_votes import FIXED_POINT_ONE, Lead, SoftVotes, soft_tally
+from dplearn.kernels.votes import tally
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.stable_answers import stable_answers_noise

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
-from dplearn.core.exact import log_bounds
+from dplearn.kernels.exact import log_bounds
 from dplearn.mechanisms import stable_answers
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.mechanisms.stable_answers import StableAnswers

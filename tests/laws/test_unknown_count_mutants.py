@@ -16,10 +16,10 @@ from dplearn.audit.cases.additive import with_far_noise
 from dplearn.audit.cases.unknown_count import ADDED_REPLAYS
 from dplearn.domains import IntegerRange
 from dplearn.fit import execute
-from dplearn.learners import naive_bayes
+from dplearn.learners.counts import naive_bayes
 from dplearn.queries import CentralOracle, HistogramQuery
 from dplearn.queries.noise import CentralNoise
-from dplearn.records.rows import count_of
+from dplearn.table.rows import count_of
 from tests.laws.conftest import OnePair
 
 # The packages have functions of these names.

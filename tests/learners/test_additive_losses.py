@@ -15,9 +15,9 @@ from dplearn.learners.additive.losses import (
     SoftmaxLoss,
     SquaredLoss,
 )
-from dplearn.queries import Answer, Examples
-from dplearn.queries.bounds import TailBound
-from dplearn.records.targets import STEPS
+from dplearn.queries import Answer, LabelledRows
+from dplearn.queries.answer import TailBound
+from dplearn.table.targets import STEPS
 
 ONE = 1 << RESIDUAL_BITS
 
@@ -184,5 +184,5 @@ def test_the_unit_of_any_answer_about_targets_is_finite(means, deviation):
 def test_the_query_for_targets_asks_for_their_means_and_those_of_their_squares():
     [query] = SquaredLoss(bits=8).base_queries()
     y = np.array([STEPS, -STEPS, STEPS // 2, 0])
-    records = Examples(np.zeros((4, 1), np.int16), y)
+    records = LabelledRows(np.zeros((4, 1), np.int16), y)
     assert (query.total(records) * float(query.unit)).tolist() == [0.5, 2.25]

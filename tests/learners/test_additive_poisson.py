@@ -13,8 +13,8 @@ from dplearn.domains import Categories, Grid, IntegerRange
 from dplearn.learners.additive.losses import MARGIN_BITS, RESIDUAL_BITS
 from dplearn.learners.additive.poisson import PoissonLoss
 from dplearn.queries import Answer
-from dplearn.queries.bounds import TailBound
-from dplearn.records.targets import STEPS
+from dplearn.queries.answer import TailBound
+from dplearn.table.targets import STEPS
 
 MODEL = AdditiveRegressor(
     loss="poisson",

@@ -26,10 +26,10 @@ from dplearn.learners.additive.queries import (
     residual_norm,
     residual_query,
 )
-from dplearn.queries import Examples, HistogramQuery
+from dplearn.queries import HistogramQuery, LabelledRows
 from dplearn.queries.noise import CentralNoise, LocalNoise
-from dplearn.queries.private_oracles import BudgetedOracle
-from dplearn.records.targets import STEPS
+from dplearn.queries.oracle import BudgetedOracle
+from dplearn.table.targets import STEPS
 
 DOMAIN = [
     IntegerRange(0, 30),
@@ -100,7 +100,7 @@ def greatest_move(query, columns, n_codes, order, rounds=30, crowd=96, seed=0):
         return rng.choice([-STEPS, STEPS, 0, int(rng.integers(-STEPS, STEPS + 1))], n)
 
     def values(cells, y):
-        found = query.values(Examples(cells.astype(np.int16), y)).astype(np.float64)
+        found = query.values(LabelledRows(cells.astype(np.int16), y)).astype(np.float64)
         return np.eye(query.size)[found.astype(int)] if found.ndim == 1 else found
 
     def moves(X, y):
@@ -191,7 +191,7 @@ def test_no_record_moves_a_sum_of_a_fit_for_added_records_further_than_its_noise
     columns, queries = asked_by(model, X, y)
     sizes = [range(column.size) for column in columns]
     *cells, targets = np.stack(np.meshgrid(*sizes, codes, indexing="ij")).reshape(5, -1)
-    records = Examples(np.stack(cells, axis=1).astype(np.int16), targets)
+    records = LabelledRows(np.stack(cells, axis=1).astype(np.int16), targets)
     vectors = [query for query in queries if not isinstance(query, HistogramQuery)]
     assert len(vectors) > 3
     shares = []
@@ -223,7 +223,7 @@ def joint_rows(length, n_cells=9, d=4):
 def test_rows_with_joint_features_are_shortened_to_the_reach_and_sums_move_no_further(length):
     rows, columns = joint_rows(length), [SimpleNamespace(size=9)] * 4
     rng = np.random.default_rng(0)
-    records = Examples(rng.integers(0, 9, (3000, 4)).astype(np.int16), rng.integers(0, 2, 3000))
+    records = LabelledRows(rng.integers(0, 9, (3000, 4)).astype(np.int16), rng.integers(0, 2, 3000))
     whole, factors = rows.of_records(records), rows.block(records).weights
     squares = (whole.astype(object) ** 2).sum(axis=1) * factors.astype(object) ** 2
     assert max(squares) <= (rows.reach << queries.WEIGHT_BITS) ** 2
@@ -244,7 +244,7 @@ def test_rows_with_joint_features_are_shortened_to_the_reach_and_sums_move_no_fu
 def test_the_means_of_a_target_and_of_its_square_move_by_at_most_their_bound():
     [query] = SquaredLoss(bits=6).base_queries()
     targets = np.arange(-STEPS, STEPS + 1, STEPS // 64)
-    rows = query.inputs(Examples(np.zeros((len(targets), 1), np.int16), targets))
+    rows = query.inputs(LabelledRows(np.zeros((len(targets), 1), np.int16), targets))
     moves = rows[:, None, :] - rows[None, :, :]
     assert 0.95 < (moves**2).sum(axis=2).max() / query.squared_l2 <= 1
     assert 0.95 < np.abs(moves).sum(axis=2).max() / query.l1 <= 1
@@ -258,7 +258,7 @@ def test_a_total_is_the_sum_of_values_each_of_which_is_of_its_own_record(kind, m
     columns, found = asked(kind, 3)
     rng = np.random.default_rng(0)
     X = np.stack([rng.integers(0, column.size, 40) for column in columns], axis=1).astype(np.int16)
-    records = Examples(X, rng.integers(0, 3, 40))
+    records = LabelledRows(X, rng.integers(0, 3, 40))
     order = rng.permutation(40)
     for query in found:
         values, each = query.values(records), query.inputs(records)
@@ -276,7 +276,7 @@ def test_no_vector_is_longer_than_its_norm():
     columns, queries = asked("gaussian", 0)
     rng = np.random.default_rng(1)
     X = np.stack([rng.integers(0, column.size, 500) for column in columns], axis=1).astype(np.int16)
-    records = Examples(X, rng.integers(-STEPS, STEPS + 1, 500))
+    records = LabelledRows(X, rng.integers(-STEPS, STEPS + 1, 500))
     for query in queries:
         if not isinstance(query, HistogramQuery):
             squares = (query.values(records).astype(np.int64) ** 2).sum(axis=1)
@@ -285,12 +285,12 @@ def test_no_vector_is_longer_than_its_norm():
 
 def test_factors_of_other_records_are_never_taken_from_the_cache():
     rows = Rows.of([np.array([[1.0], [9.0]])], constant=0.0, length=1.0, bits=3)
-    near, far = (Examples(np.array([[cell]]), np.array([0])) for cell in (0, 1))
+    near, far = (LabelledRows(np.array([[cell]]), np.array([0])) for cell in (0, 1))
     assert rows.block(near).weights.tolist() == [1024]
     assert rows.block(far).weights.tolist() == [1024 // 9]
     assert rows.block(near).weights.tolist() == [1024]
     for cell in (0, 1) * 20:  # objects that are gone at once, so that others get their identity
-        found = rows.block(Examples(np.array([[cell]]), np.array([0]))).weights.tolist()
+        found = rows.block(LabelledRows(np.array([[cell]]), np.array([0]))).weights.tolist()
         assert found == [1024 // 9 if cell else 1024]
 
 
@@ -310,7 +310,7 @@ def test_released_tables_of_any_numbers_keep_the_norm(bad):
         rows = Rows.of(tables, constant=bad, length=1.0, bits=9)
     loss = LogisticLoss(Fraction(1))
     query = residual_query(rows, lambda records: loss.targets(records.y), n_outputs=1, reach=2048, bits=11)
-    records = Examples(np.array([[i, j] for i in (0, 1) for j in (0, 1)]), np.array([0, 1, 0, 1]))
+    records = LabelledRows(np.array([[i, j] for i in (0, 1) for j in (0, 1)]), np.array([0, 1, 0, 1]))
     assert ((query.values(records).astype(object) ** 2).sum(axis=1) <= query.norm**2).all()
     assert (query.inputs(records) == query.values(records)).all()
 
@@ -333,7 +333,7 @@ def test_products_are_rounded_so_that_they_are_no_longer_than_before():
 def test_moments_are_those_of_shortened_rows():
     rows = Rows.of([np.array([[3.0], [0.5]]), np.array([[4.0], [0.25]])], constant=0.0, length=1.0, bits=6)
     query = moment_query(rows)
-    records = Examples(np.array([[0, 0], [1, 1]]), np.array([0, 0]))
+    records = LabelledRows(np.array([[0, 0], [1, 1]]), np.array([0, 0]))
     short = np.array([[0.6, 0.8], [0.5, 0.25]])
     expected = [short[:, 0] @ short[:, 0], short[:, 0] @ short[:, 1], short[:, 1] @ short[:, 1]]
     assert query.total(records) / np.array([5, 7, 5]) / 64**2 == pytest.approx(expected, abs=0.03)
@@ -383,7 +383,7 @@ def block_of(records):
 
 def test_margins_are_sums_of_whole_numbers_of_one_record():
     margins = margins_of([np.array([[0.5], [np.inf]]), np.array([[-1e300], [0.25]])], np.array([1.0]))
-    records = Examples(np.array([[0, 1], [1, 1], [0, 0]], dtype=np.int16), np.zeros(3, dtype=np.int64))
+    records = LabelledRows(np.array([[0, 1], [1, 1], [0, 0]], dtype=np.int16), np.zeros(3, dtype=np.int64))
     found = margins(block_of(records))
     assert found.dtype == np.int64
     assert found[0, 0] == 1.75 * 2**MARGIN_BITS

@@ -18,8 +18,8 @@ from dplearn.learners.additive.start import (
     ask_shapes,
     synthetic_cells,
 )
-from dplearn.queries import Examples
-from dplearn.queries.factories import oracle_for
+from dplearn.queries import LabelledRows
+from dplearn.queries.oracle import oracle_for
 
 DOMAIN = [IntegerRange(0, 9), Categories(["a", "b", "c"])]
 
@@ -32,7 +32,7 @@ def planned(n, **parameters):
 def cells(n):
     rng = np.random.default_rng(0)
     X = np.stack([rng.binomial(9, 0.3, n), rng.choice(3, n, p=[0.7, 0.2, 0.1])], axis=1)
-    return Examples(X.astype(np.int16), rng.integers(0, 2, n))
+    return LabelledRows(X.astype(np.int16), rng.integers(0, 2, n))
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
@@ -117,7 +117,11 @@ def test_noise_in_masses_is_no_effect_of_a_cell_without_records():
     y = (rng.random(20_000) < np.where(X[:, 0] == 0, 0.01, 0.05)).astype(int)
     for seed in range(5):
         oracle = oracle_for(
-            plan.noise, Examples(X, y), privacy=plan.guarantee, dice=SeededDice(seed), stream=PublicStream(0)
+            plan.noise,
+            LabelledRows(X, y),
+            privacy=plan.guarantee,
+            dice=SeededDice(seed),
+            stream=PublicStream(0),
         )
         base = plan.loss.ask_base(oracle, plan.shares.target)
         masses, variance = ask_masses(oracle, plan)

@@ -14,9 +14,9 @@ from dplearn.learners.additive.model import summed
 from dplearn.learners.additive.queries import Rows, margins_of
 from dplearn.learners.additive.start import Shape, ask_spread, narrowed
 from dplearn.learners.additive.steps import _along_start, _near_steps, learn_additive
-from dplearn.queries import CentralOracle, Examples
-from dplearn.queries.factories import oracle_for
-from dplearn.records.targets import STEPS
+from dplearn.queries import CentralOracle, LabelledRows
+from dplearn.queries.oracle import oracle_for
+from dplearn.table.targets import STEPS
 
 AGES = IntegerRange(0, 20)
 SETTINGS = [{}, {"delta": 0.0}]
@@ -41,7 +41,7 @@ def test_all_of_the_budget_is_spent_in_the_planned_queries(settings, numbers):
         plan = AdditiveClassifier(domain=AGES, classes=[0, 1], **settings).plan(400, n_features=2)
         y = rng.integers(0, 2, 400)
     oracle = oracle_for(
-        plan.noise, Examples(X, y), privacy=plan.guarantee, dice=SeededDice(0), stream=PublicStream(0)
+        plan.noise, LabelledRows(X, y), privacy=plan.guarantee, dice=SeededDice(0), stream=PublicStream(0)
     )
     (model,) = learn_additive(oracle, plan)
     assert oracle.left == 0
@@ -166,7 +166,7 @@ def test_the_start_explains_at_most_the_variance_of_the_target(size, d):
     y = np.rint(0.3 * STEPS * values.clip(-3, 3)).astype(np.int64)
     model = AdditiveRegressor(domain=IntegerRange(0, 1), target_range=(-1, 1), epsilon=1e4)
     plan = model.plan(20_000, n_features=d)
-    oracle = CentralOracle(Examples(X, y), privacy=plan.guarantee, dice=SeededDice(0))
+    oracle = CentralOracle(LabelledRows(X, y), privacy=plan.guarantee, dice=SeededDice(0))
     shapes = [Shape(size * np.array([[-1.0], [1.0]]), np.eye(2))] * d
     with np.errstate(all="raise"):
         narrow, found = narrowed(
@@ -214,7 +214,7 @@ def test_the_spread_is_that_of_residuals(bins):
     rng = np.random.default_rng(0)
     y = np.rint(rng.uniform(-0.5, 0.5, 5000) * STEPS).astype(np.int64)
     oracle = CentralOracle(
-        Examples(np.zeros((5000, 1), np.int16), y), privacy=plan.guarantee, dice=SeededDice(0)
+        LabelledRows(np.zeros((5000, 1), np.int16), y), privacy=plan.guarantee, dice=SeededDice(0)
     )
     object.__setattr__(plan, "n_bins", bins)
     base = SimpleNamespace(loss=SquaredLoss())
@@ -233,7 +233,7 @@ def test_the_last_spread_is_that_of_all_margins(monkeypatch):
     asked = []
     for module in (start, steps):
         monkeypatch.setattr(module, "ask_spread", lambda *given: asked.append(given) or ask_spread(*given))
-    records = Examples(X, y)
+    records = LabelledRows(X, y)
     oracle = CentralOracle(records, privacy=plan.guarantee, dice=SeededDice(0))
     (model,) = learn_additive(oracle, plan)
     margins, features = asked[-1][3:]

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from dplearn.chance import SeededDice, enumerate_paths
-from dplearn.fit.private_count import counted_shares, noisy_count
+from dplearn.fit.relation import counted_shares, noisy_count
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.privacy.unknown_count import MOST_RECORDS

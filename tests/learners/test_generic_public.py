@@ -20,7 +20,7 @@ from dplearn.concepts import Conjunctions, DecisionStumps, FiniteClass, Parities
 from dplearn.display import privacy_card
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Learn, Product, Schema
 from dplearn.ensembles.public_data import PublicData
-from dplearn.estimator.public import cost_of_fit
+from dplearn.estimator.recipe import cost_of_fit
 from dplearn.learners import SecretSampleClassifier
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateMinMaxClipper

@@ -32,10 +32,10 @@ from dplearn import (
 )
 from dplearn.audit import FaultyDice, fitted_with
 from dplearn.chance import SystemDice
-from dplearn.core.soft_votes import FIXED_POINT_ONE, fixed_point, soft_tally
 from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS
 from dplearn.ensembles.asking import Scores
 from dplearn.ensembles.teachers import answers_of
+from dplearn.kernels.soft_votes import FIXED_POINT_ONE, fixed_point, soft_tally
 from dplearn.learners.soft_labels import SoftLabelPlan, n_bins_of, probabilities_of
 from dplearn.privacy import OneTimeState
 

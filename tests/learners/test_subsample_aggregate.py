@@ -32,8 +32,8 @@ from dplearn import (
 )
 from dplearn.audit import FaultyDice, fitted_with
 from dplearn.chance import SystemDice
-from dplearn.core.votes import tally
 from dplearn.ensembles.aggregators import AGGREGATIONS, Ballot
+from dplearn.kernels.votes import tally
 from dplearn.privacy import OneTimeState
 
 X, Y = make_classification(2000, n_features=6, class_sep=2.0, flip_y=0.0, random_state=1)  # public

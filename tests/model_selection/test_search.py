@@ -30,8 +30,8 @@ from dplearn import (
 from dplearn.audit.cases.search import OneAnswer
 from dplearn.display import privacy_card
 from dplearn.domains import DomainError, Grid, IntegerRange
-from dplearn.estimator.public import cost_of_fit
-from dplearn.learners.reductions import SecretSampleClassifier
+from dplearn.estimator.recipe import cost_of_fit
+from dplearn.learners.several.secret_sample import SecretSampleClassifier
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.model_selection.plan import splits_by_position
 from dplearn.preprocessing import PrivateMinMaxClipper, PrivateRobustScaler

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dplearn.chance import SeededDice
-from dplearn.core.distributions import gaussian_probabilities, laplace_probabilities
+from dplearn.kernels.distributions import gaussian_probabilities, laplace_probabilities
 from dplearn.model_selection.table_noise import TableNoise
 from dplearn.privacy import ApproxDP
 

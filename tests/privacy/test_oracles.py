@@ -63,7 +63,7 @@ QUICK = (
     "privacy.random_stopping.RandomStopping",
     "privacy.conversion.pure_and_concentrated",
     "privacy.theorems.optimal_homogeneous",
-    "core.exact.decay_ratio",
+    "kernels.exact.decay_ratio",
     "privacy.gaussian_dp.tail_bounds",
 )
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from dplearn.audit import freeze
 from dplearn.chance import SeededDice
-from dplearn.core.intervals import depth_of
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange
 from dplearn.domains.numbers import LargeIntegerRange
+from dplearn.kernels.intervals import depth_of
 from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.releases.cdf import CDFPlan, cdf, cdf_plan, distribution_of, distribution_of_points

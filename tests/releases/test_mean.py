@@ -12,9 +12,9 @@ from dplearn.audit.enumeration import distribution_on
 from dplearn.domains import DomainError
 from dplearn.fit.execute import Facts
 from dplearn.privacy import PrivacyLedger
-from dplearn.records.table import Held, Table
 from dplearn.releases import mean, mean_plan
 from dplearn.releases.mean import _Mean
+from dplearn.table.table import Held, Table
 
 module = import_module("dplearn.releases.mean")  # the package exports a function by that name
 X = np.random.default_rng(0).gamma(2, 10, 5000)

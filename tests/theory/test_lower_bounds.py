@@ -11,7 +11,7 @@ from math import ceil, exp, log
 import numpy as np
 import pytest
 
-from dplearn.learners.pure_lower_bound import least_failure
+from dplearn.learners.limits import least_failure
 from dplearn.releases.interior_point import interior_point_sample_size
 from dplearn.theory import empirical_lower_bound
 from dplearn.theory.lower_bounds import _too_few, interior_point_lower_bound

@@ -39,8 +39,8 @@ from dplearn.learners.additive.queries import Rows as Tables
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.base import NEIGHBORS
 from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE, MOST_RECORDS
-from dplearn.queries import CentralOracle, Examples, StatisticalQuery
-from dplearn.records.targets import STEPS
+from dplearn.queries import CentralOracle, LabelledRows, StatisticalQuery
+from dplearn.table.targets import STEPS
 
 __all__ = [
     "ADDITIVE_REPLAYS",
@@ -143,7 +143,9 @@ def additive_query_case(
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         table = np.array(rows)
         targets = table[:, -outputs:]
-        records = Examples(table[:, :-outputs].astype(np.int16), targets if outputs > 1 else targets[:, 0])
+        records = LabelledRows(
+            table[:, :-outputs].astype(np.int16), targets if outputs > 1 else targets[:, 0]
+        )
         most = 1 if neighbors == ADDED else MOST_RECORDS
         oracle = CentralOracle(records, privacy=claim, dice=dice, count_share=0, most_records=most)
         return str(oracle.ask(query())[0].means.round(6).tolist()), oracle.rounds

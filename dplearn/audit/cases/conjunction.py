@@ -8,7 +8,7 @@ from dplearn.audit.cases.naive_bayes import REPLACED, split
 from dplearn.audit.fits import StagedFit, WholeFit, refitted
 from dplearn.audit.rules import RULES
 from dplearn.domains import Bits, Domain, IntegerRange
-from dplearn.learners.conjunction import ConjunctionClassifier
+from dplearn.learners.counts.conjunction import ConjunctionClassifier
 from dplearn.privacy import ApproxDP
 
 __all__ = ["CASES", "conjunction_case"]

@@ -17,8 +17,8 @@ from dplearn.audit.cases.interior_point import tiny_sizes
 from dplearn.audit.fits import Rows
 from dplearn.audit.rules import RULES, Rule, moved_by
 from dplearn.chance.dice import Dice
-from dplearn.core.intervals import Level, depth_of
 from dplearn.domains import IntegerRange
+from dplearn.kernels.intervals import Level, depth_of
 from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.interior_point import RecursiveSizes
 from dplearn.mechanisms.noisy_counts import tree_counts

@@ -18,7 +18,7 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Learn
 from dplearn.domains.cells import object_array
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.learners.generic import ExponentialMechanismClassifier
+from dplearn.learners.rules.generic import ExponentialMechanismClassifier
 from dplearn.mechanisms.stable_histogram import frequent_keys
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.composition import Composition

@@ -20,7 +20,7 @@ from dplearn.audit.cases.groups import groups_of
 from dplearn.audit.cases.search import OneChance, OneNumber, score_recipe, search_case
 from dplearn.audit.fits import ReleaseFit, Rows, WholeFit
 from dplearn.chance.dice import Dice
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
 from dplearn.model_selection.measures import NoisyTable
 from dplearn.model_selection.metrics import PrivateScorer
 from dplearn.model_selection.plan import SearchPlan
@@ -34,7 +34,7 @@ from dplearn.model_selection.statistics import (
     TargetSums,
 )
 from dplearn.privacy import ApproxDP
-from dplearn.records.rows import Examples
+from dplearn.table.rows import LabelledRows
 
 __all__ = ["CASES", "Echo", "table_case"]
 
@@ -168,7 +168,7 @@ def _r2_plan() -> SearchPlan:
 
 def _selected_by_r2(rows: Rows, dice: Dice) -> tuple[str, Any]:
     X, y = _table(rows)
-    found = ConstantTrial(Examples(X, y), _r2_plan()).choose(dice).index
+    found = ConstantTrial(LabelledRows(X, y), _r2_plan()).choose(dice).index
     return str(found), found
 
 

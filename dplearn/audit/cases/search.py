@@ -16,8 +16,7 @@ from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import ReleaseFit, Rows, WholeFit
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier, PrivateRegressor
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.mechanisms import randomized_response
 from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
@@ -30,7 +29,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan
 from dplearn.privacy.random_stopping import RandomStopping
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
-from dplearn.records.targets import TargetRange, read_target
+from dplearn.table.targets import TargetRange, read_target
 
 __all__ = [
     "CASES",

@@ -19,16 +19,16 @@ from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, TableFit, WholeFit, 
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, Domain, IntegerRange
+from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.learners.linear import (
     LinearRegressor,
     StatisticalQueryLogisticRegression,
     target_moments_query,
 )
-from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import CentralOracle, StatisticalQuery
-from dplearn.queries.factories import oracle_for
+from dplearn.queries.oracle import oracle_for
 from dplearn.releases.grouped import _Grouped
 from dplearn.releases.release import Release
 from dplearn.releases.stable_counts import _StableCounts

@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.code_counts import CodePlaces
 from dplearn.domains import Domain, Floats, LargeIntegerRange
 from dplearn.domains.base import NumberDomain
+from dplearn.kernels.code_counts import CodePlaces
 
 Floats64 = NDArray[np.float64]
 

@@ -15,21 +15,21 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_number, shown
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Floats
 from dplearn.ensembles.isolation import native_threads
 from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator, SeveralOutputsClassifier
-from dplearn.estimator.fit_recipe import QueryFit
-from dplearn.estimator.public import (
+from dplearn.estimator.recipe import (
     Public,
     PublicOutputs,
+    QueryFit,
     planned_columns,
     planned_outputs,
 )
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import refused_pair
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.learners.additive.cells import Column
 from dplearn.learners.additive.losses import (
     RESIDUAL_BITS,
@@ -49,11 +49,18 @@ from dplearn.learners.additive.steps import learn_additive
 from dplearn.learners.bins import declared_columns, stacked
 from dplearn.learners.linear import check_class_weight, check_weighted_classes
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.queries import Examples, Oracle
-from dplearn.queries.factories import cost_of
-from dplearn.records.outputs import declared_sets, label_columns, read_outputs
-from dplearn.records.reading import as_product, declared_classes, labels_assumed, read_features
-from dplearn.records.targets import TargetRange, read_target
+from dplearn.queries import LabelledRows, Oracle
+from dplearn.queries.oracle import cost_of
+from dplearn.table.features import as_product, read_features
+from dplearn.table.targets import (
+    TargetRange,
+    declared_classes,
+    declared_sets,
+    label_columns,
+    labels_assumed,
+    read_outputs,
+    read_target,
+)
 
 #: The losses of numbers, by name.
 _LOSSES: dict[str, type[NumberLoss]] = {"squared": SquaredLoss, "poisson": PoissonLoss}
@@ -220,9 +227,9 @@ class AdditiveFit(QueryFit):
         plan = additive_plan(self, public, loss_of, domain, beta=failure)
         return replace(plan, guarantee=replace(self.cost, assumes=assumes))
 
-    def summarize(self, rows: Any, plan: AdditivePlan) -> Examples:
+    def summarize(self, rows: Any, plan: AdditivePlan) -> LabelledRows:
         # One replaced record replaces one row of cells and one target.
-        return Examples(stacked(plan.columns, rows.X), rows.y)
+        return LabelledRows(stacked(plan.columns, rows.X), rows.y)
 
     def learn(self, oracle: Oracle, plan: AdditivePlan) -> "_Outcome":
         with native_threads(None):  # the matrices are small, and more threads would wait for each other
@@ -358,7 +365,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     **Source.** Generalised additive models are by Hastie and Tibshirani (1986), and linear functions of
     kernels to landmarks by Williams and Seeger (2001); the private algorithm is ours.
 
-    Examples
+    LabelledRows
     --------
     `random_state` makes this example repeatable; leave it out on private data.
 
@@ -552,10 +559,10 @@ class AdditiveClassifierFit(AdditiveFit):
         facts, columns = self.read_columns(X, reader)
         outputs = read_outputs(y, len(columns), self.classes)
         if not outputs.many:
-            return replace(facts, classes=outputs.classes[0]), Examples(columns, outputs.codes[:, 0])
+            return replace(facts, classes=outputs.classes[0]), LabelledRows(columns, outputs.codes[:, 0])
         known = vars(facts) | {"classes": outputs.classes, "n_outputs": len(outputs.classes)}
         public = PublicOutputs(**known, many=True)
-        return public, Examples(columns, outputs.codes)
+        return public, LabelledRows(columns, outputs.codes)
 
     def plan(self, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
         counts = _label_counts(public)
@@ -686,7 +693,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     to landmarks by Williams and Seeger (2001), and clipped residuals by Huber (1964); the private algorithm
     is ours.
 
-    Examples
+    LabelledRows
     --------
     `random_state` makes this example repeatable; leave it out on private data.
 
@@ -817,7 +824,7 @@ class AdditiveRegressorFit(AdditiveFit):
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         facts, columns = self.read_columns(X, reader)
         codes = read_target(y, len(columns), self.target)
-        return facts, Examples(columns, codes)
+        return facts, LabelledRows(columns, codes)
 
     def plan(self, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
         return self.plan_with(

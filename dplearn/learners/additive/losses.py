@@ -32,10 +32,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from dplearn.core.simplex import nearest_shares
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.learners.linear import BALANCED
-from dplearn.queries import Answer, Examples, HistogramQuery, Oracle, StatisticalQuery, VectorQuery
-from dplearn.records.targets import STEPS, TargetRange
+from dplearn.queries import Answer, HistogramQuery, LabelledRows, Oracle, StatisticalQuery, VectorQuery
+from dplearn.table.targets import STEPS, TargetRange
 
 MARGIN_BITS = 12
 RESIDUAL_BITS = 12
@@ -466,7 +466,7 @@ def target_query(bits: int) -> StatisticalQuery:
     """
     reach = 1 << bits
 
-    def moments(records: Examples) -> Integers:
+    def moments(records: LabelledRows) -> Integers:
         y = records.y.astype(np.int64)
         finest = STEPS.bit_length() - 1
         return np.stack([y >> (finest - bits), (y * y) >> (2 * finest - bits)], axis=1)
@@ -498,7 +498,7 @@ def _shares(answer: Answer) -> Floats64:
     return np.asarray(shares / shares.sum())
 
 
-def _labels_of(place: int, records: Examples) -> NDArray[Any]:
+def _labels_of(place: int, records: LabelledRows) -> NDArray[Any]:
     return np.asarray(records.y[:, place])
 
 

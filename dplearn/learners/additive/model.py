@@ -28,13 +28,13 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.simplex import nearest_shares
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.learners.additive.cells import Column, kernel
 from dplearn.learners.additive.losses import Base
 from dplearn.learners.additive.plan import AdditivePlan
 from dplearn.learners.additive.queries import RecordFeatures, Rows
 from dplearn.learners.additive.start import Copula, Shape
-from dplearn.queries import Examples
+from dplearn.queries import LabelledRows
 
 #: The most landmarks.
 LANDMARKS = 400
@@ -377,7 +377,7 @@ def rows_of_features(plan: AdditivePlan, features: Features, cells: Integers) ->
 
 def feature_rows(rows: Rows, cells: Integers) -> Floats64:
     """Return the rows of synthetic records, of shape (n, size)."""
-    records = Examples(cells, np.zeros(len(cells), dtype=np.int64))
+    records = LabelledRows(cells, np.zeros(len(cells), dtype=np.int64))
     return np.asarray(rows.of_records(records) * rows.unit, dtype=np.float64)
 
 

@@ -3,7 +3,7 @@
 >>> from dplearn.learners.additive.losses import LogisticLoss
 >>> from dplearn.domains import Categories, IntegerRange, Product
 >>> from types import SimpleNamespace
->>> from dplearn.estimator.public import Public
+>>> from dplearn.estimator.recipe import Public
 >>> domain = Product([IntegerRange(0, 99), Categories(["north", "south"])])
 >>> params = SimpleNamespace(cost=ApproxDP(1, "1e-6"), finest=9, steps=None, bins=BINS,
 ...                          bits=None, interactions="auto")
@@ -22,8 +22,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.learners.additive.cells import Column, column_of, line_rows
 from dplearn.learners.additive.losses import RESIDUAL_BITS, Loss
 from dplearn.learners.additive.queries import pair_norm, residual_norm

@@ -29,7 +29,7 @@ from dplearn.learners.additive.losses import (
     target_query,
 )
 from dplearn.queries import Answer, StatisticalQuery
-from dplearn.records.targets import STEPS, TargetRange
+from dplearn.table.targets import STEPS, TargetRange
 
 _COARSER = 4  # a count is looked up in steps of 2**(_COARSER - MARGIN_BITS) of the margin
 _LAST = 16 << (MARGIN_BITS - _COARSER)  # of these steps, on both sides of 0
@@ -96,10 +96,9 @@ class PoissonLoss(NumberLoss):
 
     def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
         """Return count minus expected count, clipped."""
-        places = (margins >> _COARSER).clip(-_LAST, _LAST) + _LAST
-        return (in_scales(y, -STEPS, self.scale)[:, None] - self._counts[places]).clip(
-            -self.reach, self.reach
-        )
+        expected = self._counts[(margins >> _COARSER).clip(-_LAST, _LAST) + _LAST]
+        apart = in_scales(y, -STEPS, self.scale)[:, None] - expected
+        return np.asarray(apart.clip(-self.reach, self.reach))
 
     def units(self, target: TargetRange) -> Units:
         """Return the units: margins are logarithms of counts, and residuals are in scales."""

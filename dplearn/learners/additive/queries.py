@@ -13,7 +13,7 @@ integers, and the norm bounds hold for them as they are, after rounding.
 [slice(0, 1, None), slice(1, 2, None)]
 >>> rows.tables[1].tolist(), rows.constant, rows.reach  # in units of length / 8
 ([[8], [0]], 4, 8)
->>> records = Examples(np.array([[0, 0], [1, 1]]), np.array([0, 1]))
+>>> records = LabelledRows(np.array([[0, 0], [1, 1]]), np.array([0, 1]))
 >>> (rows.block(records).weights / 2**WEIGHT_BITS).round(2).tolist()  # the norms are 9.8 and 5.7
 [0.82, 1.0]
 >>> halves = lambda records: np.array([[2048], [-2048]])
@@ -39,11 +39,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.kept_results import KeptResults
-from dplearn.core.unit_rows import norm_powers
+from dplearn.kernels.kept_results import KeptResults
+from dplearn.kernels.unit_rows import norm_powers
 from dplearn.learners.additive.losses import MARGIN_BITS, RESIDUAL_BITS, Loss
 from dplearn.learners.linear import moment_weights
-from dplearn.queries import Examples, Oracle, StatisticalQuery, VectorQuery
+from dplearn.queries import LabelledRows, Oracle, StatisticalQuery, VectorQuery
 
 WEIGHT_BITS = 10  # bits of the factor that shortens a row
 
@@ -244,12 +244,12 @@ class Rows:
         """Return the norm, to the power of `order`, of each row of each table."""
         return [norm_powers(table, self.order) for table in self.tables]
 
-    def block(self, records: Examples) -> Block:
+    def block(self, records: LabelledRows) -> Block:
         """Return the records with their joint features and factors; cached for the same object."""
         block: Block = self._blocks(records)
         return block
 
-    def _block(self, records: Examples) -> Block:
+    def _block(self, records: LabelledRows) -> Block:
         n, lengths = len(records), self.bundles.added(self.lengths())
         joint = np.zeros((n, 0), dtype=np.int16) if self.joint is None else self.joint.of(records.X)
         block = Block(records.X, records.y, joint, np.empty(n, dtype=np.int32))
@@ -272,7 +272,7 @@ class Rows:
             quotients = np.sqrt(quotients)
         return np.asarray(np.minimum(quotients, 1 << WEIGHT_BITS), dtype=np.int32)
 
-    def of_records(self, records: Examples) -> Integers:
+    def of_records(self, records: LabelledRows) -> Integers:
         """Return the rows of records, not shortened, of shape (n, size)."""
         return self.of_block(self.block(records))
 
@@ -335,7 +335,7 @@ def mass_query(rows: Rows) -> StatisticalQuery:
     """
     norm = math.isqrt(max(0, sum(int(norm_powers(table, 2).max()) for table in rows.tables) - 1)) + 1
 
-    def total(records: Examples) -> Integers:
+    def total(records: LabelledRows) -> Integers:
         each = zip(rows.bundles.codes(records.X), rows.bundles.sizes, strict=True)
         counts = rows.bundles.split([np.bincount(codes, minlength=size) for codes, size in each])
         return np.concatenate([table.T @ count for table, count in zip(rows.tables, counts, strict=True)])
@@ -376,10 +376,10 @@ def residual_query(
         products, longest = residuals(block) * block.weights[:, None], (reach * block.weights) >> shift
         return _rounded(products, shift, longest, rows.order)
 
-    def total(records: Examples) -> Integers:
+    def total(records: LabelledRows) -> Integers:
         return _total(records, [rows], lambda blocks: [factors(blocks[0])], [n_outputs])
 
-    def each(records: Examples) -> Integers:
+    def each(records: LabelledRows) -> Integers:
         given = factors(rows.block(records))
         products = rows.of_records(records)[:, :, None] * given[:, None, :]
         return products.reshape(len(records), -1)
@@ -422,10 +422,10 @@ def outputs_query(
         products = [given[:, here] * block.weights[:, None] for here, block in zip(ends, blocks, strict=True)]
         return [_towards_zero(product, shift) for product in products]
 
-    def total(records: Examples) -> Integers:
+    def total(records: LabelledRows) -> Integers:
         return _total(records, rows, factors, sizes)
 
-    def each(records: Examples) -> Integers:
+    def each(records: LabelledRows) -> Integers:
         blocks = [one.block(records) for one in rows]
         products = [
             (one.of_block(block)[:, :, None] * given[:, None, :]).reshape(len(records), -1)
@@ -461,14 +461,14 @@ def moment_query(rows: Rows) -> StatisticalQuery:
     weights = np.where(upper[0] == upper[1], on, off)
     norm = on * rows.reach**2
 
-    def total(records: Examples) -> Integers:
+    def total(records: LabelledRows) -> Integers:
         moments = np.zeros((d, d), dtype=np.int64)
         for block in rows.block(records).slices():
             short = rows.short(block)
             moments += (short.T @ short).astype(np.int64)
         return moments[upper] * weights
 
-    def each(records: Examples) -> Integers:
+    def each(records: LabelledRows) -> Integers:
         return _products(rows.short(rows.block(records)), upper).astype(np.int64) * weights
 
     return VectorQuery(
@@ -506,7 +506,7 @@ def pair_query(
     def rounded(block: Block) -> Integers:
         return _towards_zero(residuals(block), shift)
 
-    def total(records: Examples) -> Integers:
+    def total(records: LabelledRows) -> Integers:
         sums = np.zeros((n_outputs, d, d), dtype=np.int64)
         for block in rows.block(records).slices():
             short = rows.short(block)
@@ -514,7 +514,7 @@ def pair_query(
                 sums[place] += ((short * factors[:, None]).T @ short).astype(np.int64)
         return sums[:, *upper].ravel()
 
-    def each(records: Examples) -> Integers:
+    def each(records: LabelledRows) -> Integers:
         block = rows.block(records)
         products = _products(rows.short(block), upper).astype(np.int64)
         return (rounded(block)[:, :, None] * products[:, None, :]).reshape(len(block), -1)
@@ -658,7 +658,7 @@ def _towards_zero(products: Integers, shift: int) -> Integers:
 
 
 def _total(
-    records: Examples,
+    records: LabelledRows,
     rows: Sequence[Rows],
     factors: Callable[[Sequence[Block]], Sequence[Integers]],
     sizes: Sequence[int],

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, softmax
 
 from dplearn.chance import PublicStream
-from dplearn.core.simplex import fitted_shares, nearest_shares
+from dplearn.kernels.simplex import fitted_shares, nearest_shares
 from dplearn.learners.additive.cells import Column, kernel, smooth_rows
 from dplearn.learners.additive.losses import RESIDUAL_BITS, Base
 from dplearn.learners.additive.plan import AdditivePlan
@@ -37,7 +37,7 @@ from dplearn.learners.additive.queries import (
     residuals_at,
 )
 from dplearn.learners.linear import moment_weights
-from dplearn.queries import Examples, HistogramQuery, Oracle
+from dplearn.queries import HistogramQuery, LabelledRows, Oracle
 
 # The greatest prior weight of a first shape in the whole model: correlated columns count an effect twice.
 _KEPT = 0.6
@@ -187,7 +187,7 @@ def ask_spread(
     middles = 2.0 ** (-np.arange(size)[::-1] / 2 + 0.25)
     rows, given = Rows([], 0, 1, 1.0, joint=joint), residuals_at(base.loss, margins)
 
-    def magnitude(records: Examples) -> Integers:
+    def magnitude(records: LabelledRows) -> Integers:
         slices = rows.block(records).slices()
         residuals = np.concatenate([given(each) for each in slices])
         return np.asarray(np.digitize(np.abs(residuals[:, 0]), edges, right=True))

@@ -57,7 +57,7 @@ from dplearn.learners.additive.start import (
     of_output,
 )
 from dplearn.learners.linear import LogisticPlan, learn_logistic
-from dplearn.queries import Examples, Oracle
+from dplearn.queries import LabelledRows, Oracle
 
 _SYNTHETIC, _CELLS = 6000, 400_000  # the most synthetic records, and the most of their cells
 # Added to the second moments, as a share of the squared norm of a row: for the steps, and for the result.
@@ -91,7 +91,7 @@ Floats64 = NDArray[np.float64]
 
 
 def learn_additive(oracle: Oracle, plan: AdditivePlan) -> list[AdditiveModel]:
-    """Learn the additive model of each output, from `Examples` of cells and codes, with all of the budget."""
+    """Learn the additive model of each output, from rows of cells and codes, with all of the budget."""
     if plan.linear and (logistic := plan.logistic):
         target = plan.shares.target
         shares = plan.loss.ask_base(oracle, target) if target else None
@@ -481,11 +481,11 @@ def learn_linear(
     return AdditiveModel(intercept, effects, deviations, list(masses))
 
 
-def _image(tables: Sequence[Floats64], plan: LogisticPlan, records: Examples) -> Examples:
+def _image(tables: Sequence[Floats64], plan: LogisticPlan, records: LabelledRows) -> LabelledRows:
     """Return the rows of records, of one length, in integers; a block of records at a time."""
     blocks = [plan.rows(np.zeros((0, plan.n_numbers)))]
     for start in range(0, len(records), _BLOCK):
         cells = records.X[start : start + _BLOCK].T
         numbers = [table[each] for table, each in zip(tables, cells, strict=True)]
         blocks.append(plan.rows(np.concatenate(numbers, axis=1)))
-    return Examples(np.concatenate(blocks), records.y)
+    return LabelledRows(np.concatenate(blocks), records.y)
