@@ -6,8 +6,7 @@ import pytest
 from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.chance import SeededDice
 from dplearn.domains import Grid
-from dplearn.learners.additive_copula import _normal_scores, ask_correlations
-from dplearn.learners.additive_shapes import Shape
+from dplearn.learners.additive.start import Shape, _normal_scores, ask_correlations
 from dplearn.queries import CentralOracle, LabelledRows
 from dplearn.queries.oracle import PopulationOracle
 

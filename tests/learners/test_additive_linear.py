@@ -10,9 +10,10 @@ from dplearn import AdditiveClassifier
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, Grid, IntegerRange, Product
 from dplearn.learners import StatisticalQueryLogisticRegression
-from dplearn.learners.additive_columns import column_of
-from dplearn.learners.additive_linear import learn_linear, line_rows, linear_plan
-from dplearn.learners.additive_model import summed
+from dplearn.learners.additive.cells import column_of, line_rows
+from dplearn.learners.additive.model import summed
+from dplearn.learners.additive.plan import linear_plan
+from dplearn.learners.additive.steps import learn_linear
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, LabelledRows
 

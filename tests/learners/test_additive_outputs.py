@@ -8,9 +8,8 @@ import pytest
 
 from dplearn.chance import SeededDice
 from dplearn.kernels.rows import norm_powers
-from dplearn.learners.additive_losses import RESIDUAL_BITS, LogisticLoss, SoftmaxLoss
-from dplearn.learners.additive_outputs import OutputsLoss, outputs_query, slices_of
-from dplearn.learners.additive_queries import Rows, residual_query
+from dplearn.learners.additive.losses import RESIDUAL_BITS, LogisticLoss, OutputsLoss, SoftmaxLoss
+from dplearn.learners.additive.queries import Rows, outputs_query, residual_query, slices_of
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, LabelledRows
 
@@ -27,12 +26,9 @@ def drawn(n=500, seed=0):
 def test_residuals_and_targets_are_those_of_each_label_unless_they_are_shortened():
     margins, y = drawn()
     loss = OutputsLoss(MIXED)
-    assert (loss.n_outputs, [(here.start, here.stop) for here in loss.slices]) == (
-        5,
-        [(0, 1), (1, 4), (4, 5)],
-    )
+    assert loss.n_outputs == 5
     assert loss.reach == math.ceil(math.hypot(2048, 4096, 4096))
-    for part, here, codes in zip(MIXED, loss.slices, y.T, strict=True):
+    for part, here, codes in zip(MIXED, slices_of([1, 3, 1]), y.T, strict=True):
         own = part.residuals(margins[:, here], codes)
         assert (loss.residuals(margins, y)[:, here] == own).all()
         assert (loss.targets(y)[:, here] == part.targets(codes)).all()
@@ -55,7 +51,7 @@ def test_long_residuals_are_shortened_together_to_the_reach(reach):
 def test_norms_of_order_1_are_not_shortened():
     loss = OutputsLoss([HALF, HALF], order=1)
     assert loss.reach == 4096
-    base = loss.joined([part.base(answered(part)) for part in loss.outputs])
+    base = loss.base([answered(part) for part in loss.outputs])
     assert base.loss.reach == 4096
 
 
@@ -64,15 +60,15 @@ def answered(part, shares=(0.5, 0.5)):
     oracle = CentralOracle(
         LabelledRows(np.zeros((1000, 1)), codes), privacy=ApproxDP(1000), dice=SeededDice(0)
     )
-    return oracle.ask(part.base_query())[0]
+    return oracle.ask(part.base_queries())[0]
 
 
 def test_the_norm_of_many_rare_labels_is_far_below_that_of_the_greatest_residuals():
-    rare = [LogisticLoss(Fraction(1, 2)).base(answered(HALF, (0.95, 0.05))) for _ in range(25)]
-    base = OutputsLoss([HALF] * 25).joined(rare)
+    rare = answered(HALF, (0.95, 0.05))
+    base = OutputsLoss([HALF] * 25).base([rare] * 25)
     assert base.loss.reach < 0.35 * 2048 * 5
     assert base.loss.target_reach < 0.3 * (1 << RESIDUAL_BITS) * 5
-    assert base.outputs == tuple(rare)
+    assert [each.margins.tolist() for each in base.outputs] == [HALF.base([rare]).margins.tolist()] * 25
     assert base.margins.shape == base.variance.shape == (25,)
 
 

@@ -8,19 +8,12 @@ import pytest
 from dplearn import AdditiveClassifier, AdditiveRegressor, LinearRegressor
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.domains import Categories, Grid, IntegerRange
-from dplearn.learners import additive_steps
-from dplearn.learners.additive_losses import MARGIN_BITS, SquaredLoss
-from dplearn.learners.additive_margins import margins_of
-from dplearn.learners.additive_model import summed
-from dplearn.learners.additive_queries import Rows
-from dplearn.learners.additive_shapes import Shape
-from dplearn.learners.additive_steps import (
-    _along_start,
-    _ask_spread,
-    _narrowed,
-    _near_steps,
-    learn_additive,
-)
+from dplearn.learners.additive import start, steps
+from dplearn.learners.additive.losses import MARGIN_BITS, SquaredLoss
+from dplearn.learners.additive.model import summed
+from dplearn.learners.additive.queries import Rows, margins_of
+from dplearn.learners.additive.start import Shape, ask_spread, narrowed
+from dplearn.learners.additive.steps import _along_start, _near_steps, learn_additive
 from dplearn.queries import CentralOracle, LabelledRows
 from dplearn.queries.oracle import oracle_for
 from dplearn.table.targets import STEPS
@@ -176,7 +169,7 @@ def test_the_start_explains_at_most_the_variance_of_the_target(size, d):
     oracle = CentralOracle(LabelledRows(X, y), privacy=plan.guarantee, dice=SeededDice(0))
     shapes = [Shape(size * np.array([[-1.0], [1.0]]), np.eye(2))] * d
     with np.errstate(all="raise"):
-        narrow, found = _narrowed(
+        narrow, found = narrowed(
             oracle, plan, SquaredLoss(0, STEPS)._base(0.3), shapes, [np.full(2, 0.5)] * d
         )
     unit = (STEPS / narrow.loss.scale) ** 2
@@ -225,7 +218,7 @@ def test_the_spread_is_that_of_residuals(bins):
     )
     object.__setattr__(plan, "n_bins", bins)
     base = SimpleNamespace(loss=SquaredLoss())
-    found = _ask_spread(oracle, plan, base, margins_of([np.zeros((1, 1))], np.zeros(1)))
+    found = ask_spread(oracle, plan, base, margins_of([np.zeros((1, 1))], np.zeros(1)))
     if bins == 24:
         assert found == pytest.approx(0.5 / np.sqrt(3), rel=0.1)
     assert 0 < found <= 1
@@ -238,9 +231,8 @@ def test_the_last_spread_is_that_of_all_margins(monkeypatch):
     y = np.rint((X[:, 0] - 8.0) * (X[:, 1] - 4.0) / 200 * STEPS).astype(np.int64)
     plan = AdditiveRegressor(domain=AGES, target_range=(-1, 1), epsilon=30.0).plan(1000, n_features=2)
     asked = []
-    monkeypatch.setattr(
-        additive_steps, "_ask_spread", lambda *given: asked.append(given) or _ask_spread(*given)
-    )
+    for module in (start, steps):
+        monkeypatch.setattr(module, "ask_spread", lambda *given: asked.append(given) or ask_spread(*given))
     records = LabelledRows(X, y)
     oracle = CentralOracle(records, privacy=plan.guarantee, dice=SeededDice(0))
     (model,) = learn_additive(oracle, plan)

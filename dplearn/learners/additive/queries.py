@@ -1,4 +1,4 @@
-"""The queries of additive models: sums over records of rows of bounded norm, looked up in released tables.
+"""The rows of records, and the sums over records that a fit asks for.
 
 A record's row is the concatenation of one row for each column, from a table with a row for each cell of the
 column, of joint features of all columns, if there are any, and of a constant. Long rows are multiplied by an
@@ -14,7 +14,7 @@ integers, and the norm bounds hold for them as they are, after rounding.
 >>> rows.tables[1].tolist(), rows.constant, rows.reach  # in units of length / 8
 ([[8], [0]], 4, 8)
 >>> records = LabelledRows(np.array([[0, 0], [1, 1]]), np.array([0, 1]))
->>> (rows.weights(records) / 2**WEIGHT_BITS).round(2).tolist()  # the norms are 9.8 and 5.7
+>>> (rows.block(records).weights / 2**WEIGHT_BITS).round(2).tolist()  # the norms are 9.8 and 5.7
 [0.82, 1.0]
 >>> halves = lambda records: np.array([[2048], [-2048]])
 >>> query = residual_query(rows, halves, n_outputs=1, reach=2048, bits=2)
@@ -22,6 +22,9 @@ integers, and the norm bounds hold for them as they are, after rounding.
 ([[4, 8, 4], [8, 0, -8]], 16)
 >>> query.total(records).tolist()
 [12, 8, -4]
+>>> [codes] = grouped([2, 3]).codes(np.array([[0, 2], [1, 1]]))  # two columns are looked up together
+>>> codes.tolist()
+[2, 4]
 """
 
 import math
@@ -31,61 +34,118 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.kernels.kept_results import KeptResults
 from dplearn.kernels.rows import norm_powers
-from dplearn.learners.additive_cells import ColumnBundles, grouped
-from dplearn.learners.additive_joint import JointBasis, JointFeatures
-from dplearn.learners.additive_losses import RESIDUAL_BITS
+from dplearn.learners.additive.losses import MARGIN_BITS, RESIDUAL_BITS, Loss
 from dplearn.learners.linear import moment_weights
-from dplearn.queries import LabelledRows, StatisticalQuery, VectorQuery
-
-__all__ = [
-    "WEIGHT_BITS",
-    "Block",
-    "Residuals",
-    "RowSums",
-    "Rows",
-    "mass_query",
-    "moment_query",
-    "pair_query",
-    "residual_norm",
-    "residual_query",
-]
+from dplearn.queries import LabelledRows, Oracle, StatisticalQuery, VectorQuery
 
 WEIGHT_BITS = 10  # bits of the factor that shortens a row
 
 _BLOCK = 1 << 14  # records that are summed at once, few enough for the cache
 _FEW = 1 << 10  # the same, with many joint features each
 _FAR = 1 << 20  # the greatest number in a table: squares of the norms of rows of 2**22 numbers fit 64 bits
+_MOST_CODES = 1 << 13  # codes of several columns: a table of as many numbers fits the cache
+_GREATEST = 1e6  # margins beyond are clipped
+_SMALL = 1 << 30  # below it, sums and their differences fit 32 bits
+_FINER = 8  # bits of the weight of a joint feature beyond those of a margin
+_HEAVIEST = 1 << 28  # the greatest such weight: sums over at most 2**9 features are exact in floats
 
 Integers = NDArray[np.int64]
+Floats64 = NDArray[np.float64]
+
+
+class RecordFeatures(Protocol):
+    """Released joint features of all columns."""
+
+    @property
+    def size(self) -> int:
+        """The number of features."""
+
+    def of(self, cells: NDArray[Any]) -> NDArray[np.int16]:
+        """Return the features of records, each a function of its own record alone."""
+
+
+@dataclass(frozen=True)
+class ColumnBundles:
+    """Bundles of adjacent columns with few cells, which are looked up together.
+
+    The code of a record in a bundle is its cells as the digits of a number, whose bases are the numbers of
+    cells. One lookup finds the sum of the entries of all these cells, and the sums by cell follow from the
+    sums by code.
+    """
+
+    bundles: tuple[tuple[int, ...], ...]  # the numbers of cells of the columns of each bundle
+
+    def __len__(self) -> int:
+        return len(self.bundles)
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """The number of codes of each bundle."""
+        return [int(np.prod(sizes)) for sizes in self.bundles]
+
+    @cached_property
+    def _slices(self) -> list[slice]:
+        return slices_of([len(sizes) for sizes in self.bundles])
+
+    def codes(self, cells: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return the code of each record in each bundle, narrow, so that more of them fit the cache."""
+        found = []
+        for sizes, columns in zip(self.bundles, self._slices, strict=True):
+            codes = cells[:, columns.start]
+            for place, size in zip(range(columns.start + 1, columns.stop), sizes[1:], strict=True):
+                codes = codes.astype(np.int16) * np.int16(size)
+                codes += cells[:, place].astype(np.int16, copy=False)
+            found.append(codes)
+        return found
+
+    def added(self, tables: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+        """Return a table for each bundle, whose rows are sums of rows of the tables of its columns."""
+        sums = []
+        for columns in self._slices:
+            total, *others = tables[columns]
+            for table in others:
+                total = (total[:, None] + table[None, :]).reshape(-1, *table.shape[1:])
+            sums.append(total)
+        return sums
+
+    def split(self, sums: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+        """Return the sums by the cells of each column."""
+        found: list[NDArray[Any]] = []
+        for total, sizes in zip(sums, self.bundles, strict=True):
+            by_cells, places = total.reshape(sizes), range(len(sizes))
+            found += [by_cells.sum(axis=tuple(place for place in places if place != kept)) for kept in places]
+        return found
+
+
+def grouped(sizes: Sequence[int]) -> ColumnBundles:
+    """Return adjacent columns in bundles with few codes, a column with more cells alone."""
+    bundles: list[tuple[int, ...]] = []
+    codes = 0
+    for size in sizes:
+        if bundles and codes * size <= _MOST_CODES:
+            bundles[-1] = (*bundles[-1], size)
+            codes *= size
+        else:
+            bundles.append((size,))
+            codes = size
+    return ColumnBundles(tuple(bundles))
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Consecutive records, and what their rows are computed from.
+    """Private: consecutive records, and what their rows are computed from."""
 
-    Attributes
-    ----------
-    X : ndarray of int of shape (n, d)
-        Private. Cells.
-    y : ndarray of shape (n,)
-        Private. Codes of labels, or of targets.
-    joint : ndarray of int16 of shape (n, size of the joint features)
-        Private. Joint features.
-    weights : ndarray of int32 of shape (n,)
-        Private. The factors that shorten rows, in units of 2**-WEIGHT_BITS.
-    """
-
-    X: NDArray[Any]
-    y: NDArray[Any]
-    joint: NDArray[np.int16]
-    weights: NDArray[np.int32]
+    X: NDArray[Any]  # cells, of shape (n, d)
+    y: NDArray[Any]  # codes of labels, or of targets
+    joint: NDArray[np.int16]  # joint features, of shape (n, their number)
+    weights: NDArray[np.int32]  # the factors that shorten rows, in units of 2**-WEIGHT_BITS
     _codes: dict[ColumnBundles, list[NDArray[Any]]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -93,7 +153,8 @@ class Block:
 
     def slices(self) -> "Iterator[Block]":
         """Yield slices of the block that are small enough for the cache, with the codes that are known."""
-        for here in _slices(len(self)):
+        for start in range(0, len(self), _BLOCK):
+            here = slice(start, start + _BLOCK)
             # Lookups and counts take them as intp: converted once for both.
             known = {
                 bundles: [each[here].astype(np.intp) for each in codes]
@@ -107,7 +168,7 @@ class Block:
             self._codes[bundles] = bundles.codes(self.X)
         return self._codes[bundles]
 
-    def joint_floats(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    def joint_floats(self) -> Iterator[tuple[slice, Floats64]]:
         """Yield places of records, and their joint features as floats, in memory that the next ones take."""
         floats = np.empty((min(_FEW, len(self)), self.joint.shape[1]))
         for start in range(0, len(self), _FEW):
@@ -117,35 +178,20 @@ class Block:
             yield here, floats[: len(found)]
 
 
+Margins = Callable[[Block], Integers]
 Residuals = Callable[[Block], Integers]
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The tables from which the rows of records are looked up, and the norm to which rows are shortened.
+    """The released tables from which rows are looked up, and the public norm to which rows are shortened."""
 
-    Attributes
-    ----------
-    tables : list of ndarray of int64 of shape (cells, r)
-        Released. For each column, a row of integers for each cell.
-    constant : int
-        Released. The last number of each row.
-    reach : int
-        Public. The greatest norm of a shortened row.
-    unit : float
-        Released. The value of one step of the integers.
-    order : {1, 2}
-        Public. The order of the norm.
-    joint : JointFeatures, optional
-        Released. The joint features.
-    """
-
-    tables: Sequence[Integers]
-    constant: int
-    reach: int
-    unit: float
-    order: int = 2
-    joint: JointFeatures | None = None
+    tables: Sequence[Integers]  # for each column, of shape (cells, r)
+    constant: int  # the last number of each row
+    reach: int  # the greatest norm of a shortened row
+    unit: float  # the value of one step of the integers
+    order: int = 2  # of the norm
+    joint: RecordFeatures | None = None
     _blocks: KeptResults = field(init=False)
 
     def __post_init__(self) -> None:
@@ -155,49 +201,30 @@ class Rows:
     @classmethod
     def of(
         cls,
-        tables: Sequence[NDArray[np.float64]],
+        tables: Sequence[Floats64],
         *,
         constant: float,
         length: float,
         bits: int,
         order: int = 2,
-        joint: JointBasis | None = None,
     ) -> "Rows":
-        """Return tables of floats as integers, in the unit in which `length` is 2**bits.
-
-        Parameters
-        ----------
-        tables : sequence of ndarray of float64 of shape (cells, r)
-            Released.
-        constant : float
-            Released. Nonnegative.
-        length : float
-            Released. The norm to which rows are shortened; positive.
-        bits : int
-            Public.
-        order : {1, 2}, default=2
-            Public.
-        joint : JointBasis, optional
-            Released.
-        """
+        """Return tables of floats as integers, in the unit in which `length` is 2**bits."""
         unit = length * 2.0**-bits
         # A positive constant stays positive.
         fixed = max(1, int(_whole(np.array(constant / unit)))) if constant else 0
-        whole = [_whole(table / unit) for table in tables]
-        return cls(whole, fixed, 1 << bits, unit, order, joint.rounded(unit) if joint else None)
+        return cls([_whole(table / unit) for table in tables], fixed, 1 << bits, unit, order)
 
     @cached_property
     def bundles(self) -> ColumnBundles:
         """The columns that are looked up together."""
         return grouped([len(table) for table in self.tables])
 
-    @property
+    @cached_property
     def slices(self) -> list[slice]:
         """The places in a row of the numbers from each table."""
-        ends = np.cumsum([table.shape[1] for table in self.tables], dtype=int).tolist()
-        return [slice(start, end) for start, end in pairwise([0, *ends])]
+        return slices_of([table.shape[1] for table in self.tables])
 
-    @property
+    @cached_property
     def joint_slice(self) -> slice:
         """The places in a row of the joint features: after those from tables, and before the constant."""
         start = sum(int(table.shape[1]) for table in self.tables)
@@ -218,19 +245,13 @@ class Rows:
         return [norm_powers(table, self.order) for table in self.tables]
 
     def block(self, records: LabelledRows) -> Block:
-        """Return the records with their joint features and factors; cached for the same object.
-
-        Parameters
-        ----------
-        records : Examples
-            Private. X of shape (n, d) holds cells.
-        """
+        """Return the records with their joint features and factors; cached for the same object."""
         block: Block = self._blocks(records)
         return block
 
     def _block(self, records: LabelledRows) -> Block:
         n, lengths = len(records), self.bundles.added(self.lengths())
-        joint = self.joint.of(records.X) if self.joint else np.zeros((n, 0), dtype=np.int16)
+        joint = np.zeros((n, 0), dtype=np.int16) if self.joint is None else self.joint.of(records.X)
         block = Block(records.X, records.y, joint, np.empty(n, dtype=np.int32))
         block.codes(self.bundles)  # kept for all slices
         for few in block.slices():
@@ -242,18 +263,8 @@ class Rows:
             few.weights[:] = self.shortened(total)  # a view of those of the block
         return block
 
-    def weights(self, records: LabelledRows) -> NDArray[np.int32]:
-        """Return the factors that shorten the rows of records, in units of 2**-WEIGHT_BITS."""
-        return self.block(records).weights
-
     def shortened(self, lengths: Integers) -> NDArray[np.int32]:
-        """Return the greatest factors k for which k * norm <= reach * 2**WEIGHT_BITS, at most 2**WEIGHT_BITS.
-
-        Parameters
-        ----------
-        lengths : ndarray of int64
-            Norms to the power of `order`.
-        """
+        """Return the greatest factors k <= 2**WEIGHT_BITS for which k * norm <= reach * 2**WEIGHT_BITS."""
         # Of whole numbers a < 2**48 and b, neither a / b nor its root is so near below a whole number that
         # floats round it up to this number. Of larger b than floats represent, the factor is 0.
         quotients = (self.reach**self.order << (self.order * WEIGHT_BITS)) / np.maximum(lengths, 1)
@@ -271,7 +282,7 @@ class Rows:
         constant = np.full((len(block), 1), self.constant, dtype=np.int64)
         return np.concatenate([*rows, block.joint, constant], axis=1)
 
-    def short(self, block: Block) -> NDArray[np.float64]:
+    def short(self, block: Block) -> Floats64:
         """Return the shortened rows of the records of a block, in integers, without the constant."""
         rows = np.empty((self.size - 1, len(block)), dtype=np.int32)
         for table, here, cells in zip(self.tables, self.slices, block.X.T, strict=True):
@@ -287,81 +298,32 @@ class Rows:
             short[:, longer] = np.sign(far) * (np.abs(far) >> WEIGHT_BITS)
         return short.T
 
-    def sums(self, records: LabelledRows, factors: Callable[[Block], Integers], n_outputs: int) -> Integers:
-        """Return the sum over records of row times factor, of shape (size, n_outputs).
 
-        Parameters
-        ----------
-        records : Examples
-            Private.
-        factors : callable
-            From a block of records to integers of shape (n, n_outputs), of magnitude below 2**20, so that the
-            sums below are exact in floats.
-        n_outputs : int
-        """
-        sums = RowSums(self, n_outputs)
-        for block in self.block(records).slices():
-            sums.add(block, factors(block))
-        return sums.total()
+def margins_of(effects: Sequence[Floats64], intercept: Floats64, joint: Floats64 | None = None) -> Margins:
+    """Return the margins of records under released effects, as sums of integers."""
+    first, bundles = _in_steps(intercept), grouped([len(each) for each in effects])
+    tables = bundles.added([_in_steps(each) for each in effects])
+    if sum(int(np.abs(each).max()) for each in [first, *tables]) < _SMALL:
+        first, tables = first.astype(np.int32), [each.astype(np.int32) for each in tables]
+    finer = 2.0 ** (MARGIN_BITS + _FINER)
+    heavy = None if joint is None else np.rint(joint * finer).clip(-_HEAVIEST, _HEAVIEST)
 
-
-class RowSums:
-    """Sums over records of row times factor, of one block of records after the other.
-
-    Parameters
-    ----------
-    rows : Rows
-        Released.
-    n_outputs : int
-        Public. The number of factors of a record.
-    """
-
-    def __init__(self, rows: Rows, n_outputs: int):
-        self._rows, self._n_outputs = rows, n_outputs
-        self._by_code = [np.zeros((n_outputs, size)) for size in rows.bundles.sizes]
-        self._joint = np.zeros((rows.joint.size if rows.joint else 0, n_outputs), dtype=np.int64)
-        self._constant = np.zeros(n_outputs)
-
-    def add(self, block: Block, factors: Integers) -> None:
-        """Add some records.
-
-        Parameters
-        ----------
-        block : Block
-            Private. Few records, of a block of these rows.
-        factors : ndarray of int64 of shape (n, n_outputs)
-            Private. Of magnitude below 2**20, so that the sums are exact in floats.
-        """
-        columns = np.ascontiguousarray(factors.T, dtype=np.float64)
-        self._constant += columns.sum(axis=1)
-        if self._rows.joint:
+    def margins(block: Block) -> Integers:
+        total = np.full((len(block), len(first)), first, dtype=first.dtype)
+        for table, codes in zip(tables, block.codes(bundles), strict=True):
+            total += table.take(codes, axis=0, mode="clip")  # codes are in range; this mode is faster
+        if heavy is not None and len(heavy):
+            more = np.empty(total.shape, dtype=np.int64)
             for here, floats in block.joint_floats():
-                self._joint += (floats.T @ columns[:, here].T).astype(np.int64)
-        for sums, codes in zip(self._by_code, block.codes(self._rows.bundles), strict=True):
-            for each, column in zip(sums, columns, strict=True):
-                each += np.bincount(codes, weights=column, minlength=len(each))
+                more[here] = (floats @ heavy).astype(np.int64) >> _FINER
+            total = total + more
+        return total
 
-    def total(self) -> Integers:
-        """Return the sums, of shape (size, n_outputs)."""
-        rows = self._rows
-        by_cell = [
-            rows.bundles.split([sums[out] for sums in self._by_code]) for out in range(self._n_outputs)
-        ]
-        columns = [
-            table.T @ np.stack(sums, axis=1).astype(np.int64)
-            for table, *sums in zip(rows.tables, *by_cell, strict=True)
-        ]
-        constant = rows.constant * self._constant.astype(np.int64)[None, :]
-        return np.concatenate([*columns, self._joint, constant])
+    return margins
 
 
 def mass_query(rows: Rows) -> StatisticalQuery:
     """Return the query for the sum of all rows, not shortened; the constant is left out.
-
-    Parameters
-    ----------
-    rows : Rows
-        Public. With a constant of 0.
 
     Notes
     -----
@@ -391,34 +353,14 @@ def mass_query(rows: Rows) -> StatisticalQuery:
 
 
 def residual_norm(reach: int, row_reach: int, bits: int) -> int:
-    """Return the bound on the norm of residual times row in `residual_query`.
-
-    Parameters
-    ----------
-    reach, bits
-        As for `residual_query`.
-    row_reach : int
-        The greatest norm of a shortened row.
-    """
+    """Return the bound on the norm of residual times row in `residual_query`."""
     return -((-reach * row_reach) >> (RESIDUAL_BITS - bits))
 
 
 def residual_query(
     rows: Rows, residuals: Residuals, *, n_outputs: int, reach: int, bits: int
 ) -> StatisticalQuery:
-    """Return the query for the sum of residual times shortened row.
-
-    Parameters
-    ----------
-    rows : Rows
-        Released.
-    residuals : callable
-        From a block of records to integers of shape (n, n_outputs), in units of 2**-RESIDUAL_BITS, with norm
-        at most `reach`.
-    n_outputs, reach : int
-        Public.
-    bits : int
-        Public. The product of residual and shortening factor is rounded to multiples of 2**-bits.
+    """Return the query for the sum of residual times shortened row; their product has so many `bits`.
 
     Notes
     -----
@@ -435,7 +377,7 @@ def residual_query(
         return _rounded(products, shift, longest, rows.order)
 
     def total(records: LabelledRows) -> Integers:
-        return rows.sums(records, factors, n_outputs).ravel()
+        return _total(records, [rows], lambda blocks: [factors(blocks[0])], [n_outputs])
 
     def each(records: LabelledRows) -> Integers:
         given = factors(rows.block(records))
@@ -454,13 +396,56 @@ def residual_query(
     )
 
 
+def outputs_query(
+    rows: Sequence[Rows],
+    residuals: Callable[[Sequence[Block]], Integers],
+    sizes: Sequence[int],
+    *,
+    reach: int,
+    bits: int,
+) -> StatisticalQuery:
+    """Return the query for the sums of residual times shortened row, of labels with rows of their own.
+
+    Notes
+    -----
+    Let r_j be the residuals of label j, a_j its row and f_j <= 1 the shortening factor, so that f_j |a_j| is
+    at most the norm R of shortened rows. The numbers p_j nearest to f_j r_j towards 0 are no longer than it:
+    |p_j| |a_j| <= |r_j| R. The squares of these over all labels sum to at most R^2 sum_j |r_j|^2 <= (reach
+    R)^2, and in norms of order 1 the numbers themselves to at most reach R.
+    """
+    first = rows[0]
+    assert all((each.reach, each.order) == (first.reach, first.order) for each in rows)
+    shift, ends = RESIDUAL_BITS + WEIGHT_BITS - bits, slices_of(sizes)
+
+    def factors(blocks: Sequence[Block]) -> list[Integers]:
+        given = residuals(blocks)
+        products = [given[:, here] * block.weights[:, None] for here, block in zip(ends, blocks, strict=True)]
+        return [_towards_zero(product, shift) for product in products]
+
+    def total(records: LabelledRows) -> Integers:
+        return _total(records, rows, factors, sizes)
+
+    def each(records: LabelledRows) -> Integers:
+        blocks = [one.block(records) for one in rows]
+        products = [
+            (one.of_block(block)[:, :, None] * given[:, None, :]).reshape(len(records), -1)
+            for one, block, given in zip(rows, blocks, factors(blocks), strict=True)
+        ]
+        return np.concatenate(products, axis=1)
+
+    norm = residual_norm(reach, first.reach, bits)
+    return VectorQuery(
+        each,
+        size=sum(one.size * size for one, size in zip(rows, sizes, strict=True)),
+        norm=norm,
+        unit=Fraction(1, first.reach << bits),
+        total=total,
+        l1=2 * norm if first.order == 1 else None,
+    )
+
+
 def moment_query(rows: Rows) -> StatisticalQuery:
     """Return the query for second moments: the products of numbers i <= j of a shortened row.
-
-    Parameters
-    ----------
-    rows : Rows
-        Released. Tables with one column each, a constant of 0, and no joint features.
 
     Notes
     -----
@@ -497,15 +482,7 @@ def moment_query(rows: Rows) -> StatisticalQuery:
 
 
 def pair_norm(reach: int, row_reach: int, bits: int, d: int) -> int:
-    """Return the bound on the norm of residual times products in `pair_query`, for rows of d numbers.
-
-    Parameters
-    ----------
-    reach, row_reach, bits
-        As for `residual_norm`.
-    d : int
-        The length of a row, at least 2.
-    """
+    """Return the bound on the norm of residual times products in `pair_query`, for rows of d numbers."""
     square = reach**2 * row_reach**4 * (d - 1)  # times 2 d, in units of the rounded residuals
     return math.isqrt((square - 1) // (2 * d << (2 * (RESIDUAL_BITS - bits)))) + 1
 
@@ -514,15 +491,6 @@ def pair_query(
     rows: Rows, residuals: Residuals, *, n_outputs: int, reach: int, bits: int
 ) -> StatisticalQuery:
     """Return the query for residual times the products of numbers i < j of a shortened row.
-
-    Parameters
-    ----------
-    rows : Rows
-        Released. As for `moment_query`.
-    residuals, n_outputs, reach
-        As for `residual_query`.
-    bits : int
-        Public. Residuals are rounded to multiples of 2**-bits, towards 0.
 
     Notes
     -----
@@ -536,8 +504,7 @@ def pair_query(
     norm = pair_norm(reach, rows.reach, bits, d)
 
     def rounded(block: Block) -> Integers:
-        given = residuals(block)
-        return np.asarray(np.sign(given) * (np.abs(given) >> shift))
+        return _towards_zero(residuals(block), shift)
 
     def total(records: LabelledRows) -> Integers:
         sums = np.zeros((n_outputs, d, d), dtype=np.int64)
@@ -556,19 +523,94 @@ def pair_query(
     return VectorQuery(each, size=n_outputs * len(upper[0]), norm=norm, unit=unit, total=total)
 
 
-def _products(rows: NDArray[np.float64], pairs: tuple[NDArray[np.intp], ...]) -> NDArray[np.float64]:
+def residuals_at(loss: Loss, margins: Margins) -> Residuals:
+    """Return the residuals of records, given their margins."""
+    return lambda block: loss.residuals(margins(block), block.y)
+
+
+def ask_gradients(
+    oracle: Oracle,
+    loss: Loss,
+    points: Sequence[tuple[Rows, Floats64]],
+    *,
+    bits: int,
+    share: Fraction,
+) -> list[tuple[Floats64, float]]:
+    """Return the noisy mean gradient of each output, of shape (size, k), and the variance of its noise.
+
+    A point is the rows of an output and the weights of their numbers, of shape (size, k).
+    """
+    margins = []
+    for rows, weights in points:
+        tables = zip(rows.tables, rows.slices, strict=True)
+        effects = [(table * rows.unit) @ weights[here] for table, here in tables]
+        constant, joint = weights[-1] * rows.constant * rows.unit, weights[rows.joint_slice] * rows.unit
+        margins.append(margins_of(effects, constant, joint))
+    rows_of, sizes = [rows for rows, _ in points], [weights.shape[1] for _, weights in points]
+    if len(points) == 1:
+        given = residuals_at(loss, margins[0])
+        query = residual_query(rows_of[0], given, n_outputs=sizes[0], reach=loss.reach, bits=bits)
+    else:
+
+        def residuals(blocks: Sequence[Block]) -> Integers:
+            found = [each(block) for each, block in zip(margins, blocks, strict=True)]
+            return loss.residuals(np.concatenate(found, axis=1), blocks[0].y)
+
+        query = outputs_query(rows_of, residuals, sizes, reach=loss.reach, bits=bits)
+    answer = oracle.ask(query, share)[0]
+    ends = slices_of([rows.size * size for rows, size in zip(rows_of, sizes, strict=True)])
+    return [
+        (answer.means[here].reshape(rows.size, size) * rows.width, answer.noise_variance * rows.width**2)
+        for here, rows, size in zip(ends, rows_of, sizes, strict=True)
+    ]
+
+
+class _Sums:
+    """Sums over records of row times factor, of one block of records after the other.
+
+    Factors are of magnitude below 2**20, so that sums over the records of a block are exact in floats.
+    """
+
+    def __init__(self, rows: Rows, n_outputs: int):
+        self._rows, self._n_outputs = rows, n_outputs
+        self._by_code = [np.zeros((n_outputs, size)) for size in rows.bundles.sizes]
+        self._joint = np.zeros((rows.joint_slice.stop - rows.joint_slice.start, n_outputs), dtype=np.int64)
+        self._constant = np.zeros(n_outputs)
+
+    def add(self, block: Block, factors: Integers) -> None:
+        """Add some records."""
+        columns = np.ascontiguousarray(factors.T, dtype=np.float64)
+        self._constant += columns.sum(axis=1)
+        if self._rows.joint:
+            for here, floats in block.joint_floats():
+                self._joint += (floats.T @ columns[:, here].T).astype(np.int64)
+        for sums, codes in zip(self._by_code, block.codes(self._rows.bundles), strict=True):
+            for each, column in zip(sums, columns, strict=True):
+                each += np.bincount(codes, weights=column, minlength=len(each))
+
+    def total(self) -> Integers:
+        """Return the sums, of shape (size, n_outputs)."""
+        rows = self._rows
+        by_cell = [
+            rows.bundles.split([sums[out] for sums in self._by_code]) for out in range(self._n_outputs)
+        ]
+        columns = [
+            table.T @ np.stack(sums, axis=1).astype(np.int64)
+            for table, *sums in zip(rows.tables, *by_cell, strict=True)
+        ]
+        constant = rows.constant * self._constant.astype(np.int64)[None, :]
+        return np.concatenate([*columns, self._joint, constant])
+
+
+def _products(rows: Floats64, pairs: tuple[NDArray[np.intp], ...]) -> Floats64:
     """Return the products of two numbers of each row, for each pair of places."""
     return rows[:, pairs[0]] * rows[:, pairs[1]]
 
 
-def _whole(values: NDArray[np.float64]) -> Integers:
+def _whole(values: Floats64) -> Integers:
     """Return the nearest integers within -_FAR.._FAR, 0 for NaN: no norm overflows, whatever was released."""
     near = np.rint(np.nan_to_num(values, nan=0.0).clip(-_FAR, _FAR))
     return np.asarray(near, dtype=np.int64)
-
-
-def _slices(n: int) -> list[slice]:
-    return [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)]
 
 
 def _moves(tables: Sequence[Integers], order: int) -> int:
@@ -586,9 +628,8 @@ def _moves(tables: Sequence[Integers], order: int) -> int:
 def _widest(table: Integers, order: int) -> int:
     """Return the greatest distance of two rows of a table: L1, or squared Euclidean."""
     if order == 2:
-        products = (table.astype(np.float64) @ table.T.astype(np.float64)).astype(
-            np.int64
-        )  # exact: below 2**53
+        floats = table.astype(np.float64)
+        products = (floats @ floats.T).astype(np.int64)  # exact: below 2**53
         squares = np.diag(products)
         return int((squares[:, None] + squares[None, :] - 2 * products).max())
     return max(int(np.abs(table - row).sum(axis=1).max()) for row in table)
@@ -607,5 +648,34 @@ def _rounded(products: Integers, shift: int, longest: Integers | int, order: int
         longer = norm_powers(near, order) > longest**order
     if longer.any():
         far = products[longer]
-        near[longer] = np.sign(far) * (np.abs(far) >> shift)
+        near[longer] = _towards_zero(far, shift)
     return near
+
+
+def _towards_zero(products: Integers, shift: int) -> Integers:
+    """Return products / 2**shift, rounded towards 0."""
+    return np.asarray(np.sign(products) * (np.abs(products) >> shift))
+
+
+def _total(
+    records: LabelledRows,
+    rows: Sequence[Rows],
+    factors: Callable[[Sequence[Block]], Sequence[Integers]],
+    sizes: Sequence[int],
+) -> Integers:
+    """Return the sums of row times factor, for rows of several outputs that have so many factors each."""
+    sums = [_Sums(each, size) for each, size in zip(rows, sizes, strict=True)]
+    for blocks in zip(*(each.block(records).slices() for each in rows), strict=True):
+        for found, block, given in zip(sums, blocks, factors(blocks), strict=True):
+            found.add(block, given)
+    return np.concatenate([found.total().ravel() for found in sums])
+
+
+def _in_steps(values: Floats64) -> Integers:
+    return np.rint(values.clip(-_GREATEST, _GREATEST) * 2.0**MARGIN_BITS).astype(np.int64)
+
+
+def slices_of(sizes: Sequence[int]) -> list[slice]:
+    """Return consecutive places of the given numbers."""
+    ends = np.cumsum([0, *sizes]).tolist()
+    return [slice(start, end) for start, end in pairwise(ends)]

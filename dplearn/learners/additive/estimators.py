@@ -1,4 +1,4 @@
-"""Private additive models: one smooth effect of each column, and interactions, for labels and for numbers."""
+"""The estimators of additive models, and the recipes of their fits."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,24 +19,33 @@ from dplearn.domains import Floats
 from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator, SeveralOutputsClassifier
 from dplearn.estimator.isolation import native_threads
-from dplearn.estimator.recipe import Public, PublicOutputs, QueryFit, planned_columns, planned_outputs
+from dplearn.estimator.recipe import (
+    Public,
+    PublicOutputs,
+    QueryFit,
+    planned_columns,
+    planned_outputs,
+)
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import refused_pair
 from dplearn.kernels.float_errors import ignores_float_errors
-from dplearn.learners.additive_columns import Column
-from dplearn.learners.additive_losses import (
+from dplearn.learners.additive.cells import Column
+from dplearn.learners.additive.losses import (
     RESIDUAL_BITS,
     LogisticLoss,
     Loss,
+    NumberLoss,
+    OutputsLoss,
     SoftmaxLoss,
     SquaredLoss,
+    weighted,
+    weights_of,
 )
-from dplearn.learners.additive_model import AdditiveModel, summed
-from dplearn.learners.additive_outputs import OutputsLoss
-from dplearn.learners.additive_plan import BINS, FINEST, AdditivePlan, Bits, additive_plan
-from dplearn.learners.additive_steps import learn_additive
-from dplearn.learners.additive_weights import margin_shift, weighted, weights_of
+from dplearn.learners.additive.model import AdditiveModel, summed
+from dplearn.learners.additive.plan import BINS, FINEST, AdditivePlan, Bits, additive_plan
+from dplearn.learners.additive.poisson import PoissonLoss
+from dplearn.learners.additive.steps import learn_additive
 from dplearn.learners.bins import declared_columns, stacked
 from dplearn.learners.linear import check_class_weight, check_weighted_classes
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -44,7 +53,6 @@ from dplearn.queries import LabelledRows, Oracle
 from dplearn.queries.oracle import cost_of
 from dplearn.table.features import as_product, read_features
 from dplearn.table.targets import (
-    STEPS,
     TargetRange,
     declared_classes,
     declared_sets,
@@ -54,7 +62,8 @@ from dplearn.table.targets import (
     read_target,
 )
 
-__all__ = ["AdditiveClassifier", "AdditivePlan", "AdditiveRegressor", "ColumnShape"]
+#: The losses of numbers, by name.
+_LOSSES: dict[str, type[NumberLoss]] = {"squared": SquaredLoss, "poisson": PoissonLoss}
 
 _NUMBERS = Floats()  # the assumed domain of each undeclared column
 # A fit warns if residuals are less than so many standard deviations of the noise in the first shapes. For
@@ -356,7 +365,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     **Source.** Generalised additive models are by Hastie and Tibshirani (1986), and linear functions of
     kernels to landmarks by Williams and Seeger (2001); the private algorithm is ours.
 
-    Examples
+    LabelledRows
     --------
     `random_state` makes this example repeatable; leave it out on private data.
 
@@ -462,7 +471,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
 
     def _shift(self) -> NDArray[np.float64]:
         """Return what the class weights add to the margins of one output."""
-        return margin_shift(self._loss(), self.class_weight_)
+        return self._loss().shift(self.class_weight_)
 
     def _models(self) -> "list[AdditiveClassifier]":
         """Return the fitted model of each output."""
@@ -577,7 +586,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     """Regression by an additive model: a smooth effect of each column, and interactions.
 
     A prediction is an intercept plus one effect of each column, its shape, plus one smooth function of all
-    columns if `interactions` allows it.
+    columns if `interactions` allows it. Of counts, with `loss="poisson"`, this sum is the logarithm of the
+    prediction.
 
     Parameters
     ----------
@@ -598,13 +608,19 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         may have it if the plan's `resolution` is at least twice its `least_resolution`. True: at any
         resolution. False: the shapes are the whole model. It needs 2 to 256 columns, and is left out with
         Laplace noise.
+    loss : {"squared", "poisson"}, default="squared"
+        What a fit minimises, of residuals that are clipped. "squared": the prediction is the sum of effects.
+        "poisson": the prediction is the expected count of events, the exponential of that sum, as of
+        scikit-learn's `HistGradientBoostingRegressor`; `target_range` is (0, high). There are no prediction
+        intervals then.
     target_range : pair of numbers or "learn", default="learn"
         Public bounds (low, high) on the target, known without looking at the data. "learn": a fit releases a
         range first, together with the domain if that is learned, from one share of its budget, by default a
         tenth; targets beyond it are moved to its ends. It needs the records that `plan(n).schema.n_needed`
-        states, and a trusted curator.
+        states, and a trusted curator. For counts the low end is 0.
     clip_target : bool, default=False
-        Whether a target outside the declared range is moved to the nearest bound. False: it is refused.
+        Whether a target outside the declared range is moved to the nearest bound. False: it is refused. For
+        counts, True also allows a declared range whose low end is not 0, of which only the high end counts.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
@@ -623,12 +639,12 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     ----------
     shapes_ : list of ColumnShape
         Released. For each column the main effects of its cells, in the unit of the target, with their
-        estimated standard deviations.
+        estimated standard deviations; of counts, the effects on the logarithm of the expected count.
     intercept_ : ndarray of float64 of shape (1,)
-        Released. The mean prediction.
+        Released. The mean prediction; of counts, the mean of its logarithm.
     interactions_ : Interactions or None
         Released. The part of the prediction that depends on several columns together, in the unit of the
-        target; None if the model has none. Its `strengths`, of shape (d, d), say of each pair of columns how
+        effects; None if the model has none. Its `strengths`, of shape (d, d), say of each pair of columns how
         much the residuals of the first shapes were correlated with the product of the columns, in standard
         deviations of the noise.
     residual_std_ : float
@@ -677,7 +693,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     to landmarks by Williams and Seeger (2001), and clipped residuals by Huber (1964); the private algorithm
     is ours.
 
-    Examples
+    LabelledRows
     --------
     `random_state` makes this example repeatable; leave it out on private data.
 
@@ -698,6 +714,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     delta: float = 1e-6
     domain: Any = "learn"
     interactions: bool | str = "auto"
+    loss: str = "squared"
     target_range: Any = "learn"
     clip_target: bool = False
     neighbors: str = "replace_one"
@@ -728,17 +745,21 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
 
     def _recipe(self, reproducible: bool) -> "AdditiveRegressorFit":
-        target = TargetRange.of(self.target_range, clip=self.clip_target)
-        return AdditiveRegressorFit(self, **self._values(reproducible), target=target)
+        loss = _checked_loss(self.loss)
+        target = loss.ranged(TargetRange.of(self.target_range, clip=self.clip_target))
+        return AdditiveRegressorFit(self, **self._values(reproducible), target=target, loss=loss)
+
+    def _context(self) -> tuple[object, ...]:
+        # The squared loss has the stream of a fit without this parameter.
+        return tuple(each for each in super()._context() if each != ("loss", "'squared'"))
 
     def _publish(self, outcome: "_Outcome", plan: AdditivePlan) -> None:
         plan = outcome.plan_of(plan.guarantee)
         [model] = outcome.models
-        loss = None if model.base is None else model.base.loss
-        assert isinstance(loss, SquaredLoss)
-        unit = plan.target.half * loss.scale / STEPS
-        self._publish_model(model, plan, unit, float(plan.target.decode(loss.centre / STEPS)))
-        self.residual_std_ = unit * model.spread
+        assert model.base is not None
+        units = model.base.loss.units(plan.target)
+        self._publish_model(model, plan, units.margin, units.origin)
+        self.residual_std_ = units.residual * model.spread
         self.target_range_ = (plan.target.low, plan.target.high)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -754,8 +775,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         -------
         ndarray of float64 of shape (n_samples,)
         """
-        predicted: NDArray[np.float64] = self._sums(self._cells(X))[:, 0].clip(*self.target_range_)
-        return predicted
+        predicted: NDArray[np.float64] = _LOSSES[self.loss].predicted(self._sums(self._cells(X))[:, 0])
+        return predicted.clip(*self.target_range_)
 
     def predict_interval(self, X: Any, beta: float = 0.05) -> NDArray[np.float64]:
         """Return intervals for the targets of new records; costs no privacy.
@@ -772,8 +793,18 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         ndarray of float64 of shape (n_samples, 2)
             Lower and upper ends, within the declared range. They contain the residual and the noise of the
             effects, which are assumed to be normal, so that the probability is approximate.
+
+        Raises
+        ------
+        ValueError
+            If the loss is not "squared".
         """
         failure = float(check_number("beta", beta, above=0, below=1))
+        if self.loss != "squared":
+            raise ValueError(
+                f"loss must be 'squared' for prediction intervals, got {self.loss!r}: the spread of counts"
+                " grows with the expected count, and a fit releases their mean spread only"
+            )
         cells = self._cells(X)
         middle = self._sums(cells)[:, 0]
         low, high = self.target_range_
@@ -798,7 +829,7 @@ class AdditiveRegressorFit(AdditiveFit):
     def plan(self, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
         return self.plan_with(
             public,
-            lambda plan: SquaredLoss(bits=plan.bits.targets),
+            lambda plan: self.loss.of(self.target, plan.bits.targets),
             self.target.assumption,
             beta,
         )
@@ -816,18 +847,10 @@ class AdditiveRegressorFit(AdditiveFit):
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What a fit releases.
+    """What a fit releases."""
 
-    Attributes
-    ----------
-    models : list of AdditiveModel
-        Released. The model of each output.
-    plan : AdditivePlan
-        Public, or released: the plan of the queries. Its guarantee is that of these alone.
-    """
-
-    models: list[AdditiveModel]
-    plan: AdditivePlan
+    models: list[AdditiveModel]  # of each output
+    plan: AdditivePlan  # public, or released: of the queries, with the guarantee of these alone
 
     @property
     def count(self) -> int:
@@ -860,6 +883,13 @@ def _label_counts(public: Public) -> list[int]:
     if public.classes is None:
         return [public.n_labels] * public.n_outputs
     return [len(labels) for labels in public.classes]
+
+
+def _checked_loss(loss: Any) -> type[NumberLoss]:
+    """Return the loss of numbers of a name."""
+    if not isinstance(loss, str) or loss not in _LOSSES:
+        raise ValueError(f"loss must be {' or '.join(map(repr, _LOSSES))}, got {shown(loss)}")
+    return _LOSSES[loss]
 
 
 def _checked_interactions(interactions: Any) -> bool | str:

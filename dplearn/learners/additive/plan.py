@@ -1,6 +1,6 @@
 """The plan of a fit of an additive model: public values, the shares of the budget, and the noise.
 
->>> from dplearn.learners.additive_losses import LogisticLoss
+>>> from dplearn.learners.additive.losses import LogisticLoss
 >>> from dplearn.domains import Categories, IntegerRange, Product
 >>> from types import SimpleNamespace
 >>> from dplearn.estimator.recipe import Public
@@ -16,41 +16,39 @@
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from dplearn.estimator.recipe import FitRecipe, Public
-from dplearn.learners.additive_columns import Column, column_of
-from dplearn.learners.additive_linear import line_rows, linear_plan
-from dplearn.learners.additive_losses import RESIDUAL_BITS, Loss
-from dplearn.learners.additive_queries import pair_norm, residual_norm
-from dplearn.learners.linear import BALANCED, MOST_COLUMNS, LogisticPlan, moment_weights
+from dplearn.learners.additive.cells import Column, column_of, line_rows
+from dplearn.learners.additive.losses import RESIDUAL_BITS, Loss
+from dplearn.learners.additive.queries import pair_norm, residual_norm
+from dplearn.learners.linear import BALANCED, MOST_COLUMNS, LogisticPlan, logistic_plan, moment_weights
+from dplearn.learners.linear import FINEST as FINEST_LOGISTIC
+from dplearn.learners.linear import can_be_drawn as logistic_can_be_drawn
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.queries import VectorQuery
 from dplearn.queries.noise import can_be_drawn, noise_of
 
-__all__ = ["BINS", "FINEST", "AdditivePlan", "Bits", "additive_plan"]
-
 #: Rows are integers of norm at most 2**9, and residuals times shortening factors have 11 bits after the
 #: binary point.
 FINEST = 9
-
 #: The bins of a histogram of residuals, each the root of 1/2 of the one before, in magnitude.
 BINS = 24
-
-# The shares of the budget for the distribution of the target, the masses, the shapes, the correlations and
-# the pairs of columns; the steps have the rest, of which each query for the spread of residuals takes a part.
-_TARGET, _MASSES, _SHAPES, _CORRELATIONS, _PAIRS = (Fraction(percent, 100) for percent in (2, 10, 32, 4, 4))
+# The shares of the budget for the masses, the shapes, the correlations and the pairs of columns. Those for
+# the distribution of the target and for the spread of residuals are the loss's, and steps have the rest.
+_MASSES, _SHAPES, _CORRELATIONS, _PAIRS = (Fraction(percent, 100) for percent in (10, 32, 4, 4))
 # Where shapes are straight lines, the first sums show more of labels than steps do: with these shares the
 # area under the ROC curve was greater by .02 on 17 tables of 300 and of 1,500 records, at the same accuracy.
 _LINE_MASSES, _LINE_SHAPES = Fraction(12, 100), Fraction(50, 100)
 _LINEAR_MASSES = Fraction(5, 100)  # where all other queries are those of logistic regression
 # These are used below a resolution of so many times the number of labels, but not above the second one.
 _LINEAR_BELOW, _MOST_LINEAR = 10, 100
-_SPREAD, _MOMENTS = Fraction(2, 100), Fraction(5, 100)  # of a regression
 _STEPS = {1: 4, 2: 16}  # shares of epsilon add up linearly, shares of rho or of the records in quadrature
 # The resolutions from which on shapes may be more flexible than straight lines: a flexible shape has longer
 # rows, of which a straight effect is a smaller part. Laplace noise is in the counts of cells, whose number
@@ -61,10 +59,6 @@ _LEVEL_OF_COUNTS = 2
 _CLEAR = 2000
 # From there on there are fewer steps, which are longer: every step passes over all records.
 _CLEAR_STEPS, _CLEAR_RATE = {1: 4, 2: 8}, 0.6
-# The resolution below which a fit warns, for labels and for numbers. On
-# made tables of 3 and 10 columns and 50 to 1,000,000 records, most areas under the ROC curve are below .7
-# there, where .83 is best, and most R^2 are negative.
-_NOISE_DOMINATED = {False: 10, True: 20}
 _MOST_CORRELATED = 256  # columns
 _MOST_PAIRS = 1 << 17  # numbers of pairs, times outputs
 _MOST_NUMBERS = 1 << 21  # the most numbers in an answer
@@ -77,34 +71,19 @@ _JOINT_FROM, _MOST_JOINT, _JOINT_COLUMN, _JOINT_OUTPUTS = 2, 128, 24, 1024
 # Fewer where noise would hide most of them, which is so many times the resolution divided by the columns, and
 # of more records than about 800,000, since the features of all records are held in memory; but 32 at least.
 _CLEAR_JOINT, _JOINT_NUMBERS, _FEW_JOINT = 2, 100_000_000, 32
+_LEVELS = 9  # of scores, by magnitude, in the last query of logistic regression
 
 
 @dataclass(frozen=True)
 class Bits:
-    """The bits of the integers in the queries.
+    """The bits of the integers in the queries."""
 
-    Attributes
-    ----------
-    rows : int
-        Rows are shortened to a norm of 2**rows.
-    factors : int
-        Bits after the binary point of a residual times a shortening factor.
-    masses : int
-        The norm of a row in the query for the masses is at most 2**masses in each column.
-    moments : int
-        Rows of normal scores are shortened to a norm of 2**moments.
-    pairs : int
-        Bits after the binary point of a residual that multiplies products of normal scores.
-    targets : int
-        The greatest target of a regression is 2**targets in the first query.
-    """
-
-    rows: int
-    factors: int
-    masses: int
-    moments: int
-    pairs: int
-    targets: int
+    rows: int  # rows are shortened to a norm of 2**rows
+    factors: int  # after the binary point of a residual times a shortening factor
+    masses: int  # the norm of a row in the query for the masses is at most 2**masses in each column
+    moments: int  # rows of normal scores are shortened to a norm of 2**moments
+    pairs: int  # after the binary point of a residual that multiplies products of normal scores
+    targets: int  # the greatest target of a regression is 2**targets in the first query
 
     @classmethod
     def of(cls, finest: int, fewer: int) -> "Bits":
@@ -229,7 +208,7 @@ class AdditivePlan(Plan):
     @property
     def least_resolution(self) -> int:
         """The resolution below which a fit warns."""
-        return _NOISE_DOMINATED[self.narrows]
+        return int(self.loss.least_resolution)
 
     @property
     def order(self) -> int:
@@ -254,7 +233,7 @@ class AdditivePlan(Plan):
     @property
     def narrows(self) -> bool:
         """Whether the spread of residuals is queried: once before the steps, and once after them."""
-        return bool(self.loss.narrows)
+        return bool(self.loss.spread_share)
 
     @property
     def paired(self) -> bool:
@@ -270,14 +249,13 @@ class AdditivePlan(Plan):
         """
         if self.linear:
             none = Fraction(0)
-            target = _TARGET if self.class_weight == BALANCED else none
+            target = self.loss.base_share if self.class_weight == BALANCED else none
             return Shares(target, _LINEAR_MASSES, none, none, none, none, 1 - target - _LINEAR_MASSES)
-        target = _MOMENTS if self.loss.narrows else _TARGET
-        lines = self.noise == "gaussian" and self.level == 0 and not self.narrows
+        target, spread = self.loss.base_share, self.loss.spread_share
+        lines = self.noise == "gaussian" and self.level == 0 and self.loss.line_shares
         masses, shapes = (_LINE_MASSES, _LINE_SHAPES) if lines else (_MASSES, _SHAPES)
         correlations = _CORRELATIONS if self.correlated else Fraction(0)
         pairs = _PAIRS if self.paired else Fraction(0)
-        spread = _SPREAD if self.loss.narrows else Fraction(0)
         steps = 1 - target - masses - shapes - correlations - pairs - 2 * spread
         return Shares(target, masses, shapes, correlations, pairs, spread, steps)
 
@@ -311,18 +289,7 @@ def additive_plan(
 ) -> AdditivePlan:
     """Return the plan of a fit; its guarantee is the cost, without assumptions yet.
 
-    Parameters
-    ----------
-    params : FitRecipe
-        The parameters of the fit.
-    public : Public
-        The public values of the table.
-    loss_of : callable
-        From the plan, of which `order`, `clear` and `bits` are determined, to the loss.
-    domain : Product
-        The domains of the columns.
-    beta : Fraction, default=1/20
-        Allowed probability of failure, in (0, 1).
+    `loss_of` makes the loss of a plan of which `order`, `clear` and `bits` are determined.
     """
     plan = _without_noise(params, public, domain, beta)
     fewer_bits = range(2 * params.finest + 1)
@@ -342,6 +309,35 @@ def additive_plan(
     raise ValueError(
         f"epsilon must be large enough for noise to be drawn, got {float(params.cost.epsilon):g}"
     )
+
+
+def linear_plan(
+    cost: ApproxDP, share: Fraction, n_samples: int, n_numbers: int, n_labels: int
+) -> LogisticPlan | None:
+    """Return the plan of logistic regression within a share of a budget; None if no noise can be drawn.
+
+    Where noise allows no more than a straight line for each column, and there are three labels or more, two
+    statistics stand out from the noise: the mean row, and the difference of each label's mean row from it.
+    After the masses of the cells, a fit asks for these two, of rows of one length, and for the scale of the
+    margins; shapes, correlations and gradient steps would share the same budget.
+    """
+    public = Public(n_samples, n_numbers, n_labels)
+    for bits in range(FINEST_LOGISTIC, -1, -1):
+        params: Any = SimpleNamespace(
+            cost=cost,
+            n_steps=1,
+            class_weight=None,
+            finest=bits,
+            levels=_LEVELS,
+            most_columns=n_numbers,
+        )
+        with suppress(ValueError):  # no noise can be drawn even with the whole budget
+            # One step needs no second moments: on the tables of `_is_linear`, declared ranges make columns
+            # similar enough, and the mean row is known much better.
+            plan = replace(logistic_plan(params, public), second_moments=False)
+            if logistic_can_be_drawn(plan, share):
+                return plan
+    return None
 
 
 def _without_noise(params: FitRecipe, public: Public, domain: Any, beta: Fraction) -> AdditivePlan:

@@ -1,4 +1,4 @@
-"""The public cells of a column, and the public kernels that say how smooth a function of the cells is.
+"""The public cells of a column, and the public rows and kernels of the cells.
 
 The cell of a value is a function of the value and its declared domain. A kernel is a covariance matrix of the
 values of a smooth function at the cells: a straight line, or a line with bends over several lengths.
@@ -13,6 +13,8 @@ values of a smooth function at the cells: a straight line, or a line with bends 
 (203, 1, True, [81920.0, 98304.0, 114688.0])
 >>> kernel(age, 0).shape, np.allclose(kernel(column_of(Categories(["a", "b", "c"])), 5), np.eye(3))
 ((73, 73), True)
+>>> line_rows(column_of(IntegerRange(0, 2, missing=True))).tolist()
+[[0.0, 1.0], [-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
 """
 
 import math
@@ -27,7 +29,7 @@ from dplearn.domains import Domain, Floats, LargeIntegerRange
 from dplearn.domains.base import NumberDomain
 from dplearn.kernels.intervals import CodePlaces
 
-__all__ = ["LEVELS", "MOST_CELLS", "MOST_ORDERED", "Column", "column_of", "kernel", "smooth_rows"]
+Floats64 = NDArray[np.float64]
 
 #: The number of kernels of an ordered column, from stiff to flexible.
 LEVELS = 6
@@ -43,7 +45,6 @@ _FINE = (16, 8, _QUARTERS)  # those tried for fine cells, until there are at mos
 _EXPONENTS = (-8, 17)  # powers of two; smaller magnitudes share a cell with 0, greater ones share the last
 _LAST = 40  # a greater declared end shares the last cell with all above this power of two
 _SMALL = 2e-3  # eigenvalues below this share of the greatest are dropped
-
 # The weights of a straight line and of functions of correlation length size / 1.5, size / 12, 3 and 0.2
 # cells, for each level.
 _MIXTURES = (
@@ -58,21 +59,11 @@ _MIXTURES = (
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """The cells of one column.
-
-    Attributes
-    ----------
-    domain : Domain
-        The domain of the column.
-    starts : ndarray of uint64 of shape (size,) or None
-        The first code of each cell, ascending; None for categories, whose cell is the code modulo `size`.
-    size : int
-        The number of cells.
-    """
+    """The cells of one column."""
 
     domain: Domain
-    starts: NDArray[np.uint64] | None
-    size: int
+    starts: NDArray[np.uint64] | None  # first codes, ascending; None for categories: the code modulo `size`
+    size: int  # the number of cells
 
     @property
     def ordered(self) -> bool:
@@ -90,7 +81,7 @@ class Column:
         return int(self.ordered and self.domain.accepts_missing)
 
     @property
-    def values(self) -> NDArray[np.float64] | None:
+    def values(self) -> Floats64 | None:
         """The least number of each cell, NaN for a missing number; None for a column without numbers."""
         if self.starts is None or not isinstance(self.domain, NumberDomain):
             return None
@@ -109,17 +100,7 @@ class Column:
         return ("missing",) * self.gap + tuple(numbers)
 
     def of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
-        """Return the cell of each value; `size` for a code outside the domain.
-
-        Parameters
-        ----------
-        codes : ndarray of unsigned int of shape (n,)
-            Codes from `domain.encode` or `domain.nearest`.
-
-        Returns
-        -------
-        ndarray of int16 of shape (n,)
-        """
+        """Return the cell of each value; `size` for a code outside the domain."""
         if self.size == self.domain.size:
             return codes.astype(np.int16)
         if self.starts is None:
@@ -130,14 +111,9 @@ class Column:
 def column_of(domain: Domain, *, fine: bool = False) -> Column:
     """Return the cells of a column.
 
-    Parameters
-    ----------
-    domain : Domain
-        The domain. Categories have a cell each; so have at most 128 ordered values. Wide ranges and unbounded
-        floats have four cells between two powers of two, and other ranges 64 cells of equal width. Missing
-        numbers have a cell of their own, the first.
-    fine : bool, default=False
-        Whether wide ranges have up to 16 cells between two powers of two, where they are few enough.
+    Categories have a cell each; so have at most 128 ordered values. Wide ranges and unbounded floats have
+    four cells between two powers of two (`fine`: up to 16, if they are few enough), and other ranges 64 of
+    equal width. Missing numbers have a cell of their own, the first.
     """
     if not domain.ordered:
         return Column(domain, None, min(domain.size, MOST_CELLS))
@@ -154,32 +130,28 @@ def column_of(domain: Domain, *, fine: bool = False) -> Column:
     return Column(domain, starts, len(starts))
 
 
-def kernel(column: Column, level: int) -> NDArray[np.float64]:
-    """Return the kernel of a column, of shape (size, size) and with diagonal at most 1.
+def kernel(column: Column, level: int) -> Floats64:
+    """Return the kernel at a level from 0, a straight line, to LEVELS - 1, with diagonal at most 1.
 
-    Parameters
-    ----------
-    column : Column
-        The cells. Cells without an order, and that of missing values, are independent of all others.
-    level : int
-        From 0, a straight line, to LEVELS - 1.
+    Cells without an order, and that of missing values, are independent of all others.
     """
     return _kernel(column.size, column.gap, column.ordered, level)
 
 
-def smooth_rows(column: Column, level: int) -> NDArray[np.float64]:
-    """Return a row for each cell, of norm at most 1: their products are nearly proportional to the kernel.
-
-    Parameters
-    ----------
-    column, level
-        As for `kernel`.
-
-    Returns
-    -------
-    ndarray of float64 of shape (size, r)
-    """
+def smooth_rows(column: Column, level: int) -> Floats64:
+    """Return a row for each cell, of norm at most 1: their products are nearly proportional to the kernel."""
     return _rows(column.size, column.gap, column.ordered, level)
+
+
+def line_rows(column: Column) -> Floats64:
+    """Return a row for each cell: its place in [-1, 1] and an indicator of a missing number, or one-hot."""
+    if not column.ordered:
+        return np.eye(column.size)
+    gap, numbers = column.gap, column.size - column.gap
+    rows = np.zeros((column.size, 1 + gap))
+    rows[gap:, 0] = np.linspace(-1.0, 1.0, numbers) if numbers > 1 else 0.0
+    rows[:gap, 1:] = 1.0
+    return rows
 
 
 @lru_cache(maxsize=256)
@@ -189,7 +161,7 @@ def _places(column: Column) -> CodePlaces:
 
 
 @lru_cache(maxsize=256)
-def _kernel(size: int, gap: int, ordered: bool, level: int) -> NDArray[np.float64]:
+def _kernel(size: int, gap: int, ordered: bool, level: int) -> Floats64:
     numbers = size - gap
     if not ordered or numbers <= 2:
         return np.eye(size)
@@ -205,7 +177,7 @@ def _kernel(size: int, gap: int, ordered: bool, level: int) -> NDArray[np.float6
 
 
 @lru_cache(maxsize=256)
-def _rows(size: int, gap: int, ordered: bool, level: int) -> NDArray[np.float64]:
+def _rows(size: int, gap: int, ordered: bool, level: int) -> Floats64:
     if not ordered or size - gap <= 2:
         return np.eye(size)
     values, vectors = np.linalg.eigh(_kernel(size, gap, ordered, level))
